@@ -1,0 +1,48 @@
+"""positionbias: find, measure and remove position bias in retrieval data and rankers.
+
+The flow: raw release → Collection → (answer positions) → rotated Collection → candidates (Run) → training groups →
+model → re-ranked Run → measures → report; a model's term vectors → ATS / MATS.
+
+    >>> from positionbias import rotate
+    >>> rotate("one two three four", passage_id="p1", seed=1)
+    'four one two three '
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from positionbias.core.collection import Collection
+    from positionbias.core.records import Answer, Passage, Qrel, Query
+    from positionbias.core.result import Result
+    from positionbias.core.run import Run
+    from positionbias.positions.rotate import rotate
+
+__version__ = "0.1.0"
+
+_PUBLIC = {
+    "Answer": "core.records",
+    "Collection": "core.collection",
+    "Passage": "core.records",
+    "Qrel": "core.records",
+    "Query": "core.records",
+    "Result": "core.result",
+    "Run": "core.run",
+    "rotate": "positions.rotate",
+}
+
+__all__ = ["Answer", "Collection", "Passage", "Qrel", "Query", "Result", "Run", "__version__", "rotate"]
+
+
+def __getattr__(name: str) -> Any:
+    # Imported when asked for: ``import positionbias`` stays quick, and no caller pays for pyarrow to rotate a text.
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'positionbias' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"positionbias.{_PUBLIC[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,66 @@
+"""What all commands share: options, one-line errors, exit codes, results as JSON or as a table."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from positionbias.core.result import Result
+
+__all__ = ["emit", "json_option", "out_option", "output_place", "overwrite_option", "say", "seed_option", "workers_option"]
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def seed_option(default: int = 1) -> Decorator:
+    """``--seed``: every draw is keyed by it."""
+    return click.option(
+        "--seed", type=click.IntRange(min=0), default=default, show_default=True, help="Key of every random draw."
+    )
+
+
+def out_option(*, required: bool = True, what: str = "Where to write.") -> Decorator:
+    """``--out``: a path, or a plain name under $POSBIAS_HOME."""
+    return click.option("--out", required=required, metavar="PATH|NAME", help=f"{what} A plain name lands under $POSBIAS_HOME.")
+
+
+json_option: Decorator = click.option("--json", "as_json", is_flag=True, help="Print the results as one JSON object.")
+overwrite_option: Decorator = click.option("--overwrite", is_flag=True, help="Replace what stands at --out.")
+workers_option: Decorator = click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Processes; the output is the same for any number.",
+)
+
+
+def output_place(out: str) -> Path:
+    """The path that ``--out`` means: a plain name (no separator, no dot) lands under $POSBIAS_HOME."""
+    if Path(out).name == out and "." not in out:
+        from positionbias.core.files import home
+
+        return home() / out
+    return Path(out)
+
+
+def say(text: str = "") -> None:
+    """A line for a person, on standard error; silent under ``--quiet``."""
+    context = click.get_current_context(silent=True)
+    if context is None or not context.find_root().params.get("quiet"):
+        click.echo(text, err=True)
+
+
+def emit(results: Sequence[Result], *, as_json: bool, table: Callable[[], str]) -> None:
+    """Print results on standard output: one JSON object, or the table."""
+    if as_json:
+        document = {"results": [result.to_json() for result in results]}
+        sys.stdout.write(json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n")
+    else:
+        click.echo(table())

@@ -1,0 +1,87 @@
+"""``posbias``: finds each command's module when it is called, and turns errors into one line."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+from positionbias import __version__
+from positionbias.core.errors import PositionBiasError
+
+# name -> (module, attribute, one line of help): a command's module is imported only when it is called,
+# so that ``posbias --help`` is quick and no command pays for another's libraries.
+COMMANDS: dict[str, tuple[str, str, str]] = {
+    "demo": ("demo", "demo", "The whole study in miniature, in under five minutes."),
+    "import": ("import_", "import_", "Bring a data set in as a collection."),
+    "show": ("show", "show", "What a collection holds: its Table 1."),
+    "histogram": ("positions", "histogram", "Where answers sit in their passages."),
+    "debias": ("positions", "debias", "Rotate every passage at a random word."),
+    "retrieve": ("retrieve", "retrieve", "Rank passages for each query by BM25."),
+    "train": ("train", "train", "Train a re-ranker."),
+    "rerank": ("rerank", "rerank", "Re-rank candidates with a trained model."),
+    "evaluate": ("evaluate", "evaluate", "Measure runs, and test their differences."),
+    "ats": ("probe", "ats", "Average term similarity by distance in position."),
+    "mats": ("probe", "mats", "One number for position dependence (MATS)."),
+    "study": ("study", "study", "A paper's study, end to end, on your collection."),
+    "report": ("report", "report", "One self-contained HTML page from results."),
+    "completion": ("completion", "completion", "Shell completion for bash, zsh or fish."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, attribute, _ = COMMANDS[cmd_name]
+        return getattr(importlib.import_module(f"positionbias.cli.{module}"), attribute)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="posbias")
+@click.option("--quiet", "-q", is_flag=True, help="No progress bars, no remarks; results and errors only.")
+def posbias(quiet: bool) -> None:
+    """Find, measure and remove position bias in retrieval data and in the models trained on it.
+
+    Start with:  posbias demo
+    """
+    from positionbias.core.progress import set_quiet
+
+    set_quiet(quiet)
+
+
+def _complain(message: str) -> None:
+    click.echo(f"posbias: {' '.join(message.split())}", err=True)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run one command; exit 0, 1 (a check did not hold), 2 (bad input) or 130 (Ctrl-C)."""
+    try:
+        code: Any = posbias.main(args=arguments, prog_name="posbias", standalone_mode=False)
+    except click.UsageError as error:
+        place = f"{error.ctx.command_path}: " if error.ctx else ""
+        hint = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
+        _complain(f"{place}{error.format_message()}{hint}")
+        sys.exit(2)
+    except (KeyboardInterrupt, click.Abort):
+        _complain("stopped; nothing half-written was left under a final name")
+        sys.exit(130)
+    except PositionBiasError as error:
+        _complain(str(error))
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (the reader is gone; nothing more can be said)
+        sys.exit(141)
+    sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,246 @@
+"""A Collection on disk: passages in memory-mapped Arrow shards, queries, judgements and answers per split.
+
+    manifest.json
+    passages/00000.arrow …      Arrow IPC, uncompressed: passage_id, text
+    queries/SPLIT.parquet       query_id, text, fields
+    qrels/SPLIT[.NAME].parquet  query_id, passage_id, grade
+    answers/SPLIT.parquet       query_id, passage_id, text, start, end
+    cache/                      id index, BM25 …: rebuilt at will, no part of the content
+
+Any passage is found by its id without holding the corpus. ``positionbias.core.collection_writer`` writes one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.ipc as ipc
+import pyarrow.parquet as pq
+
+from positionbias.core.errors import InputError, bad_input
+from positionbias.core.files import atomic_folder, home
+from positionbias.core.manifest import Manifest, read_manifest
+from positionbias.core.records import Answer, Passage, Qrel, Query
+from positionbias.core.seeds import key64
+
+__all__ = ["Collection", "find_collection", "hash_ids"]
+
+KIND = "collection"
+
+
+def hash_ids(ids: Sequence[str]) -> np.ndarray:
+    """64-bit hashes of ids, ``(len(ids),)`` uint64; collisions are told apart by comparing the ids."""
+    return np.fromiter((key64(0, "id", item) for item in ids), dtype=np.uint64, count=len(ids))
+
+
+class Collection:
+    """One collection, opened for reading. ``open`` checks the manifest; the rest is read when asked for."""
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.manifest: Manifest = read_manifest(self.path, kind=KIND)
+        self.name: str = self.manifest.name
+        self.checksum: str = self.manifest.content["checksum"]
+
+    def __len__(self) -> int:
+        return int(self.manifest.content["passages"])
+
+    def __repr__(self) -> str:
+        return f"Collection({str(self.path)!r}, {len(self):,} passages, splits {', '.join(self.splits) or 'none'})"
+
+    # -- passages ------------------------------------------------------------------------------------
+
+    @cached_property
+    def shard_paths(self) -> list[Path]:
+        """The passage shards, in order."""
+        paths = sorted((self.path / "passages").glob("*.arrow"))
+        if len(paths) != self.manifest.content["shards"]:
+            raise bad_input(
+                self.path,
+                wanted=f"{self.manifest.content['shards']} passage shards",
+                found=f"{len(paths)}",
+                do="make the collection again",
+            )
+        return paths
+
+    @cached_property
+    def _tables(self) -> list[pa.Table]:
+        return [read_shard(path) for path in self.shard_paths]
+
+    @cached_property
+    def _starts(self) -> np.ndarray:
+        return np.concatenate([[0], np.cumsum([table.num_rows for table in self._tables])]).astype(np.int64)
+
+    def passages(self) -> Iterator[Passage]:
+        """Every passage, in stored order, streamed."""
+        for index in range(len(self.shard_paths)):
+            yield from self.shard(index)
+
+    def shard(self, index: int) -> Iterator[Passage]:
+        """The passages of one shard, streamed by record batch."""
+        for batch in self._tables[index].to_batches():
+            ids, texts = batch.column("passage_id").to_pylist(), batch.column("text").to_pylist()
+            yield from map(Passage, ids, texts)
+
+    def passage_ids(self) -> list[str]:
+        """All passage ids in stored order (this one holds them all: about 70 bytes a passage)."""
+        return [item for table in self._tables for item in table.column("passage_id").to_pylist()]
+
+    def rows(self, passage_ids: Sequence[str]) -> np.ndarray:
+        """The stored row of each passage, ``(len(passage_ids),)`` int64.
+
+        Raises:
+            InputError: a passage is not in this collection (the first one is named).
+        """
+        rows = self.find(passage_ids)
+        if len(rows) and rows.min() < 0:
+            missing = passage_ids[int(np.flatnonzero(rows < 0)[0])]
+            raise InputError(
+                f"{self.path}: wanted passage {missing!r} in the collection; found none with this id "
+                f"({int((rows < 0).sum()):,} of {len(rows):,} ids are unknown); check that the file belongs to this collection"
+            )
+        return rows
+
+    def find(self, passage_ids: Sequence[str]) -> np.ndarray:
+        """As ``rows``, with −1 where there is no such passage."""
+        hashes, order = self._index
+        wanted = hash_ids(passage_ids)
+        found = np.full(len(wanted), -1, dtype=np.int64)
+        if not len(hashes):
+            return found
+        at = np.searchsorted(hashes, wanted)
+        pending = np.flatnonzero(at < len(hashes))
+        while len(pending):
+            pending = pending[hashes[at[pending]] == wanted[pending]]
+            rows = np.asarray(order[at[pending]])
+            same = np.fromiter(
+                (a == passage_ids[i] for a, i in zip(self._take("passage_id", rows), pending, strict=True)), bool, len(pending)
+            )
+            found[pending[same]] = rows[same]
+            pending = pending[~same]  # another id with this hash: look at its neighbour
+            at[pending] += 1
+            pending = pending[at[pending] < len(hashes)]
+        return found
+
+    def texts(self, passage_ids: Sequence[str]) -> list[str]:
+        """The texts of these passages, in the order asked for; unknown ids raise as in ``rows``."""
+        return self._take("text", self.rows(passage_ids))
+
+    def _take(self, column: str, rows: np.ndarray) -> list[str]:
+        taken: list[str] = [""] * len(rows)
+        shards = np.searchsorted(self._starts, rows, side="right") - 1
+        for shard in np.unique(shards):
+            where = np.flatnonzero(shards == shard)
+            values = self._tables[shard].column(column).take(pa.array(rows[where] - self._starts[shard])).to_pylist()
+            for index, value in zip(where, values, strict=True):
+                taken[index] = value
+        return taken
+
+    @cached_property
+    def _index(self) -> tuple[np.ndarray, np.ndarray]:
+        folder = self.cache / "ids"
+        if not folder.is_dir():
+            build_index(self.shard_paths, folder)
+        return np.load(folder / "hashes.npy", mmap_mode="r"), np.load(folder / "rows.npy", mmap_mode="r")
+
+    @property
+    def cache(self) -> Path:
+        """Where indexes over this collection live."""
+        return self.path / "cache"
+
+    # -- splits --------------------------------------------------------------------------------------
+
+    @property
+    def splits(self) -> list[str]:
+        """The names of the splits, as they were added."""
+        return list(self.manifest.content["splits"])
+
+    def _require(self, split: str) -> None:
+        if split not in self.splits:
+            raise InputError(
+                f"{self.path}: wanted split {split!r}; found {', '.join(self.splits) or 'no splits'}; give one of these to --split"
+            )
+
+    def queries(self, split: str) -> list[Query]:
+        """The queries of a split."""
+        self._require(split)
+        table = pq.read_table(self.path / "queries" / f"{split}.parquet")
+        columns = (table.column(name).to_pylist() for name in ("query_id", "text", "fields"))
+        return [Query(query_id, text, dict(fields or ())) for query_id, text, fields in zip(*columns, strict=True)]
+
+    def qrels(self, split: str, name: str | None = None) -> list[Qrel]:
+        """The judgements of a split; ``name`` picks one of several judgement sets."""
+        self._require(split)
+        path = self.path / "qrels" / (f"{split}.{name}.parquet" if name else f"{split}.parquet")
+        if not path.exists():
+            raise bad_input(path, wanted=f"judgements of split {split!r}", found="none", do="pick another split")
+        return [Qrel(*row) for row in _rows(path, Qrel._fields)]
+
+    def answers(self, split: str) -> list[Answer]:
+        """The answers of a split; empty where the source has none."""
+        self._require(split)
+        path = self.path / "answers" / f"{split}.parquet"
+        return [Answer(*row) for row in _rows(path, Answer._fields)] if path.exists() else []
+
+
+def _rows(path: Path, names: tuple[str, ...]) -> Iterator[tuple]:
+    table = pq.read_table(path)
+    return zip(*(table.column(name).to_pylist() for name in names), strict=True)
+
+
+def read_shard(path: Path) -> pa.Table:
+    """One passage shard, memory-mapped: nothing is copied until a text is asked for."""
+    try:
+        return ipc.open_file(pa.memory_map(str(path))).read_all()
+    except (pa.ArrowInvalid, OSError) as error:
+        raise bad_input(
+            path, wanted="a whole passage shard", found=str(error).splitlines()[0], do="make the collection again"
+        ) from error
+
+
+def build_index(shard_paths: Sequence[Path], folder: Path) -> None:
+    """Write the sorted id hashes and their rows; 16 bytes a passage.
+
+    Raises:
+        InputError: a passage id stands twice.
+    """
+    tables = [read_shard(path) for path in shard_paths]
+    parts = [hash_ids(table.column("passage_id").to_pylist()) for table in tables]
+    hashes = np.concatenate(parts) if parts else np.empty(0, np.uint64)
+    order = np.argsort(hashes, kind="stable").astype(np.int64)
+    hashes = hashes[order]
+    starts = np.concatenate([[0], np.cumsum([table.num_rows for table in tables])])
+
+    def passage_id(row: int) -> str:
+        shard = int(np.searchsorted(starts, row, side="right") - 1)
+        return tables[shard].column("passage_id")[row - int(starts[shard])].as_py()
+
+    for at in np.flatnonzero(hashes[1:] == hashes[:-1]):
+        first, second = int(order[at]), int(order[at + 1])
+        if passage_id(first) == passage_id(second):
+            raise InputError(
+                f"passage {first + 1:,} and passage {second + 1:,} share the id {passage_id(first)!r}: wanted every id once; "
+                "found it twice; rename or drop one"
+            )
+    with atomic_folder(folder, overwrite=True) as partial:
+        np.save(partial / "hashes.npy", hashes)
+        np.save(partial / "rows.npy", order)
+
+
+def find_collection(place: str | Path) -> Collection:
+    """Open a collection by folder or by its name under ``$POSBIAS_HOME``, tried in that order.
+
+    Raises:
+        InputError: neither exists; the line says how to make one.
+    """
+    for candidate in (Path(place), home() / str(place)):
+        if candidate.is_dir():
+            return Collection(candidate)
+    raise InputError(
+        f"{place}: wanted a collection (a folder, or a name under {home()}); found none; "
+        f"make one with: posbias import planted --out {Path(place).name}  (or: posbias import squad …)"
+    )

@@ -1,0 +1,175 @@
+"""Files that are whole or absent: atomic writes, checksums, plain and compressed text streams."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import hashlib
+import io
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+from uuid import uuid4
+
+from positionbias.core.errors import InputError, OutputExistsError, StorageError, bad_input
+
+__all__ = [
+    "atomic_file",
+    "atomic_folder",
+    "home",
+    "open_text",
+    "read_json",
+    "sha256_file",
+    "storage_errors",
+    "write_json",
+]
+
+_ADVICE = {
+    errno.ENOSPC: "free some space or give another --out",
+    errno.EDQUOT: "free some space or give another --out",
+    errno.EACCES: "check the permissions or give another --out",
+    errno.EPERM: "check the permissions or give another --out",
+    errno.EROFS: "give another --out: this file system is read-only",
+}
+
+
+@contextmanager
+def storage_errors(path: Path | str) -> Iterator[None]:
+    """Turn what the operating system says while writing ``path`` into one clear line."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        advice = _ADVICE.get(error.errno, "check the path and the disk, then run again")
+        raise StorageError(f"{path}: wanted to write here; found: {error.strerror}; {advice}") from error
+
+
+def home() -> Path:
+    """Where plain names live: ``$POSBIAS_HOME``, else ``posbias`` in the user's data directory."""
+    if value := os.environ.get("POSBIAS_HOME"):
+        return Path(value)
+    from platformdirs import user_data_path
+
+    return user_data_path("posbias", appauthor=False)
+
+
+def _refuse_existing(final: Path, overwrite: bool) -> None:
+    if not overwrite and (final.exists() or final.is_symlink()):
+        raise OutputExistsError(
+            f"{final}: wanted a new path to write to; found something there; give another --out, or --overwrite to replace it"
+        )
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+@contextmanager
+def atomic_file(final: Path | str, *, overwrite: bool = False) -> Iterator[Path]:
+    """Give a temporary path beside ``final`` to write; move it into place only when the block succeeds.
+
+    Raises:
+        OutputExistsError: ``final`` exists and ``overwrite`` is false.
+        StorageError: the file system refused.
+    """
+    final = Path(final)
+    _refuse_existing(final, overwrite)
+    partial = final.with_name(f".{final.name}.partial-{uuid4().hex[:8]}")
+    with storage_errors(final):
+        final.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            yield partial
+            with open(partial, "rb") as handle:
+                os.fsync(handle.fileno())
+            os.replace(partial, final)
+        finally:
+            _remove(partial)
+
+
+@contextmanager
+def atomic_folder(final: Path | str, *, overwrite: bool = False) -> Iterator[Path]:
+    """As ``atomic_file``, for a folder: it appears under its final name whole or not at all."""
+    final = Path(final)
+    _refuse_existing(final, overwrite)
+    partial = final.with_name(f".{final.name}.partial-{uuid4().hex[:8]}")
+    with storage_errors(final):
+        partial.mkdir(parents=True)
+        try:
+            yield partial
+            if final.exists():
+                retired = final.with_name(f".{final.name}.retired-{uuid4().hex[:8]}")
+                os.replace(final, retired)
+                os.replace(partial, final)
+                _remove(retired)
+            else:
+                os.replace(partial, final)
+        finally:
+            _remove(partial)
+
+
+def sha256_file(path: Path | str) -> str:
+    """The SHA-256 of a file's bytes, in hexadecimal."""
+    with open(path, "rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def open_text(path: Path | str) -> IO[str]:
+    """Open UTF-8 text for reading, plain, ``.gz`` or ``.zst``, told apart by its first bytes.
+
+    Raises:
+        InputError: there is no such file, or it is a folder.
+    """
+    path = Path(path)
+    try:
+        raw: IO[bytes] = open(path, "rb")  # noqa: SIM115 (the caller closes what we return)
+    except OSError as error:
+        raise bad_input(path, wanted="a readable file", found=error.strerror or str(error), do="check the path") from error
+    magic = raw.read(4)
+    raw.seek(0)
+    if magic[:2] == b"\x1f\x8b":
+        raw = gzip.open(raw)  # type: ignore[assignment]  # noqa: SIM115
+    elif magic == b"\x28\xb5\x2f\xfd":
+        import zstandard
+
+        raw = zstandard.ZstdDecompressor().stream_reader(raw)  # type: ignore[assignment]
+    return io.TextIOWrapper(raw, encoding="utf-8", newline="\n")
+
+
+def read_json(path: Path | str, *, what: str = "a JSON file") -> Any:
+    """Read one JSON document.
+
+    Raises:
+        InputError: no such file, not UTF-8, or not JSON (with the line where it breaks).
+    """
+    path = Path(path)
+    try:
+        with open_text(path) as handle:
+            return json.load(handle)
+    except json.JSONDecodeError as error:
+        raise bad_input(
+            path,
+            line=error.lineno,
+            wanted=what,
+            found=f"{error.msg} at column {error.colno}",
+            do="check that the file is complete, or fetch it again",
+        ) from error
+    except UnicodeDecodeError as error:
+        raise bad_input(
+            path, wanted=f"{what} in UTF-8", found=f"byte 0x{error.object[error.start]:02x} that is not", do="convert it"
+        ) from error
+    except (EOFError, gzip.BadGzipFile) as error:
+        raise InputError(f"{path}: wanted {what}; found {error}; fetch the file again") from error
+
+
+def write_json(path: Path | str, value: Any, *, overwrite: bool = True) -> None:
+    """Write one JSON document atomically: indented, keys as given, a newline at the end."""
+    with atomic_file(path, overwrite=overwrite) as partial:
+        partial.write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")

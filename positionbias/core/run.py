@@ -1,0 +1,174 @@
+"""A Run: for each query its passages, scored and ranked. Read and written in TREC's six-column form.
+
+One tie rule everywhere, trec_eval's: scores are rounded to float32, ordered from high to low, equal scores by
+passage id descending. What is written is strictly decreasing, so every evaluator sees our ranks.
+"""
+
+from __future__ import annotations
+
+import gzip
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from positionbias.core.errors import InputError, bad_input
+from positionbias.core.files import atomic_file, open_text
+
+__all__ = ["Ranking", "Run", "order_by_score", "read_run", "strictly_decreasing", "write_run"]
+
+
+class Ranking(NamedTuple):
+    """One query's passages, best first: ids and float32 scores of the same length."""
+
+    query_id: str
+    passage_ids: list[str]
+    scores: np.ndarray
+
+
+def order_by_score(passage_ids: Sequence[str], scores: np.ndarray) -> np.ndarray:
+    """The indices that put passages in rank order: float32 score falling, then id descending."""
+    by_id = sorted(range(len(passage_ids)), key=passage_ids.__getitem__, reverse=True)
+    rounded = np.asarray(scores, dtype=np.float32)[by_id]
+    return np.asarray(by_id, dtype=np.int64)[np.argsort(-rounded, kind="stable")]
+
+
+def strictly_decreasing(scores: np.ndarray) -> np.ndarray:
+    """Lower equal scores by the least float32 step, so that ranks survive any evaluator's tie rule."""
+    out = np.array(scores, dtype=np.float32)
+    for index in range(1, len(out)):
+        if not out[index] < out[index - 1]:
+            out[index] = np.nextafter(out[index - 1], np.float32(-np.inf))
+    return out
+
+
+class Run(Mapping[str, Ranking]):
+    """Rankings by query id. Passage ids are held once and pointed to by integers.
+
+    Raises:
+        InputError: a score that is not a finite number, or a passage twice for one query.
+    """
+
+    def __init__(self, name: str, rankings: Iterable[tuple[str, Sequence[str], Sequence[float] | np.ndarray]]) -> None:
+        self.name = name
+        self._vocabulary: list[str] = []
+        self._index: dict[str, tuple[np.ndarray, np.ndarray]] = {}
+        numbers: dict[str, int] = {}
+        for query_id, passage_ids, scores in rankings:
+            if query_id in self._index:
+                raise InputError(f"run {name!r}: wanted each query once; found query {query_id!r} twice; merge its lines")
+            if len(set(passage_ids)) != len(passage_ids):
+                seen: set[str] = set()
+                twice = next(p for p in passage_ids if p in seen or seen.add(p))  # type: ignore[func-returns-value]
+                raise InputError(
+                    f"run {name!r}: wanted each passage once a query; found {twice!r} twice for query {query_id!r}; drop one"
+                )
+            values = np.asarray(scores, dtype=np.float32)
+            if not np.isfinite(values).all():
+                raise InputError(
+                    f"run {name!r}: wanted finite scores; found one that is not for query {query_id!r}; check the system that made it"
+                )
+            order = order_by_score(passage_ids, values)
+            ids = np.fromiter((numbers.setdefault(passage_ids[i], len(numbers)) for i in order), np.int32, len(order))
+            self._index[query_id] = (ids, values[order])
+        self._vocabulary = list(numbers)
+
+    def __getitem__(self, query_id: str) -> Ranking:
+        ids, scores = self._index[query_id]
+        return Ranking(query_id, [self._vocabulary[i] for i in ids], scores)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._index)
+
+    def __len__(self) -> int:
+        return len(self._index)
+
+    def rankings(self) -> Iterator[Ranking]:
+        """Every query's ranking, in the order of the file."""
+        return (self[query_id] for query_id in self)
+
+    @property
+    def passage_ids(self) -> list[str]:
+        """Every distinct passage, once."""
+        return self._vocabulary
+
+    @property
+    def depth(self) -> int:
+        """The longest ranking's length."""
+        return max((len(ids) for ids, _ in self._index.values()), default=0)
+
+    @property
+    def pairs(self) -> int:
+        """How many (query, passage) pairs it holds."""
+        return sum(len(ids) for ids, _ in self._index.values())
+
+    def top(self, depth: int) -> Run:
+        """This run cut at a depth."""
+        return Run(self.name, ((r.query_id, r.passage_ids[:depth], r.scores[:depth]) for r in self.rankings()))
+
+
+def read_run(path: Path | str, name: str | None = None) -> Run:
+    """Read a TREC run (``query Q0 passage rank score tag``), plain, ``.gz`` or ``.zst``.
+
+    The order comes from the scores, as in trec_eval; the rank column is not used. ``name`` defaults to the
+    tag, or to the file's name where tags differ.
+
+    Raises:
+        InputError: a malformed line (numbered), an empty file, a pair twice.
+    """
+    path = Path(path)
+    found: dict[str, tuple[list[str], list[float]]] = {}
+    tags: set[str] = set()
+    wanted = "six columns: query Q0 passage rank score tag"
+    number = 0
+    try:
+        with open_text(path) as handle:
+            for number, line in enumerate(handle, 1):
+                parts = line.split()
+                if not parts:
+                    continue
+                if len(parts) != 6:
+                    raise bad_input(path, line=number, wanted=wanted, found=f"{len(parts)} columns", do="mend or drop the line")
+                try:
+                    score = float(parts[4])
+                except ValueError:
+                    score = math.nan
+                if not math.isfinite(score):
+                    raise bad_input(
+                        path, line=number, wanted="a finite score", found=repr(parts[4]), do="mend or drop the line"
+                    )
+                passages, scores = found.setdefault(parts[0], ([], []))
+                passages.append(parts[2])
+                scores.append(score)
+                tags.add(parts[5])
+    except UnicodeDecodeError as error:
+        raise bad_input(path, line=number + 1, wanted="UTF-8", found=str(error.reason), do="convert the file") from error
+    except (EOFError, gzip.BadGzipFile) as error:
+        raise bad_input(path, wanted="a whole compressed file", found=str(error), do="fetch it again") from error
+    if not found:
+        raise bad_input(path, wanted=wanted, found="an empty file", do="check the path")
+    stem = path.name.removesuffix(".gz").removesuffix(".zst").removesuffix(".run")
+    tag = name or (tags.pop() if len(tags) == 1 else stem)
+    try:
+        return Run(tag, ((query_id, passages, scores) for query_id, (passages, scores) in found.items()))
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def write_run(path: Path | str, run: Run, *, overwrite: bool = False) -> None:
+    """Write a run in TREC's form, strictly decreasing within each query; ``.gz`` by its ending."""
+    path = Path(path)
+    tag = "_".join(run.name.split()) or "posbias"
+    with atomic_file(path, overwrite=overwrite) as partial:
+        # mtime=0: the same run gives the same bytes
+        raw = gzip.GzipFile(partial, "wb", mtime=0) if path.suffix == ".gz" else open(partial, "wb")  # noqa: SIM115
+        with raw:
+            for ranking in run.rankings():
+                scores = strictly_decreasing(ranking.scores)
+                lines = (
+                    f"{ranking.query_id} Q0 {passage_id} {rank} {score!s} {tag}\n"
+                    for rank, (passage_id, score) in enumerate(zip(ranking.passage_ids, scores, strict=True), 1)
+                )
+                raw.write("".join(lines).encode())

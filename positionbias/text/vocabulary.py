@@ -1,0 +1,63 @@
+"""The words a model knows: 0 is padding, 1 is unknown, the rest in a fixed order. Look-up is lower-cased."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from positionbias.text.words import tokenize
+
+__all__ = ["PADDING", "UNKNOWN", "Vocabulary", "count_words", "words_of"]
+
+PADDING = 0
+UNKNOWN = 1
+FIRST_WORD = 2
+
+
+def words_of(text: str) -> list[str]:
+    """BlingFire words, lower-cased: what a word-level model reads."""
+    return [word.lower() for word in tokenize(text)]
+
+
+def count_words(texts: Iterable[str]) -> Counter[str]:
+    """How often each word stands in these texts."""
+    counts: Counter[str] = Counter()
+    for text in texts:
+        counts.update(words_of(text))
+    return counts
+
+
+class Vocabulary:
+    """Words and their numbers."""
+
+    def __init__(self, words: Sequence[str]) -> None:
+        if len(set(words)) != len(words):
+            raise ValueError("a vocabulary holds every word once")
+        self.words = list(words)
+        self._numbers = {word: number for number, word in enumerate(self.words, FIRST_WORD)}
+
+    @staticmethod
+    def build(counts: Counter[str], *, minimum: int = 2, vectored: frozenset[str] | set[str] = frozenset()) -> Vocabulary:
+        """Words seen at least ``minimum`` times, or having a given vector [decision]; most frequent first, then by spelling."""
+        kept = [word for word, count in counts.items() if count >= minimum or word in vectored]
+        return Vocabulary(sorted(kept, key=lambda word: (-counts[word], word)))
+
+    def __len__(self) -> int:
+        """Rows of an embedding table: the words, padding and unknown."""
+        return len(self.words) + FIRST_WORD
+
+    def __contains__(self, word: str) -> bool:
+        return word in self._numbers
+
+    def number(self, word: str) -> int:
+        """The number of a (lower-cased) word; ``UNKNOWN`` for any other."""
+        return self._numbers.get(word, UNKNOWN)
+
+    def word(self, number: int) -> str:
+        """The word of a number; padding and unknown have names in brackets."""
+        return ("[padding]", "[unknown]")[number] if number < FIRST_WORD else self.words[number - FIRST_WORD]
+
+    def encode(self, text: str, limit: int) -> list[int]:
+        """The numbers of a text's first ``limit`` words."""
+        numbers = self._numbers
+        return [numbers.get(word, UNKNOWN) for word in words_of(text)[:limit]]
