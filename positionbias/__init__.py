@@ -5,7 +5,7 @@ model → re-ranked Run → measures → report; a model's term vectors → ATS 
 
     >>> from positionbias import rotate
     >>> rotate("one two three four", passage_id="p1", seed=1)
-    'four one two three '
+    'two three four one '
 """
 
 from __future__ import annotations

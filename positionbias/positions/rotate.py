@@ -1,0 +1,140 @@
+"""Rotation (position-bias paper, Eq. 7): cut a passage at a random word and let its two parts change places.
+
+With n words and r drawn uniformly from {1 … n}, the new passage is words r … n, then words 1 … r−1. The raw text is
+sliced at the character offset of word r and joined by one space, so every character survives [our decision; the
+paper's code re-joins tokens]. r = 1 leaves the passage as it is, with probability 1/n.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from positionbias.core.errors import SettingError
+from positionbias.core.seeds import below
+from positionbias.text.words import WORD_METHODS, WordMethod, sentence_starts, word_spans
+
+__all__ = ["MODES", "Mode", "Rotation", "cut_offset", "draw_cut", "move_span", "rotate", "rotate_at", "unit_starts"]
+
+Mode = Literal["words", "sentences"]
+MODES: tuple[Mode, ...] = ("words", "sentences")
+PURPOSE = "rotate"
+
+
+@dataclass(frozen=True, slots=True)
+class Rotation:
+    """How passages are rotated; checked when made.
+
+    ``words`` is what a word is; ``mode`` "sentences" cuts at sentence starts only (the paper's rejected pilot; sentences
+    are BlingFire's, whatever ``words`` says); ``identity`` False draws r from {2 … n}, so that no passage of
+    two or more words stays as it is.
+
+    Raises:
+        SettingError: an unknown method or mode, or a negative seed.
+    """
+
+    words: WordMethod = "blingfire"
+    mode: Mode = "words"
+    identity: bool = True
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        _check(self.words, self.mode)
+        if self.seed < 0:
+            raise SettingError(f"--seed: wanted 0 or more; found {self.seed}")
+
+    def cut(self, text: str, *key: str | int, purpose: str = PURPOSE) -> int:
+        """``cut_offset`` under these settings; stored passages use their id alone as ``key``."""
+        return cut_offset(text, *key, seed=self.seed, purpose=purpose, words=self.words, mode=self.mode, identity=self.identity)
+
+    def apply(self, text: str, *key: str | int, purpose: str = PURPOSE) -> str:
+        """The rotated text under these settings."""
+        return rotate_at(text, self.cut(text, *key, purpose=purpose))
+
+
+def rotate(
+    text: str, passage_id: str, seed: int = 1, *, words: WordMethod = "blingfire", mode: Mode = "words", identity: bool = True
+) -> str:
+    """Rotate one passage; the draw depends on (seed, passage id) alone.
+
+    Empty, blank and one-word passages stay as they are.
+
+    >>> rotate("one two three four", passage_id="p1", seed=1)
+    'two three four one '
+    """
+    return rotate_at(text, cut_offset(text, passage_id, seed=seed, words=words, mode=mode, identity=identity))
+
+
+def cut_offset(
+    text: str,
+    *key: str | int,
+    seed: int,
+    purpose: str = PURPOSE,
+    words: WordMethod = "blingfire",
+    mode: Mode = "words",
+    identity: bool = True,
+) -> int:
+    """The character offset at which ``text`` is cut; 0 leaves it as it is.
+
+    The draw is keyed by (seed, purpose, key), and so independent of order, shard, worker and other passages.
+
+    Raises:
+        SettingError: an unknown ``words`` or ``mode``.
+    """
+    return draw_cut(unit_starts(text, words, mode), *key, seed=seed, purpose=purpose, identity=identity)
+
+
+def draw_cut(starts: list[int], *key: str | int, seed: int, purpose: str = PURPOSE, identity: bool = True) -> int:
+    """As ``cut_offset``, from the starts of the words (or sentences) instead of the text."""
+    choices = len(starts)
+    if choices < 2:
+        return 0
+    if identity:
+        drawn = below(choices, seed, purpose, *key)
+    else:
+        drawn = 1 + below(choices - 1, seed, purpose, *key)
+    # the first word may follow white space; r = 1 still means "as it is"
+    return starts[drawn] if drawn else 0
+
+
+def unit_starts(text: str, words: WordMethod = "blingfire", mode: Mode = "words") -> list[int]:
+    """The character offset of every word (or sentence): where a cut may fall.
+
+    Raises:
+        SettingError: an unknown ``words`` or ``mode``.
+    """
+    _check(words, mode)
+    return sentence_starts(text) if mode == "sentences" else [start for start, _ in word_spans(text, words)]
+
+
+def rotate_at(text: str, cut: int) -> str:
+    """``text[cut:] + " " + text[:cut]``; a cut of 0 leaves the text as it is.
+
+    >>> rotate_at("one two three", 4)
+    'two three one '
+    """
+    return f"{text[cut:]} {text[:cut]}" if cut else text
+
+
+def move_span(start: int, end: int, cut: int, length: int) -> tuple[int, int] | None:
+    """Where the span ``[start, end)`` of a text of ``length`` characters stands after ``rotate_at(text, cut)``.
+
+    None where the cut goes through the span.
+
+    >>> move_span(4, 7, 4, 13), move_span(0, 3, 4, 13), move_span(0, 7, 4, 13)
+    ((0, 3), (10, 13), None)
+    """
+    if not cut:
+        return start, end
+    if start >= cut:
+        return start - cut, end - cut
+    if end <= cut:
+        moved = length - cut + 1
+        return start + moved, end + moved
+    return None
+
+
+def _check(words: Any, mode: Any) -> None:
+    for flag, value, known in (("--words", words, WORD_METHODS), ("--mode", mode, MODES)):
+        if value not in known:
+            raise SettingError(f"{flag}: wanted one of {', '.join(known)}; found {value!r}")
