@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.ipc as ipc
@@ -39,7 +40,8 @@ ANSWERS = pa.schema(
 )
 
 
-class Shard(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Shard:
     """What is known of a written shard: passages, and the checksum of their content."""
 
     count: int
@@ -129,7 +131,8 @@ class CollectionWriter:
                     f"split {split!r}: wanted every query id once; found {query.query_id!r} twice; rename or drop one"
                 )
             known.add(query.query_id)
-        for record in (*qrels, *answers):
+        judged: list[Qrel | Answer] = [*qrels, *answers]
+        for record in judged:
             if record.query_id not in known:
                 what = type(record).__name__.lower()
                 raise InputError(
@@ -147,7 +150,7 @@ class CollectionWriter:
             "answers": len(answers),
             "checksum": f"{(rows_checksum(rows) + rows_checksum(qrels) + rows_checksum(answers)) % _MODULUS:032x}",
         }
-        self._referenced.update(record.passage_id for record in (*qrels, *answers))
+        self._referenced.update(record.passage_id for record in judged)
 
     def _write(self, kind: str, name: str, schema: pa.Schema, rows: list) -> None:
         (self.folder / kind).mkdir(exist_ok=True)

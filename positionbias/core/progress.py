@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sized
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
@@ -74,7 +74,7 @@ def step(description: str, total: int | None, *, unit: str = "items") -> Iterato
 
 def track(items: Iterable[T], description: str, total: int | None = None, *, unit: str = "items") -> Iterator[T]:
     """Yield ``items`` under a bar."""
-    if total is None and hasattr(items, "__len__"):
+    if total is None and isinstance(items, Sized):
         total = len(items)
     with step(description, total, unit=unit) as bar:
         for item in items:

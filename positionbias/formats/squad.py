@@ -1,0 +1,214 @@
+"""SQuAD v1.1 and v2.0 (Rajpurkar et al. 2016, 2018): JSON files in, a Collection out, and back.
+
+Each paragraph of every file is a passage: no de-duplication, and paragraphs without an answerable question stay.
+Unanswerable questions are dropped and counted. Several annotators' spans for one question stand once per distinct span.
+An id is a hash of the article's number, the paragraph's number and the text: it says nothing about relevance [decision].
+
+``manifest.content["source"]`` lists every file's articles with their numbers of paragraphs, in the order in which passages
+are stored. Whatever rewrites the passages one for one, in order, copies it, and ``write_squad`` finds each title there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.files import atomic_file, sha256_file
+from positionbias.core.manifest import input_ref
+from positionbias.core.progress import track
+from positionbias.core.records import Answer, Passage, Qrel, Query
+from positionbias.core.seeds import key64
+from positionbias.formats.squad_json import VERSIONS, Article, Paragraph, Question, Span, line_of, read_squad, write_articles
+
+__all__ = ["Written", "import_squad", "read_squad", "write_squad"]
+
+LICENCE = "CC BY-SA 4.0 (SQuAD; Rajpurkar et al. 2016, 2018)"
+ROLE_OF_SPLIT = {"train": "train", "validation": "train", "test": "test"}
+
+
+@dataclass(slots=True)
+class _Import:
+    """What gathers while passages stream to disk: records by split, where each id stood, the source's articles."""
+
+    queries: dict[str, list[Query]] = field(default_factory=lambda: {"train": [], "test": []})
+    qrels: dict[str, list[Qrel]] = field(default_factory=lambda: {"train": [], "test": []})
+    answers: dict[str, list[Answer]] = field(default_factory=lambda: {"train": [], "test": []})
+    seen: dict[str, Path] = field(default_factory=dict)
+    source: list[dict[str, Any]] = field(default_factory=list)
+    articles: dict[str, int] = field(default_factory=lambda: {"train": 0, "test": 0})
+
+    def file(self, role: str, path: Path) -> Iterator[Passage]:
+        """The passages of one file; its questions are kept in passing."""
+        squad = read_squad(path)
+        counts = {"paragraphs": 0, "questions": 0, "unanswerable": 0, "repeated_spans": squad.repeated_spans}
+        for article in squad.articles:
+            for index, paragraph in enumerate(article.paragraphs):
+                key = key64(0, "squad passage id", role, self.articles[role], index, paragraph.text)
+                passage = Passage(f"p{key:016x}", paragraph.text)
+                for question in paragraph.questions:
+                    counts["questions"] += 1
+                    counts["unanswerable"] += not question.spans
+                    self.question(role, path, passage.passage_id, question)
+                counts["paragraphs"] += 1
+                yield passage
+            self.articles[role] += 1
+        articles = [[article.title, len(article.paragraphs)] for article in squad.articles]
+        self.source.append({"role": role, "version": squad.version, **counts, "articles": articles})
+
+    def question(self, role: str, path: Path, passage_id: str, question: Question) -> None:
+        query_id = question.question_id
+        if query_id in self.seen:
+            raise bad_input(
+                path,
+                line=line_of(path, query_id, last=True),
+                wanted="every question id once over all files",
+                found=f"{query_id!r}, which {self.seen[query_id]} has as well",
+                do="give each question in one file only",
+            )
+        self.seen[query_id] = path
+        if question.spans:
+            self.queries[role].append(Query(query_id, question.text))
+            self.qrels[role].append(Qrel(query_id, passage_id, 1))
+            found = (
+                Answer(query_id, passage_id, span.text, span.start, span.start + len(span.text)) for span in question.spans
+            )
+            self.answers[role].extend(found)
+
+    def draw_validation(self, count: int, seed: int) -> None:
+        """Take ``count`` queries out of training: the first in the order of their keyed hashes."""
+        train = self.queries["train"]
+        if count >= len(train):
+            raise SettingError(
+                f"--validation: wanted fewer than the {len(train):,} answerable training questions; found {count:,}; lower it"
+            )
+        if count:
+            ordered = sorted(train, key=lambda query: key64(seed, "squad validation", query.query_id))
+            drawn = {query.query_id for query in ordered[:count]}
+            for kind in (self.queries, self.qrels, self.answers):
+                records: Any = kind["train"]
+                kind["train"] = [record for record in records if record.query_id not in drawn]
+                kind["validation"] = [record for record in records if record.query_id in drawn]
+
+
+def import_squad(
+    train: Sequence[Path | str],
+    test: Path | str,
+    out: Path | str,
+    *,
+    validation: int = 0,
+    seed: int = 1,
+    overwrite: bool = False,
+) -> Collection:
+    """Make a collection of SQuAD files; ``validation`` questions are drawn from training and taken out of it.
+
+    Raises:
+        InputError: as ``read_squad``, and a question id that stands in two files.
+        SettingError: ``validation`` is negative, or leaves no training question.
+    """
+    if validation < 0:
+        raise SettingError(f"--validation: wanted a number of questions from 0; found {validation}; leave it out for none")
+    files = [*(("train", Path(path)) for path in train), ("test", Path(test))]
+    out, gathered = Path(out), _Import()
+    with create_collection(out, overwrite=overwrite) as writer:
+        writer.add_passages(p for role, path in files for p in track(gathered.file(role, path), path.name, unit="passages"))
+        gathered.draw_validation(validation, seed)
+        for split in ("train", "validation", "test"):
+            if split in gathered.queries:
+                writer.add_split(split, gathered.queries[split], gathered.qrels[split], gathered.answers[split])
+        writer.finish(
+            name=out.name,
+            command="import squad",
+            settings={"validation": validation, "seed": seed},
+            seed=seed,
+            inputs=[input_ref(role, path, sha256_file(path), artefact=out) for role, path in files],
+            licence=LICENCE,
+            notes=(
+                "Each paragraph of every file is a passage, without de-duplication [decision].",
+                "Unanswerable questions are dropped and counted; tabs and line breaks became spaces.",
+                "Validation questions are drawn from training by (seed, question id) and taken out of it [decision].",
+            ),
+            content={"source": {"format": "squad", "files": gathered.source}},
+        )
+    return Collection(out)
+
+
+class Written(NamedTuple):
+    """What ``write_squad`` wrote; ``left_out`` counts questions none of whose answers has a place in its passage."""
+
+    articles: int
+    paragraphs: int
+    questions: int
+    left_out: int
+
+
+def write_squad(
+    collection: Collection, path: Path | str, splits: Sequence[str], *, version: str = "1.1", overwrite: bool = False
+) -> Written:
+    """Write a collection that came from SQuAD as one SQuAD file: every paragraph of the splits' source files.
+
+    ``train`` and ``validation`` came from the training files, ``test`` from the test file. After a rotation the moved offsets
+    stand; a question whose every span was cut has no answer left, is left out and counted (SQuAD has no form for it).
+
+    Raises:
+        InputError: the collection did not come from SQuAD, or has no such split.
+        SettingError: another version than 1.1 or 2.0.
+    """
+    if version not in VERSIONS:
+        raise SettingError(f"--version: wanted 1.1 or 2.0; found {version!r}; give one of these")
+    version = VERSIONS[version]
+    source = collection.manifest.content.get("source", {})
+    if source.get("format") != "squad":
+        raise bad_input(
+            collection.path,
+            wanted="a collection that came from SQuAD",
+            found=f"one made by {collection.manifest.command!r}",
+            do="import SQuAD files first: posbias import squad …",
+        )
+    questions, left_out = _questions_by_passage(collection, splits)
+    roles = {ROLE_OF_SPLIT[split] for split in splits}
+    counts = {"articles": 0, "paragraphs": 0, "questions": 0}
+    with atomic_file(path, overwrite=overwrite) as partial, open(partial, "w", encoding="utf-8") as handle:
+        write_articles(handle, _articles(collection, roles, questions, counts), version)
+    return Written(**counts, left_out=left_out)
+
+
+def _articles(
+    collection: Collection, roles: set[str], questions: Mapping[str, list[Question]], counts: dict[str, int]
+) -> Iterator[Article]:
+    """The articles of these roles, one at a time, from the passages in stored order; ``counts`` grows in passing."""
+    stored = collection.passages()
+    for item in collection.manifest.content["source"]["files"]:
+        for title, count in item["articles"]:
+            passages = list(islice(stored, count))
+            if item["role"] in roles:
+                paragraphs = [Paragraph(passage.text, tuple(questions.get(passage.passage_id, ()))) for passage in passages]
+                counts["articles"] += 1
+                counts["paragraphs"] += count
+                counts["questions"] += sum(len(paragraph.questions) for paragraph in paragraphs)
+                yield Article(title, tuple(paragraphs))
+
+
+def _questions_by_passage(collection: Collection, splits: Sequence[str]) -> tuple[dict[str, list[Question]], int]:
+    """Questions under the passage that answers them, and how many have no place in one."""
+    by_passage: dict[str, list[Question]] = {}
+    left_out = 0
+    for split in splits:
+        spans: dict[tuple[str, str], list[Span]] = {}
+        for answer in collection.answers(split):
+            if answer.start is not None:
+                spans.setdefault((answer.query_id, answer.passage_id), []).append(Span(answer.text, answer.start))
+        passage_of = dict(spans.keys())
+        for query in collection.queries(split):
+            passage_id = passage_of.get(query.query_id)
+            if passage_id is None:
+                left_out += 1
+            else:
+                question = Question(query.query_id, query.text, tuple(spans[query.query_id, passage_id]))
+                by_passage.setdefault(passage_id, []).append(question)
+    return by_passage, left_out
