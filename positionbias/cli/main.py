@@ -17,6 +17,7 @@ from positionbias.core.errors import PositionBiasError
 COMMANDS: dict[str, tuple[str, str, str]] = {
     "demo": ("demo", "demo", "The whole study in miniature, in under five minutes."),
     "import": ("import_", "import_", "Bring a data set in as a collection."),
+    "export": ("export", "export", "Write a collection in a published form."),
     "show": ("show", "show", "What a collection holds: its Table 1."),
     "histogram": ("positions", "histogram", "Where answers sit in their passages."),
     "debias": ("positions", "debias", "Rotate every passage at a random word."),
@@ -32,8 +33,20 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
 }
 
 
+class _ReaderGone(Exception):
+    """Standard output is a pipe that nobody reads any more; click would exit 1, which here means a check did not hold."""
+
+
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are called."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            value = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError as error:
+            raise _ReaderGone from error
+        return value
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -66,22 +79,38 @@ def _complain(message: str) -> None:
     click.echo(f"posbias: {' '.join(message.split())}", err=True)
 
 
+def _silence_stdout() -> None:
+    """Python flushes standard output once more as it ends, and must not fail there again."""
+    sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run one command; exit 0, 1 (a check did not hold), 2 (bad input) or 130 (Ctrl-C)."""
     try:
         code: Any = posbias.main(args=arguments, prog_name="posbias", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        sys.exit(2)
     except click.UsageError as error:
         place = f"{error.ctx.command_path}: " if error.ctx else ""
         hint = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
         _complain(f"{place}{error.format_message()}{hint}")
         sys.exit(2)
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, click.Abort) as error:
+        if isinstance(error.__cause__, EOFError):  # click takes it for the end of a prompt
+            _complain(f"wanted a whole file; found {error.__cause__ or 'its end too early'}; fetch it again")
+            sys.exit(2)
         _complain("stopped; nothing half-written was left under a final name")
         sys.exit(130)
     except PositionBiasError as error:
         _complain(str(error))
         sys.exit(error.exit_code)
-    except BrokenPipeError:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115 (the reader is gone; nothing more can be said)
+    except _ReaderGone:
+        _silence_stdout()
         sys.exit(141)
+    except OSError as error:
+        place = f"{error.filename}: " if error.filename else ""
+        _complain(f"{place}wanted to read or write; found: {error.strerror or error}; check the path and the disk")
+        _silence_stdout()
+        sys.exit(2)
     sys.exit(code if isinstance(code, int) else 0)

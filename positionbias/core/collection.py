@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import atomic_folder, home
-from positionbias.core.manifest import Manifest, read_manifest
+from positionbias.core.manifest import MANIFEST, Manifest, manifest_path, read_manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.seeds import key64
 
@@ -237,9 +237,12 @@ def find_collection(place: str | Path) -> Collection:
     Raises:
         InputError: neither exists; the line says how to make one.
     """
-    for candidate in (Path(place), home() / str(place)):
-        if candidate.is_dir():
+    candidates = [path for path in (Path(place), home() / str(place)) if path.is_dir()]
+    for candidate in candidates:
+        if manifest_path(candidate).is_file():
             return Collection(candidate)
+    if candidates:
+        raise bad_input(candidates[0], wanted="a collection", found=f"a folder without {MANIFEST}", do="check the path")
     raise InputError(
         f"{place}: wanted a collection (a folder, or a name under {home()}); found none; "
         f"make one with: posbias import planted --out {Path(place).name}  (or: posbias import squad …)"

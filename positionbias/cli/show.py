@@ -1,0 +1,96 @@
+"""``posbias show``: what a collection holds, and what made it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from positionbias.cli.common import emit, json_option
+
+if TYPE_CHECKING:
+    from positionbias.core.result import Result
+
+__all__ = ["aligned", "counts_table", "show"]
+
+
+@click.command()
+@click.argument("collection")
+@json_option
+def show(collection: str, as_json: bool) -> None:
+    """What COLLECTION holds: passages, queries, judgements and answers per split, lengths in words, what made it.
+
+    Lengths are in BlingFire words. Re-rankers read the first 200 words of a passage and the first 30 of a query: the share
+    of longer ones is printed.
+    """
+    from positionbias.core.collection import find_collection
+    from positionbias.text.statistics import collection_statistics
+
+    opened = find_collection(collection)
+    results = collection_statistics(opened)
+    emit(results, as_json=as_json, table=lambda: f"{counts_table(results)}\n\n{_lengths(results)}\n\n{_origin(results[0])}")
+
+
+def counts_table(results: Sequence[Result]) -> str:
+    """The collection's name and passages, and a row a split."""
+    header = ("split", "queries", "judgements", "answers")
+    rows = [(r.split, *(f"{_rows(r)[key]:,}" for key in header[1:])) for r in results if r.measure == "queries"]
+    return f"{results[0].collection}: {results[0].count:,} passages\n\n{aligned([header, *rows])}"
+
+
+def _lengths(results: Sequence[Result]) -> str:
+    header = ("words", *next(iter(_rows(r)["words_quantiles"] for r in results)), "mean", "empty", "over")
+    rows = [header]
+    for result in results:
+        figures = _rows(result)
+        read, share = next((k.split("_")[2], v) for k, v in figures.items() if k.startswith("share_over_"))
+        quantiles = (_number(value) for value in figures["words_quantiles"].values())
+        name = f"{result.measure} {result.split}".strip()
+        over = f"{share:.1%} over {read}" if share is not None else "-"
+        rows.append((name, *quantiles, _number(figures["mean_words"], ".1f"), f"{figures['without_words']:,}", over))
+    return aligned(rows)
+
+
+def _origin(result: Result) -> str:
+    made = _rows(result)["manifest"]
+    settings = ", ".join(f"{key} {value}" for key, value in made["settings"].items())
+    version = made["versions"].get("positionbias", "?")
+    rows = [("made by", f"{made['command']} ({settings or 'no settings'})")]
+    rows += [("", f"{made['created']}, positionbias {version}")]
+    rows += [(item["role"], f"{item['path']} (checksum {item['checksum'][:16]}…)") for item in made["inputs"]]
+    rows += [("licence", made["licence"] or "not stated")]
+    rows += _flat(made["content"])
+    rows += [("note", note) for note in made["notes"]]
+    return aligned(rows, left=2)
+
+
+def _flat(value: Any, name: str = "") -> list[tuple[str, str]]:
+    """Nested figures as lines ``name, figure``."""
+    if isinstance(value, Mapping) and any(isinstance(item, Mapping | list) for item in value.values()):
+        return [line for key, item in value.items() for line in _flat(item, f"{name} {key}".strip().replace("_", " "))]
+    if isinstance(value, Mapping):
+        return [(name, ", ".join(f"{key.replace('_', ' ')} {_number(item)}" for key, item in value.items()))]
+    if isinstance(value, list):
+        return [line for item in value for line in _flat(item, name)]
+    return [(name, _number(value))]
+
+
+def _rows(result: Result) -> Mapping[str, Any]:
+    return result.payload.rows  # type: ignore[union-attr]
+
+
+def _number(value: Any, form: str = ",") -> str:
+    if value is None:
+        return "-"
+    return f"{value:{form}}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
+
+
+def aligned(rows: Sequence[Sequence[str]], *, left: int = 1) -> str:
+    """Rows as lines of equal columns; the first ``left`` columns flush left, the others flush right."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = []
+    for row in rows:
+        cells = (cell.ljust(w) if n < left else cell.rjust(w) for n, (cell, w) in enumerate(zip(row, widths, strict=True)))
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
