@@ -44,6 +44,11 @@ class Collection:
         self.path = Path(path)
         self.manifest: Manifest = read_manifest(self.path, kind=KIND)
         self.name: str = self.manifest.name
+        missing = {"checksum", "passages", "shards", "splits"} - self.manifest.content.keys()
+        if missing:
+            raise bad_input(
+                self.path, wanted="a whole manifest", found=f"one without {min(missing)!r}", do="make the collection again"
+            )
         self.checksum: str = self.manifest.content["checksum"]
 
     def __len__(self) -> int:
@@ -168,9 +173,8 @@ class Collection:
     def queries(self, split: str) -> list[Query]:
         """The queries of a split."""
         self._require(split)
-        table = pq.read_table(self.path / "queries" / f"{split}.parquet")
-        columns = (table.column(name).to_pylist() for name in ("query_id", "text", "fields"))
-        return [Query(query_id, text, dict(fields or ())) for query_id, text, fields in zip(*columns, strict=True)]
+        rows = _rows(self.path / "queries" / f"{split}.parquet", ("query_id", "text", "fields"))
+        return [Query(query_id, text, dict(fields or ())) for query_id, text, fields in rows]
 
     def qrels(self, split: str, name: str | None = None) -> list[Qrel]:
         """The judgements of a split; ``name`` picks one of several judgement sets."""
@@ -188,8 +192,14 @@ class Collection:
 
 
 def _rows(path: Path, names: tuple[str, ...]) -> Iterator[tuple]:
-    table = pq.read_table(path)
-    return zip(*(table.column(name).to_pylist() for name in names), strict=True)
+    try:
+        table = pq.read_table(path)
+        columns = [table.column(name).to_pylist() for name in names]
+    except (pa.ArrowInvalid, OSError, KeyError) as error:
+        raise bad_input(
+            path, wanted=f"a table of {', '.join(names)}", found=str(error).splitlines()[0], do="make the collection again"
+        ) from error
+    return zip(*columns, strict=True)
 
 
 def read_shard(path: Path) -> pa.Table:

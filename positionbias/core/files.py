@@ -9,18 +9,20 @@ import io
 import json
 import os
 import shutil
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 from uuid import uuid4
 
-from positionbias.core.errors import InputError, OutputExistsError, StorageError, bad_input
+from positionbias.core.errors import OutputExistsError, StorageError, bad_input
 
 __all__ = [
     "atomic_file",
     "atomic_folder",
     "home",
+    "input_errors",
     "open_text",
     "read_json",
     "sha256_file",
@@ -121,38 +123,108 @@ def sha256_file(path: Path | str) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
+class _ZstdReader(io.RawIOBase):
+    """Decompresses a zstd stream, and says so when it ends before its last frame does (the library's reader does not)."""
+
+    def __init__(self, raw: IO[bytes]) -> None:
+        self._raw = raw
+        self._frame: Any = None
+        self._decompressed = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._decompressed:
+            between_frames = self._frame is None or self._frame.eof
+            data = (self._frame.unused_data if self._frame is not None and self._frame.eof else b"") or self._raw.read(1 << 16)
+            if not data:
+                if between_frames:
+                    return 0
+                raise EOFError("Compressed file ended before its last frame")
+            if between_frames:
+                import zstandard
+
+                self._frame = zstandard.ZstdDecompressor().decompressobj()
+            self._decompressed = self._frame.decompress(data)
+        count = min(len(buffer), len(self._decompressed))
+        buffer[:count] = self._decompressed[:count]
+        self._decompressed = self._decompressed[count:]
+        return count
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+def _open_bytes(path: Path | str) -> IO[bytes]:
+    """Open for reading, decompressed, plain, ``.gz`` or ``.zst`` told apart by the first bytes."""
+    path = Path(path)
+    try:
+        raw: IO[bytes] = open(path, "rb")  # noqa: SIM115 (the caller closes what we return)
+        magic = raw.read(4)
+        raw.seek(0)
+    except OSError as error:
+        raise bad_input(path, wanted="a readable file", found=error.strerror or str(error), do="check the path") from error
+    if magic[:2] == b"\x1f\x8b":
+        raw.close()
+        return gzip.open(path)  # type: ignore[return-value]
+    if magic == b"\x28\xb5\x2f\xfd":
+        raw = io.BufferedReader(_ZstdReader(raw), 1 << 16)
+    return raw
+
+
 def open_text(path: Path | str) -> IO[str]:
-    """Open UTF-8 text for reading, plain, ``.gz`` or ``.zst``, told apart by its first bytes.
+    """Open UTF-8 text for reading, plain, ``.gz`` or ``.zst``; read it under ``input_errors``.
 
     Raises:
         InputError: there is no such file, or it is a folder.
     """
-    path = Path(path)
-    try:
-        raw: IO[bytes] = open(path, "rb")  # noqa: SIM115 (the caller closes what we return)
-    except OSError as error:
-        raise bad_input(path, wanted="a readable file", found=error.strerror or str(error), do="check the path") from error
-    magic = raw.read(4)
-    raw.seek(0)
-    if magic[:2] == b"\x1f\x8b":
-        raw = gzip.open(raw)  # type: ignore[assignment]  # noqa: SIM115
-    elif magic == b"\x28\xb5\x2f\xfd":
-        import zstandard
+    return io.TextIOWrapper(_open_bytes(path), encoding="utf-8", newline="\n")
 
-        raw = zstandard.ZstdDecompressor().stream_reader(raw)  # type: ignore[assignment]
-    return io.TextIOWrapper(raw, encoding="utf-8", newline="\n")
+
+@contextmanager
+def input_errors(path: Path | str, *, wanted: str) -> Iterator[None]:
+    """Turn what goes wrong while reading text from ``path`` (not UTF-8, a damaged or cut archive) into one clear line."""
+    try:
+        yield
+    except UnicodeDecodeError as error:
+        line, byte = _first_undecodable(path) or (None, error.object[error.start])
+        raise bad_input(
+            path, line=line, wanted=f"{wanted} in UTF-8", found=f"the byte 0x{byte:02x}, which is not", do="convert the file"
+        ) from error
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        raise bad_input(path, wanted=f"{wanted}, whole", found=str(error), do="fetch the file again") from error
+    except Exception as error:
+        if type(error).__module__.partition(".")[0] != "zstandard":  # known only where a .zst file was opened
+            raise
+        raise bad_input(path, wanted=f"{wanted}, whole", found=str(error), do="fetch the file again") from error
+
+
+def _first_undecodable(path: Path | str) -> tuple[int, int] | None:
+    """The first line that is not UTF-8, from 1, and its first bad byte; a decoder reads ahead and cannot tell."""
+    with _open_bytes(path) as handle:
+        for number, line in enumerate(handle, 1):
+            try:
+                line.decode()
+            except UnicodeDecodeError as error:
+                return number, line[error.start]
+    return None
 
 
 def read_json(path: Path | str, *, what: str = "a JSON file") -> Any:
     """Read one JSON document.
 
     Raises:
-        InputError: no such file, not UTF-8, or not JSON (with the line where it breaks).
+        InputError: no such file, empty, not UTF-8, or not JSON (with the line where it breaks).
     """
     path = Path(path)
+    with input_errors(path, wanted=what), open_text(path) as handle:
+        text = handle.read()
+    if not text.strip():
+        raise bad_input(path, wanted=what, found="an empty file", do="check the path, or fetch it again")
     try:
-        with open_text(path) as handle:
-            return json.load(handle)
+        return json.loads(text)
     except json.JSONDecodeError as error:
         raise bad_input(
             path,
@@ -161,12 +233,9 @@ def read_json(path: Path | str, *, what: str = "a JSON file") -> Any:
             found=f"{error.msg} at column {error.colno}",
             do="check that the file is complete, or fetch it again",
         ) from error
-    except UnicodeDecodeError as error:
-        raise bad_input(
-            path, wanted=f"{what} in UTF-8", found=f"byte 0x{error.object[error.start]:02x} that is not", do="convert it"
-        ) from error
-    except (EOFError, gzip.BadGzipFile) as error:
-        raise InputError(f"{path}: wanted {what}; found {error}; fetch the file again") from error
+    except (RecursionError, ValueError) as error:
+        # nested beyond Python's stack, or a number of thousands of digits
+        raise bad_input(path, wanted=what, found=str(error), do="check the file") from error
 
 
 def write_json(path: Path | str, value: Any, *, overwrite: bool = True) -> None:

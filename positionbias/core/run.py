@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.files import atomic_file, open_text
+from positionbias.core.files import atomic_file, input_errors, open_text
 
 __all__ = ["Ranking", "Run", "order_by_score", "read_run", "strictly_decreasing", "write_run"]
 
@@ -122,31 +122,23 @@ def read_run(path: Path | str, name: str | None = None) -> Run:
     found: dict[str, tuple[list[str], list[float]]] = {}
     tags: set[str] = set()
     wanted = "six columns: query Q0 passage rank score tag"
-    number = 0
-    try:
-        with open_text(path) as handle:
-            for number, line in enumerate(handle, 1):
-                parts = line.split()
-                if not parts:
-                    continue
-                if len(parts) != 6:
-                    raise bad_input(path, line=number, wanted=wanted, found=f"{len(parts)} columns", do="mend or drop the line")
-                try:
-                    score = float(parts[4])
-                except ValueError:
-                    score = math.nan
-                if not math.isfinite(score):
-                    raise bad_input(
-                        path, line=number, wanted="a finite score", found=repr(parts[4]), do="mend or drop the line"
-                    )
-                passages, scores = found.setdefault(parts[0], ([], []))
-                passages.append(parts[2])
-                scores.append(score)
-                tags.add(parts[5])
-    except UnicodeDecodeError as error:
-        raise bad_input(path, line=number + 1, wanted="UTF-8", found=str(error.reason), do="convert the file") from error
-    except (EOFError, gzip.BadGzipFile) as error:
-        raise bad_input(path, wanted="a whole compressed file", found=str(error), do="fetch it again") from error
+    with input_errors(path, wanted="a TREC run"), open_text(path) as handle:
+        for number, line in enumerate(handle, 1):
+            parts = line.split()
+            if not parts:
+                continue
+            if len(parts) != 6:
+                raise bad_input(path, line=number, wanted=wanted, found=f"{len(parts)} columns", do="mend or drop the line")
+            try:
+                score = float(parts[4])
+            except ValueError:
+                score = math.nan
+            if not math.isfinite(score):
+                raise bad_input(path, line=number, wanted="a finite score", found=repr(parts[4]), do="mend or drop the line")
+            passages, scores = found.setdefault(parts[0], ([], []))
+            passages.append(parts[2])
+            scores.append(score)
+            tags.add(parts[5])
     if not found:
         raise bad_input(path, wanted=wanted, found="an empty file", do="check the path")
     stem = path.name.removesuffix(".gz").removesuffix(".zst").removesuffix(".run")
