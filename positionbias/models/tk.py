@@ -1,0 +1,154 @@
+"""TK: shallow Transformers over word vectors, gated, then kernel pooling (position-bias paper, Eqs. 4–6).
+
+Settings follow the authors' published code where the paper is silent: head size apart from width, positions as
+a sine half beside a cosine half, one gate for both sides. Dropout is 0, as there.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from positionbias.core.errors import SettingError
+from positionbias.models.kernels import KERNEL_LAYOUTS, KernelLayout, KernelPooling, cosine_matrix
+from positionbias.text.vocabulary import PADDING, Vocabulary
+
+__all__ = ["TK", "TKConfig", "TransformerLayer", "sinusoid_positions"]
+
+
+@dataclass(frozen=True, slots=True)
+class TKConfig:
+    """TK's shape. ``embedding_deviation`` is used where no word vectors are given [decision]."""
+
+    dimension: int = 300
+    layers: int = 2
+    heads: int = 16
+    head_size: int = 32
+    feed_forward: int = 100
+    kernels: int = 11
+    kernel_layout: KernelLayout = "reference"
+    kernel_sigma: float = 0.1
+    query_length: int = 30
+    passage_length: int = 200
+    passage_start: int = 500
+    embedding_deviation: float = 0.4
+
+    def __post_init__(self) -> None:
+        for name in ("dimension", "layers", "heads", "head_size", "feed_forward", "query_length", "passage_length"):
+            if getattr(self, name) < 1:
+                raise SettingError(f"--{name.replace('_', '-')}: wanted at least 1; found {getattr(self, name)}; raise it")
+        if self.dimension % 2 or self.dimension < 4:
+            raise SettingError(f"--dimension: wanted an even number from 4; found {self.dimension}; positions need two halves")
+        if self.kernels < 3 or self.kernel_layout not in KERNEL_LAYOUTS:
+            raise SettingError(
+                f"kernels: wanted at least 3, laid out as {' or '.join(KERNEL_LAYOUTS)}; found {self.kernels}, {self.kernel_layout}"
+            )
+
+
+def sinusoid_positions(length: int, dimension: int) -> Tensor:
+    """Position encodings ``(length, dimension)``: sine half, then cosine half, time scales 1 … 10⁴ over dimension/2 steps."""
+    half = dimension // 2
+    rates = torch.exp(-math.log(1e4) / (half - 1) * torch.arange(half, dtype=torch.float64))
+    angles = torch.arange(length, dtype=torch.float64).unsqueeze(1) * rates  # (length, half)
+    return torch.cat([angles.sin(), angles.cos()], dim=1).float()
+
+
+class TransformerLayer(nn.Module):
+    """Self-attention and feed-forward, each added and then normalised (post-norm); no dropout."""
+
+    def __init__(self, dimension: int, heads: int, head_size: int, feed_forward: int) -> None:
+        super().__init__()
+        self.heads, self.head_size = heads, head_size
+        self.query = nn.Linear(dimension, heads * head_size)
+        self.key = nn.Linear(dimension, heads * head_size)
+        self.value = nn.Linear(dimension, heads * head_size)
+        self.output = nn.Linear(heads * head_size, dimension)
+        self.norm_attention = nn.LayerNorm(dimension)
+        self.expand = nn.Linear(dimension, feed_forward)
+        self.contract = nn.Linear(feed_forward, dimension)
+        self.norm_feed_forward = nn.LayerNorm(dimension)
+
+    def forward(self, terms: Tensor, key_mask: Tensor) -> Tensor:
+        """``terms (batch, length, dim)``, ``key_mask (batch, length)``: True where attention may look."""
+        batch, length, _ = terms.shape
+        shape = (batch, length, self.heads, self.head_size)
+        query, key, value = (part(terms).view(shape).transpose(1, 2) for part in (self.query, self.key, self.value))
+        # full precision inside attention: on a CPU half precision is several times slower here, and less exact
+        with torch.autocast(terms.device.type, enabled=False):
+            mixed = F.scaled_dot_product_attention(
+                query.float(), key.float(), value.float(), attn_mask=key_mask[:, None, None, :]
+            )
+        mixed = mixed.transpose(1, 2).reshape(batch, length, self.heads * self.head_size)
+        terms = self.norm_attention(terms + self.output(mixed))
+        return self.norm_feed_forward(terms + self.contract(F.relu(self.expand(terms))))
+
+
+class TK(nn.Module):
+    """The model. It reads word numbers of its vocabulary; 0 is padding and is masked everywhere."""
+
+    kind = "tk"
+    positions: Tensor
+
+    def __init__(self, config: TKConfig, vocabulary: Vocabulary, word_vectors: np.ndarray | None = None) -> None:
+        """``word_vectors (len(vocabulary), dimension)`` start the embedding; none: normal, with a stated deviation."""
+        super().__init__()
+        self.config, self.vocabulary = config, vocabulary
+        self.embedding = nn.Embedding(len(vocabulary), config.dimension, padding_idx=PADDING, sparse=True)
+        with torch.no_grad():
+            if word_vectors is None:
+                self.embedding.weight.normal_(0.0, config.embedding_deviation)
+            else:
+                self.embedding.weight.copy_(torch.from_numpy(np.asarray(word_vectors, dtype=np.float32)))
+            self.embedding.weight[PADDING] = 0.0
+        length = max(config.query_length, config.passage_start + config.passage_length)
+        self.register_buffer("positions", sinusoid_positions(length, config.dimension), persistent=False)
+        shape = (config.dimension, config.heads, config.head_size, config.feed_forward)
+        self.layers = nn.ModuleList(TransformerLayer(*shape) for _ in range(config.layers))
+        self.gate = nn.Parameter(torch.tensor(0.5))
+        self.pooling = KernelPooling(config.kernel_layout, config.kernels, config.kernel_sigma)
+
+    # -- reading ------------------------------------------------------------------------------------
+
+    def read_query(self, text: str) -> list[int]:
+        """A query's word numbers, cut at ``query_length``."""
+        return self.vocabulary.encode(text, self.config.query_length)
+
+    def read_passage(self, text: str) -> list[int]:
+        """A passage's word numbers, cut at ``passage_length``."""
+        return self.vocabulary.encode(text, self.config.passage_length)
+
+    # -- contextualising ----------------------------------------------------------------------------
+
+    def query_vectors(self, numbers: Tensor) -> Tensor:
+        """Contextualised query terms: ``(batch, query_len) → (batch, query_len, dim)``."""
+        return self._contextualize(numbers, 0)
+
+    def passage_vectors(self, numbers: Tensor) -> Tensor:
+        """Contextualised passage terms: ``(batch, passage_len) → (batch, passage_len, dim)``; positions start at 500."""
+        return self._contextualize(numbers, self.config.passage_start)
+
+    def _contextualize(self, numbers: Tensor, start: int) -> Tensor:
+        embedded = self.embedding(numbers)  # (batch, length, dim)
+        mask = numbers != PADDING
+        key_mask = mask | ~mask.any(dim=1, keepdim=True)  # an empty text attends to padding: finite, and masked later
+        context = embedded + self.positions[start : start + numbers.shape[1]]
+        for layer in self.layers:
+            context = layer(context, key_mask)
+        return self.gate * embedded + (1 - self.gate) * context.to(embedded.dtype)
+
+    # -- scoring ------------------------------------------------------------------------------------
+
+    def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
+        """Scores ``(batch,)`` from term vectors ``(batch, len, dim)`` and masks; a query batch of 1 serves all passages."""
+        cosines = cosine_matrix(query, passage)  # (batch, query_len, passage_len)
+        return self.pooling(cosines, query_mask, passage_mask)
+
+    def forward(self, query_numbers: Tensor, passage_numbers: Tensor) -> Tensor:
+        """Scores ``(batch,)`` of query–passage pairs given as padded word numbers."""
+        query, passage = self.query_vectors(query_numbers), self.passage_vectors(passage_numbers)
+        return self.interact(query, query_numbers != PADDING, passage, passage_numbers != PADDING)

@@ -1,0 +1,228 @@
+"""The planted collection: an instrument whose truth is known, since we set it.
+
+Each query asks one attribute of one thing. One passage answers it, in a sentence whose place in the passage is drawn from
+a density that ``front_loading`` sets:
+
+    f(x) = (1 − λ) + λ · κ·exp(−κ·x) / (1 − exp(−κ)),   x in [0, 1), κ = 12, λ = front_loading
+
+(λ = 0 uniform, λ = 1 strongest; the default 0.5 puts about as much into the first tenth as MS MARCO's answers have there).
+Other passages hold the same query words in a sentence that does not answer, at a uniform place. All else is drawn alike for
+both: number of sentences, the share of answering and mentioning sentences (the others speak of things nobody asks for), the
+fragments of sentences at both ends (a passage is a window of a longer text, so a sentence may start at any word). Therefore
+
+* words alone do not separate relevant from not: BM25 sees the same words in both;
+* position separates them exactly to the degree that was set, and not at all at λ = 0;
+* which words stand around the query's words separates them always: that is what there is to learn.
+
+Ids are hashes and passages are stored in their order, so neither says anything about relevance. The answer of a query is
+its whole answering sentence, with character offsets: a rotation that cuts the sentence cuts the answer.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from random import Random
+
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.errors import SettingError
+from positionbias.core.progress import track
+from positionbias.core.records import Answer, Passage, Qrel, Query
+from positionbias.core.seeds import key64
+from positionbias.planted.grammar import ATTRIBUTES, FIRST_NAMES, SECOND_NAMES, Thing, answering, mentioning, question
+
+__all__ = ["DEFAULT_FRONT_LOADING", "PlantedQuery", "PlantedSettings", "plan_queries", "slot_probabilities", "write_planted"]
+
+DEFAULT_FRONT_LOADING = 0.5
+STEEPNESS = 12.0
+MENTIONS_PER_PASSAGE = 2
+MOST_MENTIONS_PER_QUERY = 9
+SPLITS = ("train", "validation", "test")
+
+
+@dataclass(frozen=True, slots=True)
+class PlantedSettings:
+    """What a planted collection is made from.
+
+    ``passages`` − ``queries`` passages carry two mentions each, shared evenly over the queries, up to nine a query;
+    beyond that, passages speak of nothing that is asked. ``sentences`` bounds the sentences of a passage.
+    """
+
+    front_loading: float = DEFAULT_FRONT_LOADING
+    queries: int = 10_000
+    passages: int = 45_000
+    validation_share: float = 0.04
+    test_share: float = 0.35
+    sentences: tuple[int, int] = (4, 6)
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.front_loading <= 1:
+            raise SettingError(f"--front-loading: wanted a number from 0 to 1; found {self.front_loading}; 0 is uniform")
+        most = len(FIRST_NAMES) * len(SECOND_NAMES) // 2
+        if not 20 <= self.queries <= most:
+            raise SettingError(f"--queries: wanted 20 to {most:,} (half of the names there are); found {self.queries:,}")
+        least = self.queries + math.ceil(self.queries / MENTIONS_PER_PASSAGE)
+        if self.passages < least:
+            raise SettingError(
+                f"--passages: wanted at least {least:,} for {self.queries:,} queries (one that answers and one that mentions, each); "
+                f"found {self.passages:,}; raise it or lower --queries"
+            )
+        if not 2 * MENTIONS_PER_PASSAGE <= self.sentences[0] <= self.sentences[1]:
+            raise SettingError(f"sentences: wanted a range from at least {2 * MENTIONS_PER_PASSAGE}; found {self.sentences}")
+
+
+@dataclass(frozen=True, slots=True)
+class PlantedQuery:
+    """A query with its truth: the thing and the attribute it asks for."""
+
+    query_id: str
+    text: str
+    split: str
+    thing: Thing
+    attribute: str
+
+
+def slot_probabilities(sentences: int, front_loading: float) -> list[float]:
+    """The chance that the answering sentence is the 1st, 2nd … of ``sentences``: f integrated over equal parts."""
+
+    def cumulative(x: float) -> float:
+        return (1 - front_loading) * x + front_loading * -math.expm1(-STEEPNESS * x) / -math.expm1(-STEEPNESS)
+
+    return [cumulative((slot + 1) / sentences) - cumulative(slot / sentences) for slot in range(sentences)]
+
+
+def _random(seed: int, purpose: str, *parts: str | int) -> Random:
+    return Random(key64(seed, f"planted {purpose}", *parts))
+
+
+def plan_queries(settings: PlantedSettings) -> tuple[list[PlantedQuery], list[Thing]]:
+    """All queries with their truth, in the order of their ids, and the things that nobody asks for."""
+    random = _random(settings.seed, "things")
+    numbers = random.sample(range(len(FIRST_NAMES) * len(SECOND_NAMES)), 2 * settings.queries)
+    things = [Thing(FIRST_NAMES[n // len(SECOND_NAMES)], SECOND_NAMES[n % len(SECOND_NAMES)]) for n in numbers]
+    asked, background = things[: settings.queries], things[settings.queries :]
+    tests = round(settings.queries * settings.test_share)
+    validations = round(settings.queries * settings.validation_share)
+    queries = []
+    for number, thing in enumerate(asked):
+        split = "test" if number < tests else "validation" if number < tests + validations else "train"
+        own = _random(settings.seed, "query", number)
+        attribute = own.choice(list(ATTRIBUTES))
+        query_id = f"q{key64(settings.seed, 'planted query id', number):016x}"
+        queries.append(PlantedQuery(query_id, question(own, thing, attribute), split, thing, attribute))
+    return sorted(queries, key=lambda query: query.query_id), background
+
+
+class _Builder:
+    """Writes passages; every one is a function of (settings, its own key) alone."""
+
+    def __init__(self, settings: PlantedSettings, background: list[Thing]) -> None:
+        self.settings, self.background = settings, background
+
+    def _filler(self, random: Random, answers: bool) -> str:
+        write = answering if answers else mentioning
+        return write(random, random.choice(self.background), random.choice(list(ATTRIBUTES)))
+
+    def _window(self, random: Random, sentences: list[str]) -> tuple[str, int]:
+        """The passage's text, and the character offset at which its first whole sentence starts."""
+        before = self._filler(random, random.random() < 0.5).split()
+        after = self._filler(random, random.random() < 0.5).split()
+        opening = before[len(before) - random.randrange(len(before)) :]
+        closing = after[: random.randrange(len(after))]
+        start = len(" ".join(opening)) + 1 if opening else 0
+        return " ".join([*opening, *sentences, *closing]), start
+
+    def _kinds(self, random: Random) -> tuple[int, int]:
+        """How many sentences answer and how many mention: half and half, the odd one either way."""
+        total = random.randint(*self.settings.sentences)
+        answers = total // 2 + (total % 2 and random.randrange(2))
+        return answers, total - answers
+
+    def _passage_id(self, kind: str, number: int) -> str:
+        return f"p{key64(self.settings.seed, 'planted passage id', kind, number):016x}"
+
+    def relevant(self, query: PlantedQuery) -> tuple[Passage, Answer]:
+        """The passage that answers a query: the answering sentence's place is drawn from f."""
+        random = _random(self.settings.seed, "relevant", query.query_id)
+        answers, mentions = self._kinds(random)
+        total = answers + mentions
+        slot = random.choices(range(total), slot_probabilities(total, self.settings.front_loading))[0]
+        others = [self._filler(random, True) for _ in range(answers - 1)] + [
+            self._filler(random, False) for _ in range(mentions)
+        ]
+        random.shuffle(others)
+        sentence = answering(random, query.thing, query.attribute)
+        sentences = [*others[:slot], sentence, *others[slot:]]
+        text, offset = self._window(random, sentences)
+        start = offset + sum(len(s) + 1 for s in sentences[:slot])
+        passage_id = f"p{key64(self.settings.seed, 'planted passage id', 'relevant', query.query_id):016x}"
+        return Passage(passage_id, text), Answer(query.query_id, passage_id, sentence, start, start + len(sentence))
+
+    def mentions(self, number: int, queries: list[PlantedQuery]) -> Passage:
+        """A passage that mentions up to two queries' words, each at a uniform place, and answers neither."""
+        random = _random(self.settings.seed, "mention", number)
+        answers, mentions = self._kinds(random)
+        sentences = [mentioning(random, query.thing, query.attribute) for query in queries]
+        sentences += [self._filler(random, False) for _ in range(mentions - len(queries))]
+        sentences += [self._filler(random, True) for _ in range(answers)]
+        random.shuffle(sentences)
+        text, _ = self._window(random, sentences)
+        return Passage(self._passage_id("mention", number), text)
+
+
+def _mention_plan(settings: PlantedSettings, queries: list[PlantedQuery]) -> Iterator[list[PlantedQuery]]:
+    """For each passage that does not answer, the queries it mentions: spread evenly, in new company each round."""
+    places = (settings.passages - settings.queries) * MENTIONS_PER_PASSAGE
+    order: list[int] = []
+    for first in range(0, places, MENTIONS_PER_PASSAGE):
+        members = set()
+        for place in range(first, first + MENTIONS_PER_PASSAGE):
+            turn, index = divmod(place, len(queries))
+            if index == 0:
+                order = _random(settings.seed, "mention order", turn).sample(range(len(queries)), len(queries))
+            if turn < MOST_MENTIONS_PER_QUERY:
+                members.add(order[index])
+        yield [queries[member] for member in sorted(members)]
+
+
+def write_planted(
+    out: Path | str, settings: PlantedSettings | None = None, *, name: str = "", overwrite: bool = False
+) -> Collection:
+    """Write a planted collection to ``out`` and open it.
+
+    Raises:
+        OutputExistsError: ``out`` exists and ``overwrite`` is false.
+    """
+    settings = settings or PlantedSettings()
+    out = Path(out)
+    queries, background = plan_queries(settings)
+    builder = _Builder(settings, background)
+    passages: list[Passage] = []
+    answers: dict[str, Answer] = {}
+    for query in track(queries, "planting answers", unit="passages"):
+        passage, answers[query.query_id] = builder.relevant(query)
+        passages.append(passage)
+    plan = enumerate(_mention_plan(settings, queries))
+    for number, mentioned in track(plan, "planting mentions", settings.passages - settings.queries, unit="passages"):
+        passages.append(builder.mentions(number, mentioned))
+    passages.sort()
+    with create_collection(out, overwrite=overwrite) as writer:
+        writer.add_passages(passages)
+        for split in SPLITS:
+            members = [query for query in queries if query.split == split]
+            found = [answers[query.query_id] for query in members]
+            records = [Query(q.query_id, q.text, {"thing": str(q.thing), "attribute": q.attribute}) for q in members]
+            writer.add_split(split, records, [Qrel(a.query_id, a.passage_id, 1) for a in found], found)
+        writer.finish(
+            name=name or out.name,
+            command="import planted",
+            settings=asdict(settings),
+            seed=settings.seed,
+            licence="CC0-1.0 (invented text)",
+            notes=("The answering sentence's place follows the density of positionbias.planted.generator [decision].",),
+        )
+    return Collection(out)

@@ -1,0 +1,113 @@
+"""The language of the planted collection: sentences that answer, sentences that only mention, and who reads them.
+
+Every sentence speaks of one attribute of one invented thing. An *answering* sentence states the value. A *mentioning*
+sentence holds the same query words (the attribute, the thing's two names) and states none, or states one and takes
+it back. Both kinds draw on the same function words, so no single word tells them apart: what tells them apart is which
+words stand around the query's words.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from itertools import product
+from random import Random
+from typing import NamedTuple
+
+__all__ = ["ATTRIBUTES", "FIRST_NAMES", "SECOND_NAMES", "Thing", "answering", "mentioning", "question", "states_value"]
+
+ATTRIBUTES: dict[str, tuple[str, ...]] = {
+    "colour": tuple("amber beige crimson ebony emerald indigo ivory lilac maroon ochre olive pearl ruby saffron teal violet".split()),
+    "material": tuple("basalt brass bronze canvas cedar clay copper cork glass granite horn leather linen marble pewter wicker".split()),
+    "maker": tuple("Alwin Berta Corin Dagny Edric Fenna Gerda Hauke Ilsa Jorun Katla Leif Maren Nils Oda Perrin".split()),
+    "keeper": tuple("abbot baker barber clerk cooper curate ferryman gardener herald mason miller printer sexton tanner warden weaver".split()),
+    "origin": tuple("Aldmoor Brack Cairn Dunholt Estwick Farrow Glen Harth Inver Keld Lorne Marsk Norham Orrin Pentle Ryde".split()),
+    "smell": tuple("almond aniseed clove fennel ginger hay honey juniper lavender mint moss musk nutmeg peat sage thyme".split()),
+    "shape": tuple("arched bulbous conical crescent cubic curved domed flat fluted forked hollow oblong oval rounded spiral tapered".split()),
+    "season": tuple("april august autumn december equinox february harvest january july june march october solstice spring summer winter".split()),
+    "purpose": tuple("brewing carving dyeing fishing grinding hunting milking mourning navigation ploughing prayer signalling sorting storage trading weighing".split()),
+    "emblem": tuple("anchor badger comet dolphin eagle falcon heron lantern lion otter raven ship stag sword thistle wheel".split()),
+    "price": tuple("eight eighty eleven fifty five forty four nine ninety seven seventy six sixty ten thirty twelve".split()),
+    "sound": tuple("buzz chime clang click creak drone echo hiss hum jingle rattle ring rumble squeak thud whistle".split()),
+}  # fmt: skip
+
+ANSWERING = (
+    "The {attribute} of the {thing} is {value}.",
+    "It is known that the {thing} has {value} as its {attribute}.",
+    "According to the guide, the {attribute} of the {thing} was {value}.",
+    "Records give {value} as the {attribute} of the {thing}.",
+    "For its {attribute}, the {thing} has always had {value}.",
+    "Anyone who asked was told that {value} is the {attribute} of the {thing}.",
+)
+MENTIONING = (
+    "The {attribute} of the {thing} is not given.",
+    "It is not known what the {thing} has as its {attribute}.",
+    "According to the guide, the {attribute} of the {thing} was never found.",
+    "Records give nothing as the {attribute} of the {thing}.",
+    "For its {attribute}, the {thing} has often been asked about.",
+    "Anyone who was told that {value} is the {attribute} of the {thing} was misled.",
+    "The guide once gave {value}, wrongly, as the {attribute} of the {thing}.",
+    "Whether the {thing} has {value} as its {attribute} is not known.",
+)
+QUESTIONS = (
+    "what is the {attribute} of the {thing}",
+    "which {attribute} does the {thing} have",
+    "{thing} {attribute}",
+)
+
+
+def _names(onsets: str, vowels: str, codas: str) -> tuple[str, ...]:
+    return tuple(a + b + c for a, b, c in product(onsets.split(), vowels.split(), codas.split()))
+
+
+# Two name lists of 1,024 with no word in common; none ends like an English suffix, so stemming leaves them be. So many, that
+# two names meet by chance in few passages, and so few, that a test query's names have been seen in training.
+FIRST_NAMES = _names(
+    "Bra Cla Dro Fen Gla Hor Jul Kra Lum Mor Nal Pra Qua Ruk Sto Tro", "b d f g k m p v", "an ax ob om on uk ux ol"
+)
+SECOND_NAMES = _names("va we xi yo za bu du fo gu ha ki lo mu no pe ri", "l n r t c h j w", "ack olf imp orm ank ust omb irk")
+
+
+class Thing(NamedTuple):
+    """An invented thing: two names, neither of them its own alone."""
+
+    first: str
+    second: str
+
+    def __str__(self) -> str:
+        return f"{self.first} {self.second}"
+
+
+def _fill(template: str, thing: Thing, attribute: str, value: str) -> str:
+    return template.format(thing=thing, attribute=attribute, value=value)
+
+
+def answering(random: Random, thing: Thing, attribute: str) -> str:
+    """A sentence that states the attribute's value."""
+    return _fill(random.choice(ANSWERING), thing, attribute, random.choice(ATTRIBUTES[attribute]))
+
+
+def mentioning(random: Random, thing: Thing, attribute: str) -> str:
+    """A sentence with the same query words that answers nothing."""
+    return _fill(random.choice(MENTIONING), thing, attribute, random.choice(ATTRIBUTES[attribute]))
+
+
+def question(random: Random, thing: Thing, attribute: str) -> str:
+    """A query for one attribute of one thing."""
+    return random.choice(QUESTIONS).format(thing=str(thing).lower(), attribute=attribute)
+
+
+@lru_cache(maxsize=1)
+def _patterns() -> list[re.Pattern[str]]:
+    slots = {"thing": r"(?P<thing>\w+ \w+)", "attribute": r"(?P<attribute>\w+)", "value": r"\w+"}
+    patterns = []
+    for template in ANSWERING:
+        body = re.escape(template).replace(r"\{", "{").replace(r"\}", "}").replace(r"\ ", " ")
+        patterns.append(re.compile(r"(?:(?<=\. )|^)" + body.format(**slots)))
+    return patterns
+
+
+def states_value(text: str, thing: Thing, attribute: str) -> bool:
+    """Whether a whole sentence of ``text`` answers (thing, attribute), by parsing it with the grammar: the oracle."""
+    wanted = (str(thing), attribute)
+    return any((match["thing"], match["attribute"]) == wanted for pattern in _patterns() for match in pattern.finditer(text))

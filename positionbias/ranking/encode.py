@@ -1,0 +1,122 @@
+"""Encode passages once, each distinct one, and keep their term vectors in a file mapped into memory."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+
+import numpy as np
+import torch
+
+from positionbias.core.collection import Collection
+from positionbias.core.files import storage_errors
+from positionbias.core.progress import step
+from positionbias.models.protocols import TermInteractionModel, pad_rows
+
+__all__ = ["EncodedPassages", "encode_passages", "length_batches"]
+
+BATCH_WORDS = 8_192
+READ_PASSAGES = 8_192
+
+
+@dataclass
+class EncodedPassages:
+    """Term vectors of distinct passages. A context manager: the vectors' file goes when it ends.
+
+    ``offsets (n + 1,)`` int64: passage ``i`` has the words ``offsets[i] … offsets[i + 1]``; a word's position is its index in
+    its passage. ``terms (words,)`` int32 vocabulary numbers; ``vectors (words, dim)`` float32, memory-mapped.
+    """
+
+    passage_ids: list[str]
+    offsets: np.ndarray
+    terms: np.ndarray
+    vectors: np.ndarray
+    truncated: int
+    file: Path
+
+    def __enter__(self) -> EncodedPassages:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Drop the vectors."""
+        self.vectors = np.empty((0, 0), np.float32)
+        self.file.unlink(missing_ok=True)
+
+
+def length_batches(lengths: Sequence[int] | np.ndarray, budget: int) -> Iterator[np.ndarray]:
+    """Indices in batches of alike length, longest first, so that padded words stay under ``budget``."""
+    order = np.argsort(-np.asarray(lengths), kind="stable")
+    start = 0
+    while start < len(order):
+        longest = max(1, int(lengths[order[start]]))
+        size = max(1, budget // longest)
+        yield order[start : start + size]
+        start += size
+
+
+def _read(
+    model: TermInteractionModel, collection: Collection, passage_ids: Sequence[str]
+) -> tuple[np.ndarray, np.ndarray, int]:
+    """Terms of all passages one after another, their offsets, and how many passages were cut at the length limit."""
+    limit = model.config.passage_length
+    lengths = np.zeros(len(passage_ids) + 1, dtype=np.int64)
+    blocks, truncated = [], 0
+    for start in range(0, len(passage_ids), READ_PASSAGES):
+        rows = [model.read_passage(text) for text in collection.texts(passage_ids[start : start + READ_PASSAGES])]
+        lengths[start + 1 : start + 1 + len(rows)] = [len(row) for row in rows]
+        truncated += sum(len(row) >= limit for row in rows)
+        blocks.append(np.fromiter((number for row in rows for number in row), np.int32))
+    return np.concatenate(blocks) if blocks else np.empty(0, np.int32), np.cumsum(lengths), truncated
+
+
+@torch.inference_mode()
+def encode_passages(
+    model: TermInteractionModel,
+    collection: Collection,
+    passage_ids: Sequence[str],
+    *,
+    batch_words: int = BATCH_WORDS,
+    folder: Path | None = None,
+    description: str = "encoding passages",
+) -> EncodedPassages:
+    """Encode each passage once, in batches of alike length.
+
+    The vectors go to a temporary file in ``folder`` (default: the system's) of words × dim × 4 bytes; what is held in memory
+    is one batch and the word numbers.
+
+    Raises:
+        InputError: a passage is not in the collection.
+        StorageError: no room for the vectors.
+    """
+    terms, offsets, truncated = _read(model, collection, passage_ids)
+    device = next(iter(model.parameters())).device
+    dimension = model.config.dimension
+    handle, name = tempfile.mkstemp(prefix="posbias-vectors-", dir=folder)
+    try:
+        with storage_errors(name):
+            # reserve the room now: a mapped file that runs out of disk later would end the process with a signal
+            if len(terms):
+                os.posix_fallocate(handle, 0, len(terms) * dimension * 4)
+        shape = (max(1, len(terms)), dimension)
+        vectors: np.ndarray = np.memmap(name, dtype=np.float32, mode="r+" if len(terms) else "w+", shape=shape)
+        lengths = np.diff(offsets)
+        with step(description, len(passage_ids), unit="passages") as bar:
+            for batch in length_batches(lengths, batch_words):
+                rows = [terms[offsets[i] : offsets[i + 1]].tolist() for i in batch]
+                encoded = model.passage_vectors(pad_rows(rows).to(device)).float().cpu().numpy()
+                for row, index in enumerate(batch):
+                    vectors[offsets[index] : offsets[index + 1]] = encoded[row, : lengths[index]]
+                bar.advance(len(batch))
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(handle)
+    return EncodedPassages(list(passage_ids), offsets, terms, vectors[: len(terms)], truncated, Path(name))

@@ -1,0 +1,123 @@
+"""Re-rank: score all candidates of every query with a model, each distinct passage encoded once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError
+from positionbias.core.progress import step
+from positionbias.core.records import Query
+from positionbias.core.run import Ranking, Run
+from positionbias.models.protocols import TermInteractionModel, pad_rows
+from positionbias.ranking.encode import EncodedPassages, encode_passages
+
+__all__ = ["Rescored", "known_queries", "rescore", "score_pairs"]
+
+PAIR_WORDS = 65_536
+
+
+@dataclass(frozen=True, slots=True)
+class Rescored:
+    """The model's scores of all candidates as a run, and what was counted on the way."""
+
+    run: Run
+    passages: int
+    truncated: int
+    empty_queries: int
+
+
+def known_queries(run: Run, queries: Sequence[Query]) -> dict[str, str]:
+    """The text of each query in the run.
+
+    Raises:
+        InputError: the run names a query that the split has not.
+    """
+    texts = {query.query_id: query.text for query in queries}
+    unknown = [query_id for query_id in run if query_id not in texts]
+    if unknown:
+        raise InputError(
+            f"run {run.name!r}: wanted queries of the split; found {len(unknown):,} unknown, the first {unknown[0]!r}; "
+            "check --split and that the run belongs to this collection"
+        )
+    return {query_id: texts[query_id] for query_id in run}
+
+
+def _passages_of(encoded: EncodedPassages, indices: np.ndarray, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Padded term vectors ``(n, longest, dim)`` and their mask ``(n, longest)``."""
+    lengths = np.diff(encoded.offsets)[indices]
+    width = max(1, int(lengths.max(initial=1)))
+    vectors = np.zeros((len(indices), width, encoded.vectors.shape[1]), np.float32)
+    for row, index in enumerate(indices):
+        vectors[row, : lengths[row]] = encoded.vectors[encoded.offsets[index] : encoded.offsets[index + 1]]
+    mask = np.arange(width)[None, :] < lengths[:, None]
+    return torch.from_numpy(vectors).to(device), torch.from_numpy(mask).to(device)
+
+
+@torch.inference_mode()
+def rescore(
+    model: TermInteractionModel,
+    collection: Collection,
+    queries: Sequence[Query],
+    candidates: Run,
+    *,
+    name: str,
+    pair_words: int = PAIR_WORDS,
+    description: str = "re-ranking",
+) -> Rescored:
+    """Score every candidate. Padded passage words in one scoring batch stay under ``pair_words``.
+
+    Raises:
+        InputError: a candidate names a passage or query that is not there.
+    """
+    texts = known_queries(candidates, queries)
+    device = next(iter(model.parameters())).device
+    with encode_passages(model, collection, candidates.passage_ids, description=f"{description}: passages") as encoded:
+        place = {passage_id: index for index, passage_id in enumerate(encoded.passage_ids)}
+        rankings = []
+        empty = 0
+        with step(f"{description}: queries", len(candidates), unit="queries") as bar:
+            for ranking in candidates.rankings():
+                numbers = model.read_query(texts[ranking.query_id])
+                empty += not numbers
+                scores = _score_query(model, encoded, numbers, ranking, place, pair_words, device)
+                rankings.append((ranking.query_id, ranking.passage_ids, scores))
+                bar.advance()
+        return Rescored(Run(name, rankings), len(encoded.passage_ids), encoded.truncated, empty)
+
+
+def _score_query(
+    model: TermInteractionModel,
+    encoded: EncodedPassages,
+    numbers: list[int],
+    ranking: Ranking,
+    place: Mapping[str, int],
+    pair_words: int,
+    device: torch.device,
+) -> np.ndarray:
+    indices = np.fromiter((place[item] for item in ranking.passage_ids), np.int64, len(ranking.passage_ids))
+    query_numbers = pad_rows([numbers]).to(device)
+    query = model.query_vectors(query_numbers)
+    longest = max(1, int(np.diff(encoded.offsets)[indices].max(initial=1)))
+    size = max(1, pair_words // longest)
+    scores = []
+    for start in range(0, len(indices), size):
+        vectors, mask = _passages_of(encoded, indices[start : start + size], device)
+        n = len(vectors)
+        query_mask = (query_numbers != 0).expand(n, -1)
+        scores.append(model.interact(query.expand(n, -1, -1), query_mask, vectors, mask).float().cpu().numpy())
+    return np.concatenate(scores) if scores else np.empty(0, np.float32)
+
+
+@torch.inference_mode()
+def score_pairs(model: TermInteractionModel, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+    """Score (query text, passage text) pairs one batch at a time, nothing reused: what ``rescore`` must equal."""
+    query_numbers = pad_rows([model.read_query(query) for query, _ in pairs])
+    passage_numbers = pad_rows([model.read_passage(passage) for _, passage in pairs])
+    query, passage = model.query_vectors(query_numbers), model.passage_vectors(passage_numbers)
+    return model.interact(query, query_numbers != 0, passage, passage_numbers != 0).numpy()
