@@ -21,6 +21,7 @@ from positionbias.core.errors import OutputExistsError, StorageError, bad_input
 __all__ = [
     "atomic_file",
     "atomic_folder",
+    "byte_writer",
     "home",
     "input_errors",
     "open_text",
@@ -210,6 +211,17 @@ def _first_undecodable(path: Path | str) -> tuple[int, int] | None:
             except UnicodeDecodeError as error:
                 return number, line[error.start]
     return None
+
+
+@contextmanager
+def byte_writer(path: Path | str, *, compress: bool) -> Iterator[IO[bytes]]:
+    """Open a file for writing bytes, gzipped with ``compress``: without name and time, so that content decides the bytes."""
+    with open(path, "wb") as raw:
+        if compress:
+            with gzip.GzipFile("", "wb", fileobj=raw, mtime=0) as packed:
+                yield packed  # type: ignore[misc]
+        else:
+            yield raw
 
 
 def read_json(path: Path | str, *, what: str = "a JSON file") -> Any:

@@ -6,7 +6,6 @@ passage id descending. What is written is strictly decreasing, so every evaluato
 
 from __future__ import annotations
 
-import gzip
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.files import atomic_file, input_errors, open_text
+from positionbias.core.files import atomic_file, byte_writer, input_errors, open_text
 
 __all__ = ["Ranking", "Run", "order_by_score", "read_run", "strictly_decreasing", "write_run"]
 
@@ -65,7 +64,8 @@ class Run(Mapping[str, Ranking]):
                 raise InputError(
                     f"run {name!r}: wanted each passage once a query; found {twice!r} twice for query {query_id!r}; drop one"
                 )
-            values = np.asarray(scores, dtype=np.float32)
+            with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and is refused below
+                values = np.asarray(scores, dtype=np.float32)
             if not np.isfinite(values).all():
                 raise InputError(
                     f"run {name!r}: wanted finite scores; found one that is not for query {query_id!r}; check the system that made it"
@@ -150,17 +150,21 @@ def read_run(path: Path | str, name: str | None = None) -> Run:
 
 
 def write_run(path: Path | str, run: Run, *, overwrite: bool = False) -> None:
-    """Write a run in TREC's form, strictly decreasing within each query; ``.gz`` by its ending."""
+    """Write a run in TREC's form, strictly decreasing within each query; ``.gz`` by its ending.
+
+    Raises:
+        InputError: an id that is empty or holds a space, which this form cannot carry.
+    """
     path = Path(path)
+    for item in (*run, *run.passage_ids):
+        if item.split() != [item]:
+            raise InputError(f"run {run.name!r}: wanted ids without spaces; found {item!r}; rename it in the collection")
     tag = "_".join(run.name.split()) or "posbias"
-    with atomic_file(path, overwrite=overwrite) as partial:
-        # mtime=0: the same run gives the same bytes
-        raw = gzip.GzipFile(partial, "wb", mtime=0) if path.suffix == ".gz" else open(partial, "wb")  # noqa: SIM115
-        with raw:
-            for ranking in run.rankings():
-                scores = strictly_decreasing(ranking.scores)
-                lines = (
-                    f"{ranking.query_id} Q0 {passage_id} {rank} {score!s} {tag}\n"
-                    for rank, (passage_id, score) in enumerate(zip(ranking.passage_ids, scores, strict=True), 1)
-                )
-                raw.write("".join(lines).encode())
+    with atomic_file(path, overwrite=overwrite) as partial, byte_writer(partial, compress=path.suffix == ".gz") as raw:
+        for ranking in run.rankings():
+            scores = strictly_decreasing(ranking.scores)
+            lines = (
+                f"{ranking.query_id} Q0 {passage_id} {rank} {score!s} {tag}\n"
+                for rank, (passage_id, score) in enumerate(zip(ranking.passage_ids, scores, strict=True), 1)
+            )
+            raw.write("".join(lines).encode())

@@ -1,0 +1,167 @@
+"""Measures by ir_measures (pytrec_eval underneath): trec_eval's definitions, on exactly our ranks.
+
+The evaluators read scores as float32 and break ties by their own rules, so they are handed minus the rank, which is
+strictly decreasing and exact.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.records import Qrel
+from positionbias.core.result import PerQuery, Result
+from positionbias.core.run import Run
+from positionbias.evaluation.significance import bootstrap_mean
+
+if TYPE_CHECKING:
+    import ir_measures
+
+__all__ = ["evaluate_run", "parse_measure", "per_query"]
+
+_NAME = re.compile(r"(?P<name>\w+)(\((?P<settings>[^()]*)\))?(@(?P<at>[\w.]+))?")
+
+
+def parse_measure(name: str) -> ir_measures.Measure:
+    """The measure of a name such as ``nDCG@10``, ``AP(rel=2)`` or ``RR(rel=2)@10``.
+
+    Raises:
+        SettingError: no such measure, a setting it does not have, or a package that computes it is missing.
+    """
+    import ir_measures
+
+    match = _NAME.fullmatch(name.strip())
+    known = ir_measures.measures.registry
+    if match is None or match["name"] not in known:
+        raise SettingError(f"-m: wanted a measure; found {name!r}; try one of {', '.join(_supported())}")
+    kind = known[match["name"]]
+    try:
+        settings = _settings(match["settings"] or "")
+        if match["at"]:
+            settings[kind.AT_PARAM] = ast.literal_eval(match["at"])
+        measure = kind(**settings)
+        measure.validate_params()
+    except (AssertionError, SyntaxError, ValueError) as error:
+        raise SettingError(
+            f"-m: wanted settings that {match['name']} has; found {name!r} ({error or 'not readable'}); "
+            f"write it as in nDCG@10, AP(rel=2) or RR(rel=2)@10"
+        ) from error
+    if not ir_measures.DefaultPipeline.supports(measure):
+        raise SettingError(
+            f"-m: wanted a measure that can be computed here; found {name!r}; try one of {', '.join(_supported())}"
+        )
+    return measure
+
+
+def _settings(text: str) -> dict[str, Any]:
+    call = ast.parse(f"f({text})", mode="eval").body
+    if not isinstance(call, ast.Call) or call.args:
+        raise ValueError("settings are written name=value")
+    return {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords if keyword.arg}
+
+
+def _supported() -> list[str]:
+    """Every measure that can be computed here, with a cutoff where it needs or takes one."""
+    import ir_measures
+
+    names = set()
+    for kind in set(ir_measures.measures.registry.values()):
+        at = 0.1 if kind.AT_PARAM == "recall" else 10
+        for measure in (kind @ at, kind):
+            try:
+                if ir_measures.DefaultPipeline.supports(measure):
+                    names.add(str(measure))
+                    break
+            except AssertionError:
+                continue
+    return sorted(names, key=str.lower)
+
+
+def per_query(
+    run: Run, qrels: Iterable[Qrel], measures: Sequence[str], *, query_ids: Collection[str] | None = None
+) -> dict[str, dict[str, float]]:
+    """Per measure, as it was named, the value of every judged query, by query id in sorted order.
+
+    A judged query without candidates counts 0. ``query_ids`` keeps these queries only; one of them without judgements
+    cannot be measured and is left out.
+
+    Raises:
+        InputError: no judged query.
+        SettingError: a measure that does not exist.
+    """
+    import ir_measures
+
+    parsed = {name: parse_measure(name) for name in measures}
+    keep = None if query_ids is None else set(query_ids)
+    judged: dict[str, dict[str, int]] = {}
+    for qrel in qrels:
+        if keep is None or qrel.query_id in keep:
+            judged.setdefault(qrel.query_id, {})[qrel.passage_id] = qrel.grade
+    if not judged:
+        raise InputError(f"run {run.name!r}: wanted judgements of its queries; found none; check the split or the qrels")
+    ranked = {
+        query_id: {passage_id: -float(rank) for rank, passage_id in enumerate(run[query_id].passage_ids, 1)}
+        for query_id in judged
+        if query_id in run
+    }
+    values: dict[str, dict[str, float]] = {str(measure): {} for measure in parsed.values()}
+    for found in ir_measures.iter_calc(list(set(parsed.values())), judged, ranked):
+        values[str(found.measure)][found.query_id] = float(found.value)
+    in_order = sorted(judged)
+    return {name: {query_id: values[str(measure)][query_id] for query_id in in_order} for name, measure in parsed.items()}
+
+
+def evaluate_run(
+    run: Run,
+    qrels: Iterable[Qrel],
+    measures: Sequence[str],
+    *,
+    collection: str,
+    split: str,
+    seed: int,
+    clusters: Mapping[str, str] | None = None,
+    query_ids: Collection[str] | None = None,
+) -> list[Result]:
+    """One Result per measure: the mean over judged queries with its bootstrap interval; the values as payload.
+
+    ``clusters`` (query id → cluster) draws whole clusters in the bootstrap. The payload's notes count the judged queries
+    without candidates (0 in the mean) and the run's queries without judgements (left out).
+
+    Raises:
+        InputError: the run holds none of the judged queries.
+    """
+    qrels = list(qrels)
+    names = list(dict.fromkeys(str(parse_measure(name)) for name in measures))
+    values = per_query(run, qrels, names, query_ids=query_ids)
+    judged = list(values[names[0]]) if names else []
+    without = sum(not (query_id in run and run[query_id].passage_ids) for query_id in judged)
+    if without == len(judged):
+        raise InputError(
+            f"run {run.name!r}: wanted candidates for at least one of {len(judged):,} judged queries; found none; "
+            "check that the run belongs to these judgements"
+        )
+    notes = {
+        "queries without candidates": without,
+        "queries without judgements": len(set(run) - set(judged)),
+    }
+    labels = None if clusters is None else [clusters.get(query_id, query_id) for query_id in judged]
+    results = []
+    for name in names:
+        scores = [values[name][query_id] for query_id in judged]
+        results.append(
+            Result(
+                measure=name,
+                collection=collection,
+                split=split,
+                system=run.name,
+                seed=seed,
+                value=sum(scores) / len(scores),
+                interval=bootstrap_mean(scores, labels, seed=seed),
+                count=len(scores),
+                payload=PerQuery(judged, scores, notes),
+            )
+        )
+    return results

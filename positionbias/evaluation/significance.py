@@ -1,0 +1,219 @@
+"""How sure a difference is: paired tests, effect size, clustered bootstrap intervals, corrections for many tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.records import Qrel
+from positionbias.core.result import Comparison, Interval
+from positionbias.core.seeds import generator
+
+__all__ = ["CORRECTIONS", "adjust", "bootstrap_mean", "clusters_by_passage", "compare"]
+
+RESAMPLES = 2_000
+LEVEL = 0.95
+CORRECTIONS = ("holm", "bonferroni")
+_BLOCK_DRAWS = 2_000_000
+# Values that differ by rounding alone must tie in the Wilcoxon ranks, and a difference of 1e-17 is none.
+_DECIMALS = 12
+
+
+def clusters_by_passage(qrels: Iterable[Qrel], *, level: int = 1) -> dict[str, str]:
+    """Query id → its relevant passage, for queries that have exactly one; the others are clusters of their own.
+
+    Questions about one passage succeed or fail together, so resampling them one by one makes intervals too narrow.
+    Queries with several relevant passages (TREC topics) are the unit that was drawn, and stay so (a decision of ours).
+    """
+    relevant: dict[str, list[str]] = {}
+    for qrel in qrels:
+        if qrel.grade >= level:
+            relevant.setdefault(qrel.query_id, []).append(qrel.passage_id)
+    # the prefix keeps a passage's id apart from a query's
+    return {query_id: f"passage {passages[0]}" for query_id, passages in relevant.items() if len(passages) == 1}
+
+
+class _Resamples(NamedTuple):
+    """Bootstrap means of each column, ``(resamples, columns)``, and what was drawn, in words."""
+
+    means: np.ndarray
+    method: str
+
+
+def _bootstrap(columns: np.ndarray, clusters: Sequence[str] | None, *, seed: int, resamples: int) -> _Resamples | None:
+    """Means of ``columns (queries, k)`` over resampled clusters; None where there are fewer than two.
+
+    With K clusters a resample draws K of them with replacement; its mean is the drawn queries' sum over their number.
+    Each is computed from how often a cluster was drawn, so its cost is K, whatever the number of queries.
+    """
+    queries = len(columns)
+    if clusters is None:
+        sums, drawn = np.column_stack([columns, np.ones(queries)]), f"{queries:,} queries"
+    else:
+        labels, codes = np.unique(np.asarray(clusters, dtype=np.str_), return_inverse=True)
+        with_count = np.column_stack([columns, np.ones(queries)])
+        sums = np.column_stack([np.bincount(codes, weights=column, minlength=len(labels)) for column in with_count.T])
+        drawn = f"{queries:,} queries" if len(labels) == queries else f"{len(labels):,} clusters of {queries:,} queries"
+    size = len(sums)
+    if size < 2:
+        return None
+    rng = generator(seed, "bootstrap")
+    block = max(1, _BLOCK_DRAWS // size)
+    totals = np.empty((resamples, sums.shape[1]))
+    for start in range(0, resamples, block):
+        rows = min(block, resamples - start)
+        draws = rng.integers(0, size, size=(rows, size))
+        draws += np.arange(rows)[:, None] * size
+        times = np.bincount(draws.ravel(), minlength=rows * size).reshape(rows, size)
+        # einsum, not @: BLAS may add in another order with another number of threads
+        totals[start : start + rows] = np.einsum("rs,sk->rk", times, sums)
+    return _Resamples(totals[:, :-1] / totals[:, -1:], f"percentile bootstrap, {resamples:,} resamples of {drawn}")
+
+
+def _interval(values: np.ndarray, method: str) -> Interval:
+    tail = (1 - LEVEL) / 2
+    low, high = np.quantile(values, [tail, 1 - tail])
+    return Interval(float(low), float(high), LEVEL, method)
+
+
+def bootstrap_mean(
+    values: Sequence[float] | np.ndarray, clusters: Sequence[str] | None, *, seed: int, resamples: int = RESAMPLES
+) -> Interval | None:
+    """The 95 % percentile-bootstrap interval of the mean; ``clusters[i]`` names what ``values[i]`` is drawn with.
+
+    None where there are fewer than two clusters: nothing can be resampled.
+    """
+    columns = np.asarray(values, dtype=np.float64).reshape(-1, 1)
+    drawn = _bootstrap(columns, clusters, seed=seed, resamples=resamples)
+    return None if drawn is None else _interval(drawn.means[:, 0], drawn.method)
+
+
+def compare(
+    baseline: Mapping[str, float],
+    candidate: Mapping[str, float],
+    *,
+    baseline_name: str,
+    candidate_name: str,
+    clusters: Mapping[str, str] | None = None,
+    seed: int,
+    subset: str = "all queries",
+    notes: Mapping[str, Any] | None = None,
+    resamples: int = RESAMPLES,
+) -> Comparison:
+    """The candidate against the baseline on the queries both have: difference, tests, effect size, intervals.
+
+    Effect size is Cohen's d_z = mean(d) / sd(d), d = candidate − baseline per query, sd with n − 1. Intervals resample
+    clusters of queries; the relative change's is that of the ratio, mean(d) / mean(baseline). What is undefined is None,
+    and the notes say why. Wilcoxon drops zero differences (position-bias paper's test; scipy's ``wilcox``).
+
+    Raises:
+        InputError: no query in common.
+    """
+    queries = sorted(baseline.keys() & candidate.keys())
+    if not queries:
+        raise InputError(
+            f"{candidate_name!r} against {baseline_name!r}: wanted queries that both have; found none; compare runs of one split"
+        )
+    before = np.array([baseline[query_id] for query_id in queries], np.float64)
+    after = np.array([candidate[query_id] for query_id in queries], np.float64)
+    remarks: dict[str, Any] = {"queries": len(queries), **(notes or {})}
+    if alone := len(baseline.keys() ^ candidate.keys()):
+        remarks["queries that only one has"] = alone
+    tests = _tests(before, after, remarks)
+    base, other = float(before.mean()), float(after.mean())
+    labels = None if clusters is None else [clusters.get(query_id, query_id) for query_id in queries]
+    difference_interval, relative_interval = _intervals(before, after, labels, seed, resamples, remarks)
+    return Comparison(
+        baseline=baseline_name,
+        candidate=candidate_name,
+        baseline_mean=base,
+        candidate_mean=other,
+        difference=other - base,
+        difference_interval=difference_interval,
+        relative=(other - base) / base if base else None,
+        relative_as_printed=(other - base) / other if other else None,
+        relative_interval=relative_interval,
+        effect_size=tests.effect_size,
+        p_wilcoxon=tests.p_wilcoxon,
+        p_t=tests.p_t,
+        subset=subset,
+        notes=remarks,
+    )
+
+
+class _Tests(NamedTuple):
+    effect_size: float | None
+    p_wilcoxon: float | None
+    p_t: float | None
+
+
+def _tests(before: np.ndarray, after: np.ndarray, remarks: dict[str, Any]) -> _Tests:
+    """Two-sided paired tests; where one is undefined, None and the reason in ``remarks``."""
+    from scipy import stats
+
+    differences = np.round(after - before, _DECIMALS)
+    remarks["queries that differ"] = int(np.count_nonzero(differences))
+    if not differences.any():
+        remarks["tests"] = "undefined: no query differs"
+        return _Tests(None, None, None)
+    wilcoxon = float(stats.wilcoxon(differences, zero_method="wilcox").pvalue)
+    if np.ptp(differences) == 0:
+        remarks["tests"] = "t and effect size undefined: every query differs by the same amount"
+        return _Tests(None, wilcoxon, None)
+    t = float(stats.ttest_rel(after, before).pvalue)
+    return _Tests(float(differences.mean() / differences.std(ddof=1)), wilcoxon, t)
+
+
+def _intervals(
+    before: np.ndarray,
+    after: np.ndarray,
+    labels: Sequence[str] | None,
+    seed: int,
+    resamples: int,
+    remarks: dict[str, Any],
+) -> tuple[Interval | None, Interval | None]:
+    """The intervals of the difference and of the relative change, from the same resamples."""
+    drawn = _bootstrap(np.column_stack([before, after]), labels, seed=seed, resamples=resamples)
+    if drawn is None:
+        remarks["intervals"] = "undefined: fewer than two clusters of queries"
+        return None, None
+    base, difference = drawn.means[:, 0], drawn.means[:, 1] - drawn.means[:, 0]
+    if not (base > 0).all():
+        remarks["relative interval"] = "undefined: the baseline's mean is 0 in some resamples"
+        return _interval(difference, drawn.method), None
+    return _interval(difference, drawn.method), _interval(difference / base, drawn.method)
+
+
+def adjust(comparisons: Sequence[Comparison], methods: Sequence[str] = CORRECTIONS) -> list[Comparison]:
+    """The comparisons, as one family, with p-values corrected for their number: ``p_adjusted["wilcoxon holm"]`` …
+
+    Undefined p-values stay None and do not count in the family.
+
+    Raises:
+        SettingError: a method other than holm and bonferroni.
+    """
+    for method in methods:
+        if method not in CORRECTIONS:
+            raise SettingError(f"correction: wanted one of {', '.join(CORRECTIONS)}; found {method!r}; give one of these")
+    adjusted: list[dict[str, float | None]] = [dict(comparison.p_adjusted) for comparison in comparisons]
+    for test, values in (("wilcoxon", [c.p_wilcoxon for c in comparisons]), ("t", [c.p_t for c in comparisons])):
+        defined = [(index, p) for index, p in enumerate(values) if p is not None]
+        for method in methods:
+            corrected = _correct([p for _, p in defined], method)
+            for record in adjusted:
+                record[f"{test} {method}"] = None
+            for (index, _), p in zip(defined, corrected, strict=True):
+                adjusted[index][f"{test} {method}"] = p
+    return [replace(c, p_adjusted=record) for c, record in zip(comparisons, adjusted, strict=True)]
+
+
+def _correct(p_values: list[float], method: str) -> list[float]:
+    if not p_values:
+        return []
+    from statsmodels.stats.multitest import multipletests
+
+    return [float(p) for p in multipletests(p_values, method=method)[1]]

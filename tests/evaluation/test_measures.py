@@ -1,0 +1,151 @@
+"""Measures on exactly our ranks: by hand, ties that must not reorder, names, and real runs against published figures."""
+
+import csv
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import pytrec_eval
+
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.records import Qrel
+from positionbias.core.result import PerQuery
+from positionbias.core.run import Run, read_run
+from positionbias.core.seeds import key64
+from positionbias.evaluation.measures import evaluate_run, parse_measure, per_query
+from positionbias.formats.trec import read_qrels
+
+RUN = Run("s", [("q1", ["a", "b", "c"], [3.0, 2.0, 1.0]), ("q2", ["x", "y"], [1.0, 0.5])])
+QRELS = [Qrel("q1", "b", 2), Qrel("q1", "c", 1), Qrel("q2", "y", 1), Qrel("q3", "z", 1)]
+
+
+def test_values_by_hand():
+    values = per_query(RUN, QRELS, ["nDCG@10", "RR@10", "RR(rel=2)@10", "R@2", "AP(rel=2)", "P@1", "AP", "RR"])
+    # q1: grades 0 2 1: (2 / log2 3 + 1 / 2) / (2 + 1 / log2 3)
+    assert values["nDCG@10"]["q1"] == pytest.approx((2 / np.log2(3) + 0.5) / (2 + 1 / np.log2(3)))
+    assert values["nDCG@10"]["q2"] == pytest.approx(1 / np.log2(3))
+    assert values["RR@10"] == {"q1": 0.5, "q2": 0.5, "q3": 0.0}
+    assert values["RR"] == {"q1": 0.5, "q2": 0.5, "q3": 0.0}
+    assert values["RR(rel=2)@10"] == {"q1": 0.5, "q2": 0.0, "q3": 0.0}
+    assert values["R@2"] == {"q1": 0.5, "q2": 1.0, "q3": 0.0}
+    assert values["AP(rel=2)"] == {"q1": 0.5, "q2": 0.0, "q3": 0.0}
+    assert values["P@1"] == {"q1": 0.0, "q2": 0.0, "q3": 0.0}
+    # q1: precision 1/2 at rank 2, 2/3 at rank 3
+    assert values["AP"]["q1"] == pytest.approx((1 / 2 + 2 / 3) / 2)
+
+
+def test_query_ids_choose_what_counts():
+    assert per_query(RUN, QRELS, ["RR@10"], query_ids=["q2", "q3", "unjudged"])["RR@10"] == {"q2": 0.5, "q3": 0.0}
+
+
+def test_results_count_what_is_missing():
+    run = Run("s", [*((r.query_id, r.passage_ids, r.scores) for r in RUN.rankings()), ("q9", ["a"], [1.0]), ("q3", [], [])])
+    ndcg, rr = evaluate_run(run, QRELS, ["nDCG@10", "MRR@10", "RR@10"], collection="c", split="test", seed=1)
+    assert (rr.measure, rr.system, rr.collection, rr.split, rr.count) == ("RR@10", "s", "c", "test", 3)
+    assert rr.value == pytest.approx(1 / 3)
+    assert isinstance(rr.payload, PerQuery)
+    assert rr.payload.notes == {"queries without candidates": 1, "queries without judgements": 1}
+    assert list(rr.payload.query_ids) == ["q1", "q2", "q3"]
+    assert rr.interval is not None
+    # three values 0, ½, ½: the mean of a resample lies in [0, ½], and both ends are drawn often enough
+    assert (rr.interval.low, rr.interval.high) == (0.0, 0.5)
+    assert ndcg.measure == "nDCG@10"
+
+
+def test_the_evaluator_sees_our_ranks_where_it_would_see_a_tie():
+    # pytrec_eval reads scores as float32: 1 + 1e-8 ties with 1, and the tie goes to the higher id
+    judged = {"q": {"a": 1, "b": 0}}
+    tied = pytrec_eval.RelevanceEvaluator(judged, {"recip_rank"}).evaluate({"q": {"a": 1 + 1e-8, "b": 1.0}})
+    assert tied["q"]["recip_rank"] == 0.5
+    # 100,000 ranks, neighbours one float32 step apart
+    scores = np.float32(1) + np.arange(100_000, 0, -1) * np.finfo(np.float32).eps
+    run = Run("s", [("q", [f"{i:06d}" for i in range(100_000)], scores)])
+    for place in (0, 1, 65_536, 99_999):
+        found = per_query(run, [Qrel("q", f"{place:06d}", 1)], ["RR", "RR@100000"])
+        assert found["RR"]["q"] == found["RR@100000"]["q"] == pytest.approx(1 / (place + 1))
+
+
+def test_equal_scores_go_to_the_higher_id():
+    run = Run("s", [("q", ["a", "c", "b"], [1.0, 1.0, 1.0])])
+    for passage, rank in (("c", 1), ("b", 2), ("a", 3)):
+        assert per_query(run, [Qrel("q", passage, 1)], ["RR@10"])["RR@10"]["q"] == pytest.approx(1 / rank)
+
+
+def test_a_constant_scorer_ranks_at_chance_when_ids_are_hashes():
+    # 3,000 queries, 20 candidates each, the relevant one always made first: its rank must be uniform on 1..20,
+    # mean 10.5 with standard error sqrt((20² − 1) / 12 / 3000) = 0.105; and mean 1/rank = H(20) / 20 = 0.1799
+    def passage(query, number):
+        return f"{key64(1, 'passage', query, number):016x}"
+
+    run = Run("constant", ((str(q), [passage(q, n) for n in range(20)], np.ones(20)) for q in range(3_000)))
+    reciprocal = per_query(run, [Qrel(str(q), passage(q, 0), 1) for q in range(3_000)], ["RR"])["RR"]
+    ranks = np.array([round(1 / value) for value in reciprocal.values()])
+    assert ranks.mean() == pytest.approx(10.5, abs=4 * 0.105)
+    assert np.mean(list(reciprocal.values())) == pytest.approx(sum(1 / r for r in range(1, 21)) / 20, abs=0.02)
+    # ids that carry the order give the game away, which is why generated collections hash theirs
+    run = Run("constant", ((str(q), [f"{q}-{n:02d}" for n in range(20)], np.ones(20)) for q in range(50)))
+    telling = per_query(run, [Qrel(str(q), f"{q}-00", 1) for q in range(50)], ["RR"])["RR"]
+    assert set(telling.values()) == {1 / 20}
+
+
+def test_names():
+    assert str(parse_measure("nDCG@10")) == "nDCG@10"
+    assert str(parse_measure(" RR(rel=2)@10 ")) == "RR(rel=2)@10"
+    assert str(parse_measure("MRR@10")) == "RR@10"
+    assert str(parse_measure("IPrec@0.1")) == "IPrec@0.1"
+    for name in ("nDGC@10", "", "nDCG@", "nDCG 10", "@10", "nDCG@10; RR"):
+        with pytest.raises(SettingError, match=r"-m: wanted a measure; found .*nDCG@10.*RR@10") as error:
+            parse_measure(name)
+        assert "\n" not in str(error.value)
+    for name in ("nDCG@ten", "R", "AP(level=2)", "AP(2)", "AP(rel=x)", "nDCG(cutoff='a')", "AP(rel=)"):
+        with pytest.raises(SettingError, match="-m: wanted settings that"):
+            parse_measure(name)
+    with pytest.raises(SettingError, match="can be computed here"):
+        parse_measure("alpha_nDCG@10")
+
+
+def test_no_judged_query_is_one_clear_line():
+    with pytest.raises(InputError, match="wanted judgements"):
+        per_query(RUN, [], ["RR@10"])
+    with pytest.raises(InputError, match="candidates for at least one of 1 judged queries"):
+        evaluate_run(RUN, [Qrel("q3", "z", 1)], ["RR@10"], collection="c", split="test", seed=1)
+
+
+@pytest.fixture(scope="module")
+def data():
+    place = os.environ.get("POSBIAS_DATA")
+    if not place or not Path(place).is_dir():
+        pytest.skip("$POSBIAS_DATA names no folder of real data")
+    return Path(place)
+
+
+@pytest.mark.realdata
+def test_bm25_of_trec_dl_2019(data):
+    run = read_run(data / "msmarco_mini" / "bm25.dl19.run")
+    qrels = read_qrels(data / "msmarco_mini" / "qrels.dl19.txt")
+    values = per_query(run, qrels, ["nDCG@10", "AP(rel=2)"])
+    assert len(values["nDCG@10"]) == 43
+    judged = {}
+    for qrel in qrels:
+        judged.setdefault(qrel.query_id, {})[qrel.passage_id] = qrel.grade
+    direct = pytrec_eval.RelevanceEvaluator(judged, {"ndcg_cut_10"}).evaluate(
+        {r.query_id: dict(zip(r.passage_ids, map(float, r.scores), strict=True)) for r in run.rankings()}
+    )
+    assert values["nDCG@10"] == pytest.approx({query_id: value["ndcg_cut_10"] for query_id, value in direct.items()}, abs=1e-12)
+    assert np.mean(list(values["nDCG@10"].values())) == pytest.approx(0.50, abs=0.02)
+
+
+@pytest.mark.realdata
+def test_trec_covid_equals_the_published_figures(data):
+    folder = data / "trec_covid_r5"
+    qrels = read_qrels(folder / "qrels.round5.txt")
+    with open(folder / "systems.tsv", encoding="utf-8") as handle:
+        systems = list(csv.DictReader(handle, delimiter="\t"))
+    differing = []
+    for system in systems:
+        values = per_query(read_run(folder / "runs" / f"{system['run']}.run.gz"), qrels, ["nDCG@20"])["nDCG@20"]
+        if round(np.mean(list(values.values())), 4) != float(system["published_ndcg"]):
+            differing.append(system["run"])
+    assert len(systems) == 126
+    assert len(differing) <= 2, differing

@@ -1,0 +1,77 @@
+"""TREC qrels: both separators, both ways, and faults by line."""
+
+import gzip
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from positionbias.core.errors import InputError, OutputExistsError
+from positionbias.core.records import Qrel
+from positionbias.formats.trec import read_qrels, write_qrels
+
+
+def test_spaces_tabs_and_blank_lines(tmp_path):
+    path = tmp_path / "qrels.txt"
+    path.write_text("19335 Q0 1017759 0\n\n1\t4.5\t005b2j4b\t2\r\n  7   0  é-1 -1\n")
+    assert read_qrels(path) == [Qrel("19335", "1017759", 0), Qrel("1", "005b2j4b", 2), Qrel("7", "é-1", -1)]
+
+
+ID = st.text(st.characters(codec="utf-8", exclude_categories=("Z", "C")), min_size=1, max_size=8)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.dictionaries(st.tuples(ID, ID), st.integers(-2, 9), min_size=1), st.sampled_from(["q.txt", "q.txt.gz"]))
+def test_what_is_written_is_read_again(tmp_path_factory, judged, name):
+    path = tmp_path_factory.mktemp("trec") / name
+    qrels = [Qrel(query_id, passage_id, grade) for (query_id, passage_id), grade in judged.items()]
+    write_qrels(path, qrels)
+    assert read_qrels(path) == qrels
+    if name.endswith(".gz"):
+        assert path.read_bytes()[:2] == b"\x1f\x8b"
+        before = path.read_bytes()
+        write_qrels(path, qrels, overwrite=True)
+        assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("q 0 p 1\nq 0 p2\n", r":2: wanted four columns: query iteration passage grade; found 3 columns"),
+        ("q 0 p 1 extra\n", r":1: wanted four columns.*found 5 columns"),
+        ("q 0 p 1.0\n", r":1: wanted a whole number as grade; found '1.0'"),
+        ("q 0 p high\n", r":1: wanted a whole number as grade; found 'high'"),
+        (
+            "q 0 p 1\nq 0 r 1\nq 1 p 1\n",
+            r":3: wanted each pair judged once; found passage 'p' of query 'q' again, first at line 1",
+        ),
+        ("", "found an empty file"),
+        ("\n \n", "found an empty file"),
+    ],
+)
+def test_faults_name_the_line(tmp_path, text, message):
+    path = tmp_path / "qrels.txt"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message) as error:
+        read_qrels(path)
+    assert "\n" not in str(error.value)
+
+
+def test_broken_files(tmp_path):
+    path = tmp_path / "qrels.txt.gz"
+    path.write_bytes(gzip.compress(b"q 0 p 1\n" * 3)[:-9])
+    with pytest.raises(InputError, match="TREC qrels, whole"):
+        read_qrels(path)
+    path.write_bytes(b"q 0 p 1\nq 0 \xff 1\n")
+    with pytest.raises(InputError, match=":2: wanted TREC qrels in UTF-8"):
+        read_qrels(path)
+    with pytest.raises(InputError, match="wanted a readable file"):
+        read_qrels(tmp_path / "none.txt")
+
+
+def test_what_stands_is_not_replaced_unasked(tmp_path):
+    path = tmp_path / "qrels.txt"
+    write_qrels(path, [Qrel("q", "p", 1)])
+    with pytest.raises(OutputExistsError, match="--overwrite"):
+        write_qrels(path, [Qrel("q", "p", 2)])
+    assert read_qrels(path) == [Qrel("q", "p", 1)]
