@@ -1,0 +1,234 @@
+"""``posbias histogram`` and ``posbias debias``: where answers sit, and moving them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from positionbias.cli.common import (
+    emit,
+    json_option,
+    out_option,
+    output_place,
+    overwrite_option,
+    say,
+    seed_option,
+    workers_option,
+)
+
+if TYPE_CHECKING:
+    from positionbias.core.collection import Collection
+    from positionbias.core.result import Result
+    from positionbias.positions.histogram import HistogramOptions
+
+__all__ = ["debias", "histogram"]
+
+words_option = click.option(
+    "--words",
+    type=click.Choice(["blingfire", "whitespace"]),
+    default="blingfire",
+    show_default=True,
+    help="What a word is. White space never parts a word from its punctuation, and is faster.",
+)
+
+
+@click.command()
+@click.argument("collections", metavar="COLLECTION…", nargs=-1, required=True)
+@click.option("--split", "splits", multiple=True, help="A split; may be given again. Default: every split with answers.")
+@click.option("--bins", type=int, default=20, show_default=True, help="Bins from a passage's start to its end.")
+@click.option(
+    "--point",
+    type=click.Choice(["start", "midpoint"]),
+    default="start",
+    show_default=True,
+    help="What of an answer is placed: its first word, or its middle.",
+)
+@click.option(
+    "--matches",
+    type=click.Choice(["all", "first", "last"]),
+    default="all",
+    show_default=True,
+    help="Which matches count of an answer that stands several times. Only where offsets are not used.",
+)
+@words_option
+@click.option("--fold-case", is_flag=True, help="Match without regard to case.")
+@click.option("--no-offsets", is_flag=True, help="Match every answer, also where the source says where it stands.")
+@click.option("--resamples", type=int, default=1000, show_default=True, help="Resamples of the passages for the intervals.")
+@click.option("--plot", metavar="FILE.svg", help="Draw the histograms; .svg, .png or .pdf.")
+@out_option(required=False, what="Save the results as a folder, for posbias report.")
+@seed_option()
+@overwrite_option
+@json_option
+def histogram(
+    collections: tuple[str, ...],
+    splits: tuple[str, ...],
+    plot: str | None,
+    out: str | None,
+    overwrite: bool,
+    as_json: bool,
+    **given: Any,
+) -> None:
+    """Where answers sit in the passages of COLLECTION, beside where they would sit without bias.
+
+    Several collections, such as an original and its rotation, are measured one after the other and drawn side by side.
+    """
+    from positionbias.core.collection import find_collection
+    from positionbias.positions.histogram import position_histogram, splits_with_answers
+
+    options = _options(**given)
+    opened = [find_collection(place) for place in collections]
+    results = [
+        position_histogram(collection, split, options)
+        for collection in opened
+        for split in (splits or splits_with_answers(collection))
+    ]
+    if plot:
+        from positionbias.report.figure import save_figure
+        from positionbias.report.plots import answer_positions
+
+        save_figure(answer_positions(results), plot, overwrite=overwrite)
+        say(f"drawn to {plot}")
+    if out:
+        _save(out, opened, results, options, overwrite)
+    emit(results, as_json=as_json, table=lambda: _histogram_tables(results))
+
+
+def _options(
+    *, words: Any, matches: Any, fold_case: bool, no_offsets: bool, point: Any, bins: int, resamples: int, seed: int
+) -> HistogramOptions:
+    from positionbias.positions.histogram import HistogramOptions
+    from positionbias.positions.locate import Matching
+
+    matching = Matching(words=words, matches=matches, fold_case=fold_case, offsets=not no_offsets)
+    return HistogramOptions(matching=matching, point=point, bins=bins, resamples=resamples, seed=seed)
+
+
+def _save(
+    out: str, collections: Sequence[Collection], results: Sequence[Result], options: HistogramOptions, overwrite: bool
+) -> None:
+    from dataclasses import asdict
+
+    from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
+    from positionbias.core.result import save_results
+
+    place = output_place(out)
+    manifest = Manifest(
+        kind="results",
+        name=place.name,
+        command="histogram",
+        settings=asdict(options),
+        seed=options.seed,
+        inputs=tuple(input_ref("collection", item.path, item.checksum, artefact=place) for item in collections),
+        licence="; ".join(dict.fromkeys(item.manifest.licence for item in collections if item.manifest.licence)),
+        notes=("Unbiased means that every possible start of an answer, 0 to n − L, is equally likely [decision].",),
+        versions=package_versions("numpy", "blingfire"),
+        provenance=provenance(),
+    )
+    save_results(place, results, manifest, overwrite=overwrite)
+    say(f"saved to {place}; for a page: posbias report {out}")
+
+
+def _histogram_tables(results: Sequence[Result]) -> str:
+    from positionbias.report.table import as_text
+    from positionbias.report.tables import outcomes_table, positions_table
+
+    parts = [as_text(positions_table(results)), as_text(outcomes_table(results)), *map(_remarks, results)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _remarks(result: Result) -> str:
+    """What the tables do not hold: how much of the total variation may be chance, and what differs by cause."""
+    figures: Any = result.payload.figures  # type: ignore[union-attr]
+    variation, check = figures["total_variation"], figures.get("offset_check")
+    lines = [
+        f"{result.collection}, {result.split}: {figures['sample']['spans']:,} spans in {figures['sample']['passages']:,} passages"
+    ]
+    if variation["by_chance"] is not None:
+        lines.append(
+            f"  total variation {variation['value']:.3f}; unbiased positions give {variation['by_chance']:.3f} by chance alone, "
+            f"95 % of the time below {variation['by_chance_high']:.3f}"
+        )
+    if check:
+        share = check["among_matches"] / check["spans"]
+        lines.append(
+            f"  {check['among_matches']:,} of {check['spans']:,} offset spans ({share:.2%}) are among the words' matches"
+        )
+        lines += [f"    missed: {cause} {count:,}" for cause, count in check["missed"].items()]
+        lines += [f"    extra match: {cause} {count:,}" for cause, count in check["extra"].items()]
+    lines += [f"  unmatched: {cause} {count:,}" for cause, count in figures.get("unmatched", {}).items()]
+    return "\n".join(lines)
+
+
+@click.command()
+@click.argument("collection")
+@words_option
+@click.option(
+    "--mode",
+    type=click.Choice(["words", "sentences"]),
+    default="words",
+    show_default=True,
+    help="Where a passage may be cut: before any word, or before any sentence (the paper's rejected pilot).",
+)
+@click.option("--no-identity", is_flag=True, help="Leave no passage of two or more words as it is.")
+@seed_option()
+@workers_option
+@out_option(what="The rotated collection.")
+@overwrite_option
+@json_option
+def debias(
+    collection: str,
+    words: Any,
+    mode: Any,
+    no_identity: bool,
+    seed: int,
+    workers: int,
+    out: str,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
+    """Rotate every passage of COLLECTION at a random word; answers move with the text.
+
+    The draw for a passage depends on the seed and its id alone.
+    """
+    from functools import partial
+
+    from positionbias.core.collection import find_collection
+    from positionbias.engine.local import map_shards
+    from positionbias.positions.debias import debias as write_rotated
+    from positionbias.positions.debias import rotation_result
+    from positionbias.positions.rotate import Rotation
+
+    rotation = Rotation(words=words, mode=mode, identity=not no_identity, seed=seed)
+    rotated = write_rotated(
+        find_collection(collection),
+        output_place(out),
+        rotation,
+        map_shards=partial(map_shards, workers=workers),
+        overwrite=overwrite,
+        provenance={"workers": workers, "engine": "local"},
+    )
+    result = rotation_result(rotated)
+    emit([result], as_json=as_json, table=lambda: _rotation_text(result))
+    say(f"written to {rotated.path}; see what changed with: posbias histogram {collection} {out}")
+
+
+def _rotation_text(result: Result) -> str:
+    rows: Any = result.payload.rows  # type: ignore[union-attr]
+    lines = [f"{result.collection}: {result.count:,} passages, rotated {result.system}, seed {result.seed}"]
+    lines += [f"  {name.replace('_', ' ')}: {count:,}" for name, count in rows["passages"].items()]
+    share = rows.get("share_without_inner_sentence_boundary")
+    if share is not None:
+        lines.append(f"  {share:.1%} of the passages have no inner sentence boundary, and cannot be rotated by sentences")
+    if rows["passages"].get("without_white_space_inside"):
+        lines.append(
+            "  text without spaces (Chinese, Japanese, Thai) needs --words blingfire, which splits it at its punctuation"
+        )
+    for name, counts in rows.items():
+        if name.startswith("answers_") and counts["answers"]:
+            lines.append(
+                f"  answers of {name.removeprefix('answers_')}: {counts['answers']:,}; cut through and dropped {counts['cut']:,} "
+                f"({counts['cut'] / counts['answers']:.1%})"
+            )
+    return "\n".join(lines)

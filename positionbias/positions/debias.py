@@ -1,0 +1,259 @@
+"""A rotated collection from a collection: every passage rotated once (position-bias paper, §4.2), answers moved along.
+
+The draw for a passage depends on (seed, passage id) alone [our decision], so the same text comes out of any
+order, sharding and number of workers. Queries and judgements are carried over as they are.
+
+Answers [our decisions]. A span with offsets moves with its text; one that the cut goes through is dropped and counted.
+An answer without offsets keeps none: it is found again by its words in the rotated text, under whatever settings
+that reader chooses. It is dropped and counted as cut only where matching its words (BlingFire, case-sensitive)
+finds it in the original and the cut goes through every match.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from positionbias.core.collection import Collection, read_shard
+from positionbias.core.collection_writer import CollectionWriter, Shard, create_collection, write_shard
+from positionbias.core.errors import bad_input
+from positionbias.core.manifest import input_ref
+from positionbias.core.progress import track
+from positionbias.core.records import Answer, Passage
+from positionbias.core.result import Result, Statistics
+from positionbias.positions.answers import answered_passages
+from positionbias.positions.locate import Matching, Span, TokenisedPassage, known_span, locate
+from positionbias.positions.rotate import Rotation, draw_cut, move_span, rotate_at, unit_starts
+
+__all__ = ["MapShards", "debias", "rotation_of", "rotation_result", "uncut_queries"]
+
+MapShards = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
+OWN_CONTENT = ("checksum", "passages_checksum", "passages", "shards", "splits")
+
+# what can happen to a passage; UNSPLIT counts again those of ONE_WORD in which BlingFire finds several words
+ROTATED, DRAWN_AS_IT_WAS, BLANK = "rotated", "drawn_as_it_was", "blank"
+ONE_WORD, UNSPLIT = "one_word", "without_white_space_inside"
+ONE_SENTENCE = "without_inner_sentence_boundary"
+
+
+def debias(
+    collection: Collection,
+    out: Path | str,
+    rotation: Rotation,
+    *,
+    map_shards: MapShards = map,
+    overwrite: bool = False,
+    name: str | None = None,
+    provenance: Mapping[str, Any] | None = None,
+) -> Collection:
+    """Write ``collection`` rotated, shard by shard through ``map_shards``; ``name`` defaults to that of the folder.
+
+    Raises:
+        InputError: an answer lies outside its passage, or the collection cannot be read.
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+    """
+    out = Path(out)
+    with create_collection(out, overwrite=overwrite) as writer:
+        jobs = [_Job(path, writer.shard_path(index), rotation) for index, path in enumerate(collection.shard_paths)]
+        passages = Counter(dict.fromkeys(_fates(rotation), 0))
+        for done in track(map_shards(_rotate_shard, jobs), "rotating", len(jobs), unit="shards"):
+            writer.adopt(done.shard)
+            passages.update(done.counts)
+        splits = {split: _carry_split(collection, writer, split, rotation) for split in collection.splits}
+        original = collection.manifest
+        writer.finish(
+            name=name or out.name,
+            command="debias",
+            settings=asdict(rotation),
+            seed=rotation.seed,
+            inputs=[input_ref("original", collection.path, collection.checksum, artefact=out)],
+            licence=original.licence,
+            notes=(*original.notes, *_notes(rotation)),
+            content={
+                **{key: value for key, value in original.content.items() if key not in OWN_CONTENT},
+                "rotation": {"passages": dict(passages), "splits": splits},
+            },
+            **(provenance or {}),
+        )
+    return Collection(out)
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    source: Path
+    target: Path
+    rotation: Rotation
+
+
+class _Done(NamedTuple):
+    shard: Shard
+    counts: Counter[str]
+
+
+def _rotate_shard(job: _Job) -> _Done:
+    """Rotate one shard into another; a pure function of the shard and the settings."""
+    counts: Counter[str] = Counter()
+
+    def rotated() -> Iterator[Passage]:
+        for batch in read_shard(job.source).to_batches():
+            ids, texts = batch.column("passage_id").to_pylist(), batch.column("text").to_pylist()
+            for passage_id, text in zip(ids, texts, strict=True):
+                yield Passage(passage_id, _rotate_counted(text, passage_id, job.rotation, counts))
+
+    return _Done(write_shard(job.target, rotated()), counts)
+
+
+def _rotate_counted(text: str, passage_id: str, rotation: Rotation, counts: Counter[str]) -> str:
+    starts = unit_starts(text, rotation.words, rotation.mode)
+    cut = draw_cut(starts, passage_id, seed=rotation.seed, identity=rotation.identity)
+    if cut:
+        counts[ROTATED] += 1
+    elif len(starts) > 1:
+        counts[DRAWN_AS_IT_WAS] += 1
+    elif not starts:
+        counts[BLANK] += 1
+    elif rotation.mode == "sentences":
+        counts[ONE_SENTENCE] += 1
+    else:
+        counts[ONE_WORD] += 1
+        if rotation.words == "whitespace" and len(unit_starts(text)) > 1:
+            counts[UNSPLIT] += 1
+    return rotate_at(text, cut)
+
+
+def _fates(rotation: Rotation) -> tuple[str, ...]:
+    if rotation.mode == "sentences":
+        return ROTATED, DRAWN_AS_IT_WAS, BLANK, ONE_SENTENCE
+    return (ROTATED, DRAWN_AS_IT_WAS, BLANK, ONE_WORD, *((UNSPLIT,) if rotation.words == "whitespace" else ()))
+
+
+def _carry_split(collection: Collection, writer: CollectionWriter, split: str, rotation: Rotation) -> dict[str, int]:
+    """Copy a split's queries and judgements, move its answers; how many answers there were, are, and were cut."""
+    answers = collection.answers(split)
+    moved: list[Answer | None] = [None] * len(answers)
+    for placed in _placed(collection, answers, rotation):
+        moved[placed.number] = _move(answers[placed.number], placed)
+    kept = [answer for answer in moved if answer is not None]
+    # of several judgement sets the first goes through the writer's checks; nothing in the others changes either
+    folder = collection.path / "qrels"
+    names: list[str | None] = [None] if (folder / f"{split}.parquet").exists() else []
+    names += [path.name[len(split) + 1 : -len(".parquet")] for path in sorted(folder.glob(f"{split}.*.parquet"))]
+    first = names[0] if names else None
+    writer.add_split(split, collection.queries(split), collection.qrels(split, first), kept, qrels_name=first)
+    for other in names[1:]:
+        shutil.copyfile(folder / f"{split}.{other}.parquet", writer.folder / "qrels" / f"{split}.{other}.parquet")
+    return {"answers": len(answers), "kept": len(kept), "cut": len(answers) - len(kept)}
+
+
+class _Placed(NamedTuple):
+    """One answer, by its number, in its original passage: its spans (by offsets, else by matching), the cut, the passage's length."""
+
+    number: int
+    spans: list[Span]
+    cut: int
+    length: int
+
+    def moved(self) -> list[tuple[int, int] | None]:
+        """Each span after the rotation; None where it was cut through."""
+        return [move_span(start, end, self.cut, self.length) for start, end in self.spans]
+
+
+def _placed(collection: Collection, answers: Sequence[Answer], rotation: Rotation) -> Iterator[_Placed]:
+    for passage, indices in answered_passages(collection, answers):
+        cut = rotation.cut(passage.text, passage.passage_id)
+        words: TokenisedPassage | None = None
+        for number in indices:
+            span = known_span(answers[number], passage.text)
+            if span is not None:
+                spans = [span]
+            else:
+                words = words or TokenisedPassage(passage.text, Matching())
+                spans = locate(words, answers[number]).spans
+            yield _Placed(number, spans, cut, len(passage.text))
+
+
+def _move(answer: Answer, placed: _Placed) -> Answer | None:
+    moved = placed.moved()
+    if moved and not any(moved):
+        return None
+    if answer.start is None or not moved[0]:
+        return answer
+    start, end = moved[0]
+    return answer._replace(start=start, end=end)
+
+
+def rotation_of(collection: Collection) -> Rotation:
+    """The settings that a rotated collection was made with.
+
+    Raises:
+        InputError: it was not made by ``debias``.
+    """
+    if collection.manifest.command != "debias":
+        raise bad_input(
+            collection.path,
+            wanted="a rotated collection",
+            found=f"one made by {collection.manifest.command!r}",
+            do="make one with: posbias debias",
+        )
+    return Rotation(**collection.manifest.settings)
+
+
+def uncut_queries(original: Collection, rotated: Collection, split: str) -> set[str]:
+    """The queries of a split none of whose answer spans was cut.
+
+    A query none of whose answers can be found in its passages is not among them: nothing is known of it.
+
+    Raises:
+        InputError: ``rotated`` was not made from ``original``.
+    """
+    rotation = rotation_of(rotated)
+    source = rotated.manifest.input("original")
+    if source is None or source.checksum != original.checksum:
+        raise bad_input(
+            rotated.path,
+            wanted=f"a rotation of {original.path}",
+            found="a rotation of another collection, or of other content",
+            do="give the two collections that belong together",
+        )
+    answers = original.answers(split)
+    whole: set[str] = set()
+    cut: set[str] = set()
+    for placed in _placed(original, answers, rotation):
+        moved = placed.moved()
+        if moved:
+            (whole if all(moved) else cut).add(answers[placed.number].query_id)
+    return whole - cut
+
+
+def rotation_result(collection: Collection) -> Result:
+    """What a rotation did, from the manifest; ``value`` is the share of passages that it changed.
+
+    Raises:
+        InputError: as ``rotation_of``.
+    """
+    rotation = rotation_of(collection)
+    facts = collection.manifest.content["rotation"]
+    passages = dict(facts["passages"])
+    share = passages[ROTATED] / len(collection) if len(collection) else None
+    figures: dict[str, Any] = {"passages": passages}
+    if rotation.mode == "sentences" and len(collection) > passages[BLANK]:
+        figures["share_without_inner_sentence_boundary"] = passages[ONE_SENTENCE] / (len(collection) - passages[BLANK])
+    figures |= {f"answers_{split}": counts for split, counts in facts["splits"].items()}
+    system = "by sentences" if rotation.mode == "sentences" else f"by words ({rotation.words})"
+    return Result("rotation", collection.name, "", system, rotation.seed, share, None, len(collection), Statistics(figures))
+
+
+def _notes(rotation: Rotation) -> tuple[str, ...]:
+    """The decisions that a rotated collection rests on."""
+    unit = "sentence" if rotation.mode == "sentences" else "word"
+    first = "1" if rotation.identity else "2"
+    return (
+        f"Each passage is cut once before {unit} r and its two parts change places (position-bias paper, Eq. 7); "
+        f"r is drawn uniformly from {{{first} … n}} by (seed, passage id) alone [decision].",
+        "The raw text is sliced and joined by one space, so that every character survives [decision].",
+        "Answer spans moved with the text; spans that the cut went through are dropped and counted [decision].",
+    )

@@ -1,0 +1,156 @@
+"""What unbiased answer positions look like, as arrays in and arrays out.
+
+An answer of L words cannot start in the last L − 1 words of its passage of n words, so a flat histogram is the wrong
+yardstick [our decision]. Unbiased means: every start in {0 … n−L} is equally likely.
+
+Rotation makes exactly that. Cut the passage before word c, uniform on {0 … n−1} (Eq. 7 with c = r − 1). An answer at
+words s … s+L−1 is cut through by the L − 1 values s < c < s+L. The other n−L+1 values leave it whole and move its
+start to s − c for c = 0 … s, that is to s … 0, and to s + n − c for c = s+L … n−1, that is to n−L … s+1: each start in
+{0 … n−L} once. So, given that it was not cut, the start of a rotated answer is uniform on {0 … n−L}, wherever it stood
+before, and one expected curve serves original and rotated collections. (The *mixture* does change: long answers are
+cut more often; the curve is summed over the answers that are left.) ``--no-identity`` leaves c = 0 out, so that an
+answer cannot stay at s: each answer's curve then lacks that one start, a share of at most 1/(n−L+1) of it. Sentence-wise
+rotation promises no such curve.
+
+With only the first (or last) of an answer's k matches counted, even unbiased text puts the first one early. Its
+expected curve is worked out by the same rotation: over all n cuts, where the first match that is not cut then stands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from positionbias.positions.locate import Matches
+
+__all__ = ["TENTH", "FIFTH", "MEAN", "Spans", "expected_moments", "moments", "rotated_histograms", "select"]
+
+# the last three columns of a table of moments, after the bins
+TENTH, FIFTH, MEAN = -3, -2, -1
+
+
+@dataclass(frozen=True, slots=True)
+class Spans:
+    """Answer spans as integer arrays of one length, in words: first word, length, words of the passage.
+
+    ``group`` numbers what gives one count each (a span; or an answer, of whose matches one is chosen), from 0, rising;
+    ``passage`` numbers the passages, from 0.
+    """
+
+    first: np.ndarray
+    length: np.ndarray
+    words: np.ndarray
+    group: np.ndarray
+    passage: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def take(self, index: np.ndarray) -> Spans:
+        """The spans at ``index``."""
+        return Spans(self.first[index], self.length[index], self.words[index], self.group[index], self.passage[index])
+
+    def group_starts(self) -> np.ndarray:
+        """The index of each group's first span."""
+        return np.flatnonzero(np.diff(self.group, prepend=-1))
+
+
+def moments(first: np.ndarray, length: np.ndarray, words: np.ndarray, bins: int, midpoint: bool) -> np.ndarray:
+    """What each span adds to the histogram and its summaries, ``(spans, bins + 3)``.
+
+    A one in its bin; then whether it lies in the first tenth and fifth; then its relative position: first word / words,
+    or the middle of the span, (first + length/2) / words [our reading of "midpoint"]. Bins are found in whole numbers.
+    """
+    doubled, scale = (2 * first + length if midpoint else 2 * first), 2 * words
+    table = np.zeros((len(first), bins + 3))
+    table[np.arange(len(first)), doubled * bins // scale] = 1
+    table[:, TENTH] = doubled * 10 < scale
+    table[:, FIFTH] = doubled * 5 < scale
+    table[:, MEAN] = doubled / scale
+    return table
+
+
+def expected_moments(spans: Spans, bins: int, midpoint: bool, matches: Matches) -> np.ndarray:
+    """The expectation of ``moments`` for each group, ``(groups, bins + 3)``, with every start equally likely."""
+    starts = spans.group_starts()
+    single = spans.take(starts)
+    table = _uniform_moments(single.length, single.words, bins, midpoint)
+    sizes = np.diff(np.append(starts, len(spans)))
+    for group in np.flatnonzero(sizes > 1):
+        members = slice(starts[group], starts[group] + sizes[group])
+        words = int(spans.words[members][0])
+        chosen, lengths = _chosen_after_every_cut(spans.first[members], spans.length[members], words, matches)
+        table[group] = moments(chosen, lengths, np.full(len(chosen), words), bins, midpoint).mean(axis=0)
+    return table
+
+
+def _uniform_moments(length: np.ndarray, words: np.ndarray, bins: int, midpoint: bool) -> np.ndarray:
+    possible = words - length + 1
+    offset = length if midpoint else np.zeros_like(length)
+
+    def share_below(part: int, whole: int) -> np.ndarray:
+        # starts s with (2s + offset) / 2n < part / whole: s below the ceiling of (2n·part − offset·whole) / (2·whole)
+        below = -(-(2 * words * part - offset * whole) // (2 * whole))
+        return np.clip(below, 0, possible) / possible
+
+    below = np.stack([share_below(edge, bins) for edge in range(bins + 1)], axis=1)
+    table = np.empty((len(length), bins + 3))
+    table[:, :bins] = np.diff(below, axis=1)
+    table[:, TENTH] = share_below(1, 10)
+    table[:, FIFTH] = share_below(1, 5)
+    table[:, MEAN] = (words - length + offset) / (2 * words)
+    return table
+
+
+def _chosen_after_every_cut(
+    first: np.ndarray, length: np.ndarray, words: int, matches: Matches
+) -> tuple[np.ndarray, np.ndarray]:
+    # (cuts, matches): where each match starts after each cut; beyond words − count it has been cut through
+    moved = (first[None, :] - np.arange(words)[:, None]) % words
+    whole = moved <= words - length[None, :]
+    moved, whole = moved[whole.any(axis=1)], whole[whole.any(axis=1)]
+    if matches == "first":
+        at = np.where(whole, moved, words).argmin(axis=1)
+    else:
+        at = np.where(whole, moved, -1).argmax(axis=1)
+    return moved[np.arange(len(moved)), at], length[at]
+
+
+def select(spans: Spans, whole: np.ndarray, matches: Matches) -> np.ndarray:
+    """The index of the span that each group counts, among those that are ``whole``; groups without one give none."""
+    index = np.flatnonzero(whole)
+    if matches == "first":
+        index = index[np.lexsort((spans.first[index], spans.group[index]))]
+    elif matches == "last":
+        index = index[np.lexsort((-spans.first[index], spans.group[index]))]
+    return index[np.flatnonzero(np.diff(spans.group[index], prepend=-1))]
+
+
+def rotated_histograms(
+    spans: Spans,
+    expected: np.ndarray,
+    bins: int,
+    midpoint: bool,
+    matches: Matches,
+    *,
+    draws: int,
+    generator: np.random.Generator,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Histograms of the same spans had every passage been rotated, and what was expected of those left whole.
+
+    Two arrays ``(draws, bins)`` of sums: how far chance alone takes a histogram from its expectation, questions that
+    share a passage moving together. Draws that cut through every span are left out, so there may be fewer.
+    """
+    passages = int(spans.passage.max()) + 1
+    found, wanted = np.empty((draws, bins)), np.empty((draws, bins))
+    for draw in range(draws):
+        cut = (generator.random(passages)[spans.passage] * spans.words).astype(np.int64)
+        first = (spans.first - cut) % spans.words
+        moved = Spans(first, spans.length, spans.words, spans.group, spans.passage)
+        left = moved.take(select(moved, first <= spans.words - spans.length, matches))
+        doubled = 2 * left.first + left.length if midpoint else 2 * left.first
+        found[draw] = np.bincount(doubled * bins // (2 * left.words), minlength=bins)
+        wanted[draw] = expected[left.group, :bins].sum(axis=0)
+    some = found.any(axis=1)
+    return found[some], wanted[some]

@@ -1,0 +1,219 @@
+"""Where answers sit in their passages (position-bias paper, §4.1 and Figure 1), beside where unbiased ones would sit.
+
+The relative position of an answer is its first word / the passage's words, in [0, 1). What "unbiased" means is
+worked out in ``positionbias.positions.expectation``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.result import Interval, PositionHistogram, Result
+from positionbias.core.seeds import generator
+from positionbias.positions.answers import locate_split
+from positionbias.positions.expectation import (
+    FIFTH,
+    MEAN,
+    TENTH,
+    Spans,
+    expected_moments,
+    moments,
+    rotated_histograms,
+    select,
+)
+from positionbias.positions.locate import Matching
+
+__all__ = ["HistogramOptions", "MEASURE", "position_histogram", "splits_with_answers"]
+
+MEASURE = "answer positions"
+CHANCE_DRAWS = 200
+
+Point = Literal["start", "midpoint"]
+POINTS: tuple[Point, ...] = ("start", "midpoint")
+
+
+@dataclass(frozen=True, slots=True)
+class HistogramOptions:
+    """How positions are counted; checked when made.
+
+    ``point`` is what of an answer is placed: its first word (the default) or its middle. ``resamples`` of the
+    passages make the intervals.
+
+    Raises:
+        SettingError: a setting outside its range.
+    """
+
+    matching: Matching = field(default_factory=Matching)
+    point: Point = "start"
+    bins: int = 20
+    resamples: int = 1_000
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if self.point not in POINTS:
+            raise SettingError(f"--point: wanted one of {', '.join(POINTS)}; found {self.point!r}")
+        if not 1 <= self.bins <= 1_000:
+            raise SettingError(f"--bins: wanted 1 to 1000; found {self.bins}")
+        if self.resamples < 100:
+            raise SettingError(f"--resamples: wanted at least 100; found {self.resamples}")
+
+
+def splits_with_answers(collection: Collection) -> list[str]:
+    """The splits that a histogram can be made of.
+
+    Raises:
+        InputError: there is none.
+    """
+    splits = [name for name, facts in collection.manifest.content["splits"].items() if facts["answers"]]
+    if not splits:
+        raise InputError(
+            f"{collection.path}: wanted a collection with answers; found none in any split; "
+            "import a question-answering data set (for example: posbias import squad …)"
+        )
+    return splits
+
+
+def position_histogram(collection: Collection, split: str, options: HistogramOptions | None = None) -> Result:
+    """The histogram of a split's answer positions; ``value`` is the mean relative position.
+
+    The outcomes count answers: found by the source's offsets or by matching, unmatched, empty, "No Answer Present.";
+    then spans that stood already for the same query (``repeated``), and answers that the rotation which made this
+    collection had cut through (``cut``).
+
+    Each figure stands beside its expectation: the mean, the shares in the first tenth and fifth, and the total variation
+    ½ Σ |share − expected share| over the bins. Chance lifts the last above 0 even without bias: ``by_chance`` and
+    ``by_chance_high`` are its mean and 95th percentile over draws in which every passage is rotated. Intervals resample
+    passages, since questions share them.
+
+    Raises:
+        InputError: the split has no answers, or none of them can be found.
+    """
+    options = options or HistogramOptions()
+    located = locate_split(collection, split, options.matching)
+    outcomes = dict(located.outcomes)
+    if not located.rows:
+        counts = ", ".join(f"{name} {count:,}" for name, count in outcomes.items() if count)
+        raise InputError(
+            f"{collection.path}: wanted answers of split {split!r} that stand in their passages; found none ({counts or 'no answers'}); "
+            "give another --split, or --fold-case"
+        )
+    spans = Spans(*np.array(located.rows, dtype=np.int64).T)
+    summary = _summarise(spans, options)
+    outcomes["cut"] = _cut_before(collection, split)
+    figures = {**summary.figures, **located.figures()}
+    mean = figures["mean"]
+    return Result(
+        measure=MEASURE,
+        collection=collection.name,
+        split=split,
+        system="answers",
+        seed=options.seed,
+        value=mean["value"],
+        interval=Interval(**mean["interval"]),
+        count=sum(summary.counts),
+        payload=PositionHistogram(summary.edges, summary.counts, summary.expected, outcomes, figures),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Summary:
+    edges: list[float]
+    counts: list[int]
+    expected: list[float]
+    figures: dict[str, Any]
+
+
+def _summarise(spans: Spans, options: HistogramOptions) -> _Summary:
+    bins, midpoint, matches = options.bins, options.point == "midpoint", options.matching.matches
+    chosen = spans.take(select(spans, np.ones(len(spans), bool), matches))
+    observed = moments(chosen.first, chosen.length, chosen.words, bins, midpoint)
+    expected = expected_moments(spans, bins, midpoint, matches)
+    sums = _per_passage(np.hstack([observed, expected]), chosen.passage)
+    resampled = _resample(sums, options.resamples, generator(options.seed, "histogram intervals"))
+    method = f"bootstrap over {len(sums):,} passages"
+    figures: dict[str, Any] = {
+        name: _figure(sums.sum(axis=0), resampled, column, method)
+        for name, column in (("mean", MEAN), ("first_tenth", TENTH), ("first_fifth", FIFTH))
+    }
+    drawn, wanted = rotated_histograms(
+        spans, expected, bins, midpoint, matches, draws=CHANCE_DRAWS, generator=generator(options.seed, "histogram chance")
+    )
+    chance = _total_variation(drawn, wanted)
+    figures["total_variation"] = _variation_figure(sums, resampled, bins, chance, method)
+    figures["settings"] = {**asdict(options.matching), "point": options.point, "bins": bins}
+    figures["expectation"] = "every possible start of an answer, 0 to n − L, equally likely"
+    figures["sample"] = {"spans": len(chosen), "passages": len(sums)}
+    shares = expected[:, :bins].mean(axis=0)
+    counts = observed[:, :bins].sum(axis=0).astype(int)
+    return _Summary([edge / bins for edge in range(bins + 1)], counts.tolist(), shares.tolist(), figures)
+
+
+def _per_passage(table: np.ndarray, passage: np.ndarray) -> np.ndarray:
+    sums = np.zeros((int(passage.max()) + 1, table.shape[1]))
+    np.add.at(sums, passage, table)
+    return sums
+
+
+def _resample(sums: np.ndarray, resamples: int, random: np.random.Generator) -> np.ndarray:
+    """Sums over passages drawn with replacement, ``(resamples, columns)``."""
+    passages = len(sums)
+    drawn = np.empty((resamples, sums.shape[1]))
+    for row in range(resamples):
+        drawn[row] = np.bincount(random.integers(passages, size=passages), minlength=passages) @ sums
+    return drawn
+
+
+def _figure(total: np.ndarray, resampled: np.ndarray, column: int, method: str) -> dict[str, Any]:
+    """A mean over the counted answers, its expectation, their difference; percentile intervals."""
+    width = len(total) // 2
+
+    def ratios(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        answers = table[..., : width - 3].sum(axis=-1)
+        return table[..., :width][..., column] / answers, table[..., width:][..., column] / answers
+
+    value, expected = ratios(total)
+    values, expectations = ratios(resampled)
+    return {
+        "value": float(value),
+        "expected": float(expected),
+        "difference": float(value - expected),
+        "interval": asdict(Interval(*_quantiles(values), method=method)),
+        "difference_interval": asdict(Interval(*_quantiles(values - expectations), method=method)),
+    }
+
+
+def _variation_figure(sums: np.ndarray, resampled: np.ndarray, bins: int, chance: np.ndarray, method: str) -> dict[str, Any]:
+    width = sums.shape[1] // 2
+    total = sums.sum(axis=0)
+    value = float(_total_variation(total[:bins], total[width : width + bins]))
+    variations = _total_variation(resampled[:, :bins], resampled[:, width : width + bins])
+    # Resampling adds noise, and noise lifts a total variation: only the spread of the resamples is used, about the value.
+    low, high = (max(0.0, value + bound - float(variations.mean())) for bound in _quantiles(variations))
+    return {
+        "value": value,
+        "expected": 0.0,
+        "by_chance": float(chance.mean()) if len(chance) else None,
+        "by_chance_high": float(np.quantile(chance, 0.95)) if len(chance) else None,
+        "interval": asdict(Interval(low, high, method=f"{method}, centred on the value")),
+    }
+
+
+def _total_variation(found: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """½ Σ |found − wanted| over the bins, each as a share of its own sum."""
+    shares = found / found.sum(axis=-1, keepdims=True) - wanted / wanted.sum(axis=-1, keepdims=True)
+    return 0.5 * np.abs(shares).sum(axis=-1)
+
+
+def _quantiles(values: np.ndarray) -> tuple[float, float]:
+    low, high = np.quantile(values, [0.025, 0.975])
+    return float(low), float(high)
+
+
+def _cut_before(collection: Collection, split: str) -> int:
+    rotation = collection.manifest.content.get("rotation", {})
+    return int(rotation.get("splits", {}).get(split, {}).get("cut", 0))

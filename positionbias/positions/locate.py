@@ -1,0 +1,223 @@
+"""Finding answers in passages: by the source's character offsets where it gives them, else by their words.
+
+An answer's words are matched to the passage's words as a contiguous run (position-bias paper, §4.1). Where offsets
+are known they are used, and matching is a check [our decision]: every span that matching misses, and every match
+beyond the spans, is counted by cause.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Collection as Group
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.records import Answer
+from positionbias.text.words import WORD_METHODS, WordMethod, word_spans
+
+__all__ = [
+    "MATCHES",
+    "OUTCOMES",
+    "Check",
+    "Located",
+    "Matches",
+    "Matching",
+    "Span",
+    "TokenisedPassage",
+    "Words",
+    "check_span",
+    "known_span",
+    "locate",
+]
+
+Matches = Literal["all", "first", "last"]
+MATCHES: tuple[Matches, ...] = ("all", "first", "last")
+NO_ANSWER = "No Answer Present."
+"""What the MS MARCO QA releases write where nobody found an answer."""
+
+# what can happen to an answer
+BY_OFFSETS, BY_MATCHING, UNMATCHED, EMPTY, NO_ANSWER_GIVEN = OUTCOMES = (
+    "by_offsets",
+    "by_matching",
+    "unmatched",
+    "empty",
+    "no_answer_present",
+)
+
+# why an answer is not matched, why a span is not among the matches, and what a match is that is not the span
+CASE = "found when case is ignored"
+INSIDE_WORDS = "its text stands there, but not at the edges of words"
+OTHER_WORDS = "its words do not stand there in a row"
+TEXT_DIFFERS = "the text at the offsets is not the answer's"
+STARTS_INSIDE = "starts inside a word"
+ENDS_INSIDE = "ends inside a word"
+SPLIT_OTHERWISE = "splits into other words alone than in the passage"
+ANOTHER_SPAN = "another span of this query"
+REPEATED = "the same words elsewhere in the passage"
+
+
+class Span(NamedTuple):
+    """A stretch of characters ``[start, end)`` of a text."""
+
+    start: int
+    end: int
+
+
+class Words(NamedTuple):
+    """A run of words: the index of the first, and how many."""
+
+    first: int
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """How answers are matched to words; checked when made.
+
+    ``words`` is what a word is; ``matches`` which of several matches count (all: the paper's); ``fold_case``
+    ignores case; ``offsets`` False ignores the source's offsets and matches every answer.
+
+    Raises:
+        SettingError: an unknown method or choice of matches.
+    """
+
+    words: WordMethod = "blingfire"
+    matches: Matches = "all"
+    fold_case: bool = False
+    offsets: bool = True
+
+    def __post_init__(self) -> None:
+        for flag, value, known in (("--words", self.words, WORD_METHODS), ("--matches", self.matches, MATCHES)):
+            if value not in known:
+                raise SettingError(f"{flag}: wanted one of {', '.join(known)}; found {value!r}")
+
+
+class Located(NamedTuple):
+    """All spans of one answer in order, one of ``OUTCOMES``, and for an unmatched answer the cause."""
+
+    spans: list[Span]
+    outcome: str
+    cause: str | None = None
+
+
+class TokenisedPassage:
+    """A passage and its words, split once for all its answers."""
+
+    def __init__(self, text: str, matching: Matching) -> None:
+        self.text = text
+        self.matching = matching
+        self.spans = word_spans(text, matching.words)
+        self.starts = [start for start, _ in self.spans]
+        self.ends = [end for _, end in self.spans]
+        self.words = [self._fold(text[start:end]) for start, end in self.spans]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def _fold(self, word: str) -> str:
+        return word.casefold() if self.matching.fold_case else word
+
+    def words_at(self, span: Span) -> Words:
+        """The words that a span of characters touches; a span within white space gets the next word, or the last.
+
+        Raises:
+            ValueError: the passage has no word.
+        """
+        if not self.words:
+            raise ValueError("a passage without words holds no span")
+        first = min(bisect_right(self.ends, span.start), len(self.words) - 1)
+        last = bisect_left(self.starts, span.end) - 1
+        return Words(first, max(1, last - first + 1))
+
+    def find(self, answer: str) -> list[Span]:
+        """Every place where the answer's words stand in a row, overlapping ones included."""
+        wanted = [self._fold(answer[start:end]) for start, end in word_spans(answer, self.matching.words)]
+        return self._find_words(self.words, wanted)
+
+    def _find_words(self, words: list[str], wanted: list[str]) -> list[Span]:
+        if not wanted:
+            return []
+        length, first = len(wanted), wanted[0]
+        return [
+            Span(self.starts[at], self.ends[at + length - 1])
+            for at in range(len(words) - length + 1)
+            if words[at] == first and words[at : at + length] == wanted
+        ]
+
+    def unmatched_cause(self, answer: str) -> str:
+        """Why ``find`` found nothing."""
+        wanted = [answer[start:end].casefold() for start, end in word_spans(answer, self.matching.words)]
+        if self._find_words([word.casefold() for word in self.words], wanted):
+            return CASE
+        return INSIDE_WORDS if answer.strip() in self.text else OTHER_WORDS
+
+
+def known_span(answer: Answer, text: str) -> Span | None:
+    """The span that the source gives, or None where it gives none.
+
+    Raises:
+        InputError: offsets that lie outside the passage's ``text``.
+    """
+    if answer.start is None or answer.end is None:
+        return None
+    if not 0 <= answer.start <= answer.end <= len(text):
+        raise InputError(
+            f"passage {answer.passage_id!r}: wanted the answer of query {answer.query_id!r} within its "
+            f"{len(text):,} characters; found offsets {answer.start} to {answer.end}; make the collection again"
+        )
+    return Span(answer.start, answer.end)
+
+
+def locate(passage: TokenisedPassage, answer: Answer) -> Located:
+    """Where an answer stands in its passage, by the settings that the passage was split with.
+
+    Blank answers, and the releases' "No Answer Present." where it has no offsets, are not looked for.
+
+    Raises:
+        InputError: as ``known_span``.
+    """
+    span = known_span(answer, passage.text) if passage.matching.offsets else None
+    if span is not None:
+        blank = not passage.words or not passage.text[span.start : span.end].strip()
+        return Located([], EMPTY) if blank else Located([span], BY_OFFSETS)
+    if not answer.text.strip():
+        return Located([], EMPTY)
+    if answer.text.strip() == NO_ANSWER:
+        return Located([], NO_ANSWER_GIVEN)
+    spans = passage.find(answer.text)
+    return Located(spans, BY_MATCHING) if spans else Located([], UNMATCHED, passage.unmatched_cause(answer.text))
+
+
+class Check(NamedTuple):
+    """A span that the source gave, held against the matches: why it is not among them, and what the others are."""
+
+    missed: str | None
+    extra: list[str]
+
+
+def check_span(passage: TokenisedPassage, span: Span, answer: str, marked: Group[Span]) -> Check:
+    """Hold one span against the matches of its answer; ``marked`` are all spans of its query in this passage."""
+    matches = passage.find(answer)
+    trimmed = _trim(passage.text, span)
+    extra = [ANOTHER_SPAN if match in marked else REPEATED for match in matches if match != trimmed]
+    if passage.text[span.start : span.end] != answer:
+        return Check(TEXT_DIFFERS, extra)
+    if trimmed in matches:
+        return Check(None, extra)
+    if not _holds(passage.starts, trimmed.start):
+        return Check(STARTS_INSIDE, extra)
+    if not _holds(passage.ends, trimmed.end):
+        return Check(ENDS_INSIDE, extra)
+    return Check(SPLIT_OTHERWISE, extra)
+
+
+def _trim(text: str, span: Span) -> Span:
+    """The span without the white space at its edges; words never hold any."""
+    inside = text[span.start : span.end]
+    return Span(span.end - len(inside.lstrip()), span.start + len(inside.rstrip())) if inside.strip() else span
+
+
+def _holds(ordered: list[int], value: int) -> bool:
+    at = bisect_left(ordered, value)
+    return at < len(ordered) and ordered[at] == value
