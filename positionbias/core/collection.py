@@ -229,11 +229,13 @@ def build_index(shard_paths: Sequence[Path], folder: Path) -> None:
         shard = int(np.searchsorted(starts, row, side="right") - 1)
         return tables[shard].column("passage_id")[row - int(starts[shard])].as_py()
 
-    for at in np.flatnonzero(hashes[1:] == hashes[:-1]):
-        first, second = int(order[at]), int(order[at + 1])
-        if passage_id(first) == passage_id(second):
+    alike = np.flatnonzero(hashes[1:] == hashes[:-1])
+    seen: dict[str, int] = {}
+    for row in map(int, order[np.union1d(alike, alike + 1)]):
+        first = seen.setdefault(passage_id(row), row)
+        if first != row:
             raise InputError(
-                f"passage {first + 1:,} and passage {second + 1:,} share the id {passage_id(first)!r}: wanted every id once; "
+                f"passage {first + 1:,} and passage {row + 1:,} share the id {passage_id(row)!r}: wanted every id once; "
                 "found it twice; rename or drop one"
             )
     with atomic_folder(folder, overwrite=True) as partial:

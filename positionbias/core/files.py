@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import IO, Any
 from uuid import uuid4
 
-from positionbias.core.errors import OutputExistsError, StorageError, bad_input
+from positionbias.core.errors import OutputExistsError, PositionBiasError, StorageError, bad_input
 
 __all__ = [
     "atomic_file",
@@ -26,6 +26,7 @@ __all__ = [
     "input_errors",
     "open_text",
     "read_json",
+    "refuse_existing",
     "sha256_file",
     "storage_errors",
     "write_json",
@@ -46,10 +47,13 @@ def storage_errors(path: Path | str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno is None:
-            raise
-        advice = _ADVICE.get(error.errno, "check the path and the disk, then run again")
-        raise StorageError(f"{path}: wanted to write here; found: {error.strerror}; {advice}") from error
+        code, found = error.errno, error.strerror
+        if code is None:  # as NumPy raises it when a write falls short
+            if "written" not in str(error):
+                raise
+            code, found = errno.ENOSPC, f"a write that fell short ({error})"
+        advice = _ADVICE.get(code, "check the path and the disk, then run again")
+        raise StorageError(f"{path}: wanted to write here; found: {found}; {advice}") from error
 
 
 def home() -> Path:
@@ -61,7 +65,9 @@ def home() -> Path:
     return user_data_path("posbias", appauthor=False)
 
 
-def _refuse_existing(final: Path, overwrite: bool) -> None:
+def refuse_existing(final: Path | str, *, overwrite: bool) -> None:
+    """Fail before long work, not after it, when ``final`` is taken and may not be replaced."""
+    final = Path(final)
     if not overwrite and (final.exists() or final.is_symlink()):
         raise OutputExistsError(
             f"{final}: wanted a new path to write to; found something there; give another --out, or --overwrite to replace it"
@@ -84,7 +90,7 @@ def atomic_file(final: Path | str, *, overwrite: bool = False) -> Iterator[Path]
         StorageError: the file system refused.
     """
     final = Path(final)
-    _refuse_existing(final, overwrite)
+    refuse_existing(final, overwrite=overwrite)
     partial = final.with_name(f".{final.name}.partial-{uuid4().hex[:8]}")
     with storage_errors(final):
         final.parent.mkdir(parents=True, exist_ok=True)
@@ -101,7 +107,7 @@ def atomic_file(final: Path | str, *, overwrite: bool = False) -> Iterator[Path]
 def atomic_folder(final: Path | str, *, overwrite: bool = False) -> Iterator[Path]:
     """As ``atomic_file``, for a folder: it appears under its final name whole or not at all."""
     final = Path(final)
-    _refuse_existing(final, overwrite)
+    refuse_existing(final, overwrite=overwrite)
     partial = final.with_name(f".{final.name}.partial-{uuid4().hex[:8]}")
     with storage_errors(final):
         partial.mkdir(parents=True)
@@ -114,6 +120,11 @@ def atomic_folder(final: Path | str, *, overwrite: bool = False) -> Iterator[Pat
                 _remove(retired)
             else:
                 os.replace(partial, final)
+        except PositionBiasError as error:
+            if str(partial) not in str(error):
+                raise
+            # the temporary name, which will be gone, tells the reader nothing
+            raise type(error)(str(error).replace(str(partial), str(final))) from error
         finally:
             _remove(partial)
 

@@ -1,0 +1,158 @@
+"""Results: what is saved is read back as it was; what is no number becomes null."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from positionbias.core.errors import InputError
+from positionbias.core.manifest import Manifest
+from positionbias.core.result import (
+    KINDS,
+    AtsCurve,
+    Comparison,
+    Finding,
+    Interval,
+    Payload,
+    PerQuery,
+    PositionHistogram,
+    Result,
+    Statistics,
+    TrainingCurve,
+    load_results,
+    save_results,
+)
+
+MANIFEST = Manifest(kind="results", name="r", command="a test")
+PAYLOADS: list[Payload] = [
+    Statistics({"passages": 3, "nested": {"median": 1.5}, "none": None}),
+    PositionHistogram([0.0, 0.5, 1.0], [3, 1], [0.5, 0.5], {"answers": 4, "cut": 0}, {"mean": {"value": 0.2, "expected": 0.5}}),
+    PerQuery(["q1", "q2"], [0.0, 0.25], {"without candidates": 1}),
+    Comparison(
+        "bm25",
+        "tk",
+        0.5,
+        0.4,
+        -0.1,
+        Interval(-0.2, 0.0, 0.95, "bootstrap"),
+        -0.2,
+        -0.25,
+        None,
+        -0.3,
+        0.01,
+        None,
+        {"holm": 0.02},
+    ),
+    AtsCurve([0, 1], [1.0, 0.5], [30, 25], [100, 90], [0.1, None], [0.2, 0.2], {"mats": 0.5}),
+    TrainingCurve([100, 200], {"loss": [0.9, None]}, {"stopped": "patience"}),
+    Finding("The histogram falls.", True),
+]
+
+
+def result(payload: Payload, **changes: Any) -> Result:
+    header: dict[str, Any] = {
+        "measure": "nDCG@10",
+        "collection": "planted",
+        "split": "test",
+        "system": "tk",
+        "seed": 1,
+        "value": 0.125,
+        "interval": Interval(0.1, 0.15, 0.95, "bootstrap over 2 queries"),
+        "count": 2,
+    }
+    return Result(**{**header, **changes}, payload=payload)
+
+
+def test_there_is_a_sample_of_every_kind() -> None:
+    assert {type(payload) for payload in PAYLOADS} == set(KINDS.values())
+
+
+@pytest.mark.parametrize("payload", PAYLOADS, ids=lambda payload: type(payload).__name__)
+def test_every_kind_goes_round(tmp_path: Path, payload: Payload) -> None:
+    given = [result(payload), result(payload, value=None, interval=None, seed=None)]
+    save_results(tmp_path / "r", given, MANIFEST)
+    assert load_results(tmp_path / "r") == given
+    assert [Result.from_json(json.loads(json.dumps(item.to_json()))) for item in given] == given
+
+
+def test_the_header_is_the_promised_one() -> None:
+    record = result(PAYLOADS[0]).to_json()
+    assert list(record) == [
+        "measure", "collection", "split", "system", "seed", "value", "interval", "count", "payload", "kind",
+    ]  # fmt: skip
+    assert record["kind"] == "statistics"
+    assert record["interval"] == {"low": 0.1, "high": 0.15, "level": 0.95, "method": "bootstrap over 2 queries"}
+
+
+def test_what_is_no_number_becomes_null_and_numpy_becomes_plain(tmp_path: Path) -> None:
+    payload = AtsCurve(
+        deltas=np.arange(2),
+        ats=np.array([1.0, np.nan], np.float32),
+        terms=(np.int64(3), 4),
+        pairs=[1, 2],
+        std_terms=[math.inf, -math.inf],
+        std_pairs=[None, 0.5],
+        figures={"mats": np.float64("nan"), "flag": np.bool_(True), 5: "five"},
+    )
+    given = result(payload, value=float("nan"), interval=Interval(float("-inf"), 1.0))
+    record = given.to_json()
+    assert record["value"] is None
+    assert record["interval"]["low"] is None
+    assert record["payload"]["ats"] == [1.0, None]
+    assert record["payload"]["std_terms"] == [None, None]
+    assert record["payload"]["figures"] == {"mats": None, "flag": True, "5": "five"}
+    json.dumps(record, allow_nan=False)
+    save_results(tmp_path / "r", [given], MANIFEST)
+    again = load_results(tmp_path / "r")[0]
+    assert again.value is None
+    assert isinstance(again.payload, AtsCurve)
+    assert (list(again.payload.deltas), list(again.payload.terms)) == ([0, 1], [3, 4])
+
+
+def test_per_query_values_stand_beside_the_json(tmp_path: Path) -> None:
+    given = [result(PAYLOADS[0]), result(PerQuery(["q1", "q2"], [0.1, float("nan")]))]
+    save_results(tmp_path / "r", given, MANIFEST)
+    assert sorted(path.name for path in (tmp_path / "r").iterdir()) == ["items-001.parquet", "manifest.json", "results.json"]
+    assert "q1" not in (tmp_path / "r" / "results.json").read_text()
+    payload = load_results(tmp_path / "r")[1].payload
+    assert isinstance(payload, PerQuery)
+    assert payload.query_ids == ["q1", "q2"]
+    assert payload.values[0] == 0.1
+    assert math.isnan(payload.values[1])
+
+
+@pytest.mark.parametrize("breakage", ["no folder", "no results", "no kind", "unknown kind", "new field", "no items", "a list"])
+def test_a_folder_that_holds_no_results_is_one_line(tmp_path: Path, breakage: str) -> None:
+    folder = tmp_path / "r"
+    if breakage != "no folder":
+        save_results(folder, [result(PerQuery(["q1"], [0.5]))], MANIFEST)
+        path = folder / "results.json"
+        document = json.loads(path.read_text())
+        record = document["results"][0]
+        if breakage == "no results":
+            path.unlink()
+        elif breakage == "no kind":
+            del record["kind"]
+        elif breakage == "unknown kind":
+            record["kind"] = "horoscope"
+        elif breakage == "new field":
+            record["payload"]["colour"] = "green"
+        elif breakage == "no items":
+            (folder / record["items"]).unlink()
+        else:
+            document = [1]
+        if breakage != "no results":
+            path.write_text(json.dumps(document))
+    with pytest.raises(InputError, match=r"wanted (a folder of results|results of this version); found"):
+        load_results(folder)
+
+
+def test_results_are_frozen() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        result(PAYLOADS[0]).value = 1.0  # type: ignore[misc]

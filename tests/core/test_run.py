@@ -1,0 +1,186 @@
+"""A run: trec_eval's tie rule, strictly decreasing on disk, a round trip, one line for each malformed one."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from positionbias.core.errors import InputError, OutputExistsError
+from positionbias.core.run import Run, order_by_score, read_run, strictly_decreasing, write_run
+
+ids = st.text(st.characters(codec="utf-8", exclude_categories=["Z", "C"]), min_size=1, max_size=6)
+scores = st.floats(-(2.0**100), 2.0**100, width=32) | st.sampled_from([0.0, -0.0, 1.0, 1.0 + 1e-12])
+
+
+def test_equal_scores_go_by_id_descending_as_strings() -> None:
+    # "9" > "10" as strings; 0.5 stands before both
+    assert order_by_score(["10", "9", "1", "2"], np.array([0.25, 0.25, 0.5, 0.25])).tolist() == [2, 1, 3, 0]
+
+
+def test_scores_are_rounded_to_float32_before_they_are_ordered() -> None:
+    # 1 + 1e-9 is 1 in float32, so the two are tied and "b" goes first although "a" scored higher in float64
+    assert order_by_score(["a", "b"], np.array([1 + 1e-9, 1.0])).tolist() == [1, 0]
+    assert order_by_score(["a", "b"], np.array([1 + 1e-6, 1.0])).tolist() == [0, 1]
+
+
+def test_strictly_decreasing_takes_the_least_steps() -> None:
+    one, below_one = np.float32(1), np.nextafter(np.float32(1), np.float32(0))
+    lowered = strictly_decreasing(np.array([2, 1, 1, 1, 0.5]))
+    assert lowered.tolist() == [2, one, below_one, np.nextafter(below_one, np.float32(0)), 0.5]
+    # a score overtaken by lowered ones is lowered as well
+    assert strictly_decreasing(np.array([1, 1, below_one])).tolist() == lowered[1:4].tolist()
+
+
+@given(st.lists(scores, min_size=1, max_size=30))
+def test_strictly_decreasing_keeps_order_for_any_scores(values: list[float]) -> None:
+    lowered = strictly_decreasing(np.sort(np.array(values, np.float32))[::-1])
+    assert (lowered[1:] < lowered[:-1]).all()
+    assert lowered.dtype == np.float32
+
+
+@given(
+    st.dictionaries(ids, st.dictionaries(ids, scores, min_size=1, max_size=8), min_size=1, max_size=4),
+    st.sampled_from(["run.trec", "run.trec.gz"]),
+)
+def test_a_round_trip_keeps_queries_and_ranks(
+    tmp_path_factory: pytest.TempPathFactory, table: dict[str, dict[str, float]], name: str
+) -> None:
+    run = Run("sys tem", ((query_id, list(row), list(row.values())) for query_id, row in table.items()))
+    path = tmp_path_factory.mktemp("run") / name
+    write_run(path, run)
+    again = read_run(path)
+    assert again.name == "sys_tem"  # a tag is one column
+    assert list(again) == list(run)
+    for query_id in run:
+        assert again[query_id].passage_ids == run[query_id].passage_ids
+        assert (np.diff(again[query_id].scores) < 0).all()
+    write_run(path.with_name("second"), again)
+    assert read_run(path.with_name("second"))[next(iter(run))].scores.tolist() == again[next(iter(run))].scores.tolist()
+
+
+def test_what_is_written_is_trec_form(tmp_path: Path) -> None:
+    write_run(tmp_path / "r", Run("bm25", [("q1", ["a", "b", "c"], [0.5, 2.0, 0.5])]))
+    # 0.5 one float32 step down is 0.49999997; "c" > "a" on the tie
+    assert (tmp_path / "r").read_text() == "q1 Q0 b 1 2.0 bm25\nq1 Q0 c 2 0.5 bm25\nq1 Q0 a 3 0.49999997 bm25\n"
+
+
+def test_the_same_run_gives_the_same_gzip_bytes(tmp_path: Path) -> None:
+    run = Run("r", [("q", ["a"], [1.0])])
+    write_run(tmp_path / "a.gz", run)
+    write_run(tmp_path / "b.gz", run)
+    # a gzip header holds no time and no name of the temporary file
+    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
+
+
+def test_trec_eval_sees_our_ranks(tmp_path: Path) -> None:
+    import ir_measures
+    from ir_measures import RR
+
+    # ten tied passages: trec_eval puts the highest id first, as we do, so RR is 1 / our rank
+    tied = Run("tied", [("q", [f"p{n}" for n in range(10)], np.zeros(10))])
+    assert tied["q"].passage_ids[:2] == ["p9", "p8"]
+    write_run(tmp_path / "r", tied)
+    for relevant, rank in (("p9", 1), ("p7", 3), ("p0", 10)):
+        qrels = [ir_measures.Qrel("q", relevant, 1)]
+        assert ir_measures.calc_aggregate([RR], qrels, ir_measures.read_trec_run(str(tmp_path / "r")))[RR] == 1 / rank
+
+
+def test_the_order_comes_from_the_scores_not_from_the_rank_column(tmp_path: Path) -> None:
+    (tmp_path / "r").write_text("q Q0 a 1 1.0 x\nq Q0 b 2 3.0 x\n\nq2 Q0 a 9 0 x\n")
+    run = read_run(tmp_path / "r")
+    assert run["q"].passage_ids == ["b", "a"]
+    assert (run.name, run.depth, run.pairs, sorted(run.passage_ids)) == ("x", 2, 3, ["a", "b"])
+    assert run.top(1)["q"].passage_ids == ["b"]
+
+
+def test_the_name_is_the_files_where_tags_differ(tmp_path: Path) -> None:
+    (tmp_path / "two.run").write_text("q Q0 a 1 1.0 x\nq Q0 b 2 3.0 y\n")
+    assert read_run(tmp_path / "two.run").name == "two"
+    assert read_run(tmp_path / "two.run", name="given").name == "given"
+
+
+def test_zstd_and_windows_line_ends_are_read(tmp_path: Path) -> None:
+    (tmp_path / "r.zst").write_bytes(zstandard.ZstdCompressor().compress(b"q Q0 a 1 1.0 x\r\nq Q0 b 2 0.5 x\r\n"))
+    assert read_run(tmp_path / "r.zst")["q"].passage_ids == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("q Q0 a 1 1.0 x\nq Q0 b 2 0.5\n", r":2: wanted six columns.*found 5 columns"),
+        ("q Q0 a 1 high x\n", r":1: wanted a finite score; found 'high'"),
+        ("q Q0 a 1 nan x\n", r":1: wanted a finite score; found 'nan'"),
+        ("q Q0 a 1 inf x\n", r":1: wanted a finite score; found 'inf'"),
+        ("q Q0 a 1 1e300 x\n", r"wanted finite scores.*query 'q'"),
+        ("", r"wanted six columns.*found an empty file"),
+        ("\n \n", r"found an empty file"),
+        ("q Q0 a 1 2 x\nq Q0 a 2 1 x\n", r"wanted each passage once a query; found 'a' twice for query 'q'"),
+    ],
+)
+def test_a_malformed_run_is_one_line(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "bad.run").write_text(text)
+    with pytest.raises(InputError, match=rf"bad.run.*{message}"):
+        read_run(tmp_path / "bad.run")
+
+
+def test_a_bad_byte_is_named_with_its_line(tmp_path: Path) -> None:
+    # the decoder reads 8 KiB ahead: the line must be the one with the byte, not the one that was read last
+    lines = [f"q Q0 p{n} {n} {1000 - n} x\n".encode() for n in range(1000)]
+    lines[700] = b"q Q0 caf\xe9 701 300 x\n"
+    (tmp_path / "latin.run").write_bytes(b"".join(lines))
+    with pytest.raises(InputError, match=r"latin.run:701: wanted a TREC run in UTF-8; found the byte 0xe9, which is not"):
+        read_run(tmp_path / "latin.run")
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, zstandard.ZstdCompressor().compress])
+def test_a_cut_archive_is_one_line(tmp_path: Path, compress) -> None:
+    whole = compress("".join(f"q Q0 p{n * 7919 % 100003} {n} {9e9 - n} x\n" for n in range(20_000)).encode())
+    for length in (len(whole) // 2, len(whole) - 3):
+        (tmp_path / "cut.run.gz").write_bytes(whole[:length])
+        with pytest.raises(InputError, match=r"cut.run.gz: wanted a TREC run, whole; found Compressed file ended before"):
+            read_run(tmp_path / "cut.run.gz")
+
+
+def test_a_damaged_archive_is_one_line(tmp_path: Path) -> None:
+    whole = bytearray(gzip.compress("".join(f"q Q0 p{n * 7919 % 100003} {n} {9e9 - n} x\n" for n in range(20_000)).encode()))
+    whole[1000:1100] = bytes(byte ^ 0xFF for byte in whole[1000:1100])
+    (tmp_path / "r.gz").write_bytes(whole)
+    with pytest.raises(InputError, match=r"r.gz: wanted a TREC run.*fetch the file again|r.gz:\d+: wanted"):
+        read_run(tmp_path / "r.gz")
+
+
+def test_a_missing_file_or_a_folder_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="none.run: wanted a readable file; found No such file or directory"):
+        read_run(tmp_path / "none.run")
+    with pytest.raises(InputError, match="wanted a readable file; found Is a directory"):
+        read_run(tmp_path)
+
+
+def test_a_query_twice_and_a_score_that_is_no_number_are_refused() -> None:
+    with pytest.raises(InputError, match="found query 'q' twice"):
+        Run("r", [("q", ["a"], [1.0]), ("q", ["b"], [1.0])])
+    with pytest.raises(InputError, match="wanted finite scores"):
+        Run("r", [("q", ["a"], [float("nan")])])
+
+
+def test_writing_does_not_replace_unasked(tmp_path: Path) -> None:
+    run = Run("r", [("q", ["a"], [1.0])])
+    write_run(tmp_path / "r", run)
+    with pytest.raises(OutputExistsError):
+        write_run(tmp_path / "r", run)
+    write_run(tmp_path / "r", run, overwrite=True)
+    assert [path.name for path in tmp_path.iterdir()] == ["r"]
+
+
+@pytest.mark.parametrize("ids", [("q 1", "a"), ("q1", "a\tb"), ("", "a")])
+def test_an_id_that_would_break_the_columns_is_refused(tmp_path: Path, ids: tuple[str, str]) -> None:
+    bad = next(item for item in ids if item.split() != [item])
+    with pytest.raises(InputError, match=rf"run 'r': wanted ids without spaces; found {bad!r}".replace("\\", r"\\")):
+        write_run(tmp_path / "r", Run("r", [(ids[0], [ids[1]], [1.0])]))
+    assert list(tmp_path.iterdir()) == []
