@@ -82,18 +82,19 @@ class _Import:
 
     def draw_validation(self, count: int, seed: int) -> None:
         """Take ``count`` queries out of training: the first in the order of their keyed hashes."""
+        if not count:
+            return
         train = self.queries["train"]
         if count >= len(train):
             raise SettingError(
                 f"--validation: wanted fewer than the {len(train):,} answerable training questions; found {count:,}; lower it"
             )
-        if count:
-            ordered = sorted(train, key=lambda query: key64(seed, "squad validation", query.query_id))
-            drawn = {query.query_id for query in ordered[:count]}
-            for kind in (self.queries, self.qrels, self.answers):
-                records: Any = kind["train"]
-                kind["train"] = [record for record in records if record.query_id not in drawn]
-                kind["validation"] = [record for record in records if record.query_id in drawn]
+        ordered = sorted(train, key=lambda query: key64(seed, "squad validation", query.query_id))
+        drawn = {query.query_id for query in ordered[:count]}
+        for kind in (self.queries, self.qrels, self.answers):
+            records: Any = kind["train"]
+            kind["train"] = [record for record in records if record.query_id not in drawn]
+            kind["validation"] = [record for record in records if record.query_id in drawn]
 
 
 def import_squad(
@@ -160,7 +161,7 @@ def write_squad(
         SettingError: another version than 1.1 or 2.0.
     """
     if version not in VERSIONS:
-        raise SettingError(f"--version: wanted 1.1 or 2.0; found {version!r}; give one of these")
+        raise SettingError(f"--squad-version: wanted 1.1 or 2.0; found {version!r}; give one of these")
     version = VERSIONS[version]
     source = collection.manifest.content.get("source", {})
     if source.get("format") != "squad":

@@ -1,0 +1,406 @@
+"""SQuAD: what the published layouts become, what goes back, and one line for each fault."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.records import Answer, Passage, Query
+from positionbias.formats.squad import import_squad, read_squad, write_squad
+
+LAMP = "The lamp of Orvell burns\tgreen oil.\r\nIt hangs in the “north” hall."
+GATE = "Travellers pass the gate at dusk."
+
+
+def question(question_id: str, text: str, *answers: tuple[str, int], **more: Any) -> dict[str, Any]:
+    spans = [{"text": answer, "answer_start": start} for answer, start in answers]
+    return {"id": question_id, "question": text, "answers": spans, **more}
+
+
+def train_file() -> dict[str, Any]:
+    """Version 1.1: two articles, three paragraphs (one twice), three questions; offsets are those of LAMP and GATE."""
+    return {
+        "version": "1.1",
+        "data": [
+            {
+                "title": "Orvell",
+                "paragraphs": [
+                    {
+                        "context": LAMP,
+                        "qas": [
+                            question("t1", "What does the lamp burn?", ("green oil", 25)),
+                            question("t2", "Where does\tit hang?", ("the “north” hall", 49)),
+                        ],
+                    },
+                    {"context": GATE, "qas": []},
+                ],
+            },
+            {"title": "Gates", "paragraphs": [{"context": GATE, "qas": [question("t3", "When?", ("at dusk", 25))]}]},
+        ],
+    }
+
+
+def test_file() -> dict[str, Any]:
+    """Version 2.0: three annotators (two alike), an unanswerable question, a paragraph with nothing but such a one."""
+    answers = (("green oil", 25), ("oil", 31), ("green oil", 25))
+    unanswerable = {"is_impossible": True, "plausible_answers": [{"text": "dusk", "answer_start": 28}]}
+    return {
+        "version": "v2.0",
+        "data": [
+            {
+                "title": "Lamps",
+                "paragraphs": [
+                    {
+                        "context": LAMP,
+                        "qas": [
+                            question("d1", "Which oil?", *answers, is_impossible=False),
+                            question("d2", "Who lit it?", **unanswerable),
+                        ],
+                    },
+                    {"context": GATE, "qas": [question("d3", "Who keeps the gate?", **unanswerable)]},
+                ],
+            }
+        ],
+    }
+
+
+test_file.__test__ = False  # type: ignore[attr-defined]
+
+
+def save(path: Path, document: Any) -> Path:
+    path.write_text(document if isinstance(document, str) else json.dumps(document, ensure_ascii=False), encoding="utf-8")
+    return path
+
+
+def imported(
+    folder: Path, train: dict[str, Any] | None = None, test: dict[str, Any] | None = None, **settings: Any
+) -> Collection:
+    train_path = save(folder / "train.json", train or train_file())
+    test_path = save(folder / "dev.json", test or test_file())
+    return import_squad([train_path], test_path, folder / "squad", overwrite=True, **settings)
+
+
+def test_paragraphs_become_passages_and_questions_queries(tmp_path: Path) -> None:
+    squad = imported(tmp_path)
+    one_line = "The lamp of Orvell burns green oil.  It hangs in the “north” hall."  # tab, CR and LF: one space each
+    assert [passage.text for passage in squad.passages()] == [one_line, GATE, GATE, one_line, GATE]
+    assert len(one_line) == len(LAMP)
+    assert squad.queries("train") == [
+        Query("t1", "What does the lamp burn?"),
+        Query("t2", "Where does it hang?"),
+        Query("t3", "When?"),
+    ]
+    ids = squad.passage_ids()
+    assert len(set(ids)) == 5  # the same paragraph under another article is another passage
+    assert [tuple(qrel) for qrel in squad.qrels("train")] == [("t1", ids[0], 1), ("t2", ids[0], 1), ("t3", ids[2], 1)]
+    assert squad.answers("train")[1] == Answer("t2", ids[0], "the “north” hall", 49, 65)
+    assert squad.queries("test") == [Query("d1", "Which oil?")]
+    assert [(answer.text, answer.start) for answer in squad.answers("test")] == [("green oil", 25), ("oil", 31)]
+    assert squad.splits == ["train", "test"]
+
+
+def test_every_answer_stands_where_its_offsets_say(tmp_path: Path) -> None:
+    squad = imported(tmp_path)
+    texts = dict(squad.passages())
+    for split in squad.splits:
+        for answer in squad.answers(split):
+            assert texts[answer.passage_id][answer.start : answer.end] == answer.text
+
+
+def test_what_was_dropped_is_counted_and_the_source_kept(tmp_path: Path) -> None:
+    manifest = imported(tmp_path).manifest
+    assert manifest.content["source"]["files"] == [
+        {
+            "role": "train",
+            "version": "1.1",
+            "paragraphs": 3,
+            "questions": 3,
+            "unanswerable": 0,
+            "repeated_spans": 0,
+            "articles": [["Orvell", 2], ["Gates", 1]],
+        },
+        {
+            "role": "test",
+            "version": "2.0",
+            "paragraphs": 2,
+            "questions": 3,
+            "unanswerable": 2,
+            "repeated_spans": 1,
+            "articles": [["Lamps", 2]],
+        },
+    ]
+    assert manifest.licence.startswith("CC BY-SA 4.0")
+    assert [(item.role, item.path) for item in manifest.inputs] == [("train", "../train.json"), ("test", "../dev.json")]
+
+
+def test_ids_hold_still_and_say_nothing(tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    (tmp_path / "b").mkdir()
+    whole = imported(tmp_path / "a")
+    # the same articles in two files, and a question more: the ids stay
+    document = train_file()
+    document["data"][1]["paragraphs"][0]["qas"].append(question("t4", "Who?", ("Travellers", 0)))
+    parts = [save(tmp_path / f"{n}.json", {**document, "data": [article]}) for n, article in enumerate(document["data"])]
+    parted = import_squad(parts, tmp_path / "a" / "dev.json", tmp_path / "b" / "squad")
+    assert parted.passage_ids() == whole.passage_ids()
+    assert all(len(item) == 17 and item.startswith("p") for item in whole.passage_ids())
+    # with a hundred paragraphs, half of them relevant, ids order them by chance: within four deviations of half
+    contexts = [{"context": f"Text {n}.", "qas": [question(f"q{n}", "?", ("Text", 0))] if n < 50 else []} for n in range(100)]
+    many = {"version": "1.1", "data": [{"title": "x", "paragraphs": contexts}]}
+    squad = import_squad([save(tmp_path / "many.json", many)], tmp_path / "a" / "dev.json", tmp_path / "many")
+    in_file = squad.passage_ids()[:100]
+    relevant = {qrel.passage_id for qrel in squad.qrels("train")}
+    assert relevant == set(in_file[:50])
+    upper_half = sum(item in relevant for item in sorted(in_file)[50:])
+    assert abs(upper_half - 25) < 4 * 2.5  # hypergeometric deviation √(50·¼·50/99) = 2.5
+
+
+def many_questions(count: int) -> dict[str, Any]:
+    qas = [question(f"q{n:03}", "?", ("Travellers", 0)) for n in range(count)]
+    return {"version": "1.1", "data": [{"title": "x", "paragraphs": [{"context": GATE, "qas": qas}]}]}
+
+
+def test_validation_is_drawn_from_training_and_taken_out_of_it(tmp_path: Path) -> None:
+    squad = imported(tmp_path, many_questions(200), validation=60, seed=1)
+    split = {name: [query.query_id for query in squad.queries(name)] for name in squad.splits}
+    assert {name: len(ids) for name, ids in split.items()} == {"train": 140, "validation": 60, "test": 1}
+    assert sorted(split["train"] + split["validation"]) == [f"q{n:03}" for n in range(200)]
+    assert split["validation"] == sorted(split["validation"])  # in the file's order, not the draw's
+    assert {qrel.query_id for qrel in squad.qrels("validation")} == set(split["validation"])
+    assert {answer.query_id for answer in squad.answers("validation")} == set(split["validation"])
+    # spread over the file: about 30 of each half, within four deviations of √(60·½·½·140/199) = 3.2
+    assert abs(sum(item < "q100" for item in split["validation"]) - 30) < 13
+    again = {query.query_id for query in imported(tmp_path, many_questions(200), validation=60, seed=1).queries("validation")}
+    other = {query.query_id for query in imported(tmp_path, many_questions(200), validation=60, seed=2).queries("validation")}
+    assert again == set(split["validation"])
+    assert other != again
+    larger = {query.query_id for query in imported(tmp_path, many_questions(200), validation=61, seed=1).queries("validation")}
+    assert again < larger  # one more question changes no other's draw
+
+
+@pytest.mark.parametrize("count", [-1, 3, 4])
+def test_validation_must_leave_something_to_train_on(tmp_path: Path, count: int) -> None:
+    with pytest.raises(SettingError, match="--validation: wanted"):
+        imported(tmp_path, validation=count)
+    assert not (tmp_path / "squad").exists()
+
+
+def test_both_versions_come_back_as_they_were(tmp_path: Path) -> None:
+    squad = imported(tmp_path, validation=1)
+    train = write_squad(squad, tmp_path / "train-again.json", ["train", "validation"])
+    test = write_squad(squad, tmp_path / "dev-again.json", ["test"], version="2.0")
+    assert train == (2, 3, 3, 0)
+    assert test == (1, 2, 1, 0)
+    again = import_squad([tmp_path / "train-again.json"], tmp_path / "dev-again.json", tmp_path / "again", validation=1)
+    assert again.checksum == squad.checksum
+    assert again.passage_ids() == squad.passage_ids()
+
+    written = json.loads((tmp_path / "train-again.json").read_text(encoding="utf-8"))
+    expected = json.loads(json.dumps(train_file()).replace(r"\t", " ").replace(r"\r\n", "  "))
+    for document in (written, expected):  # validation questions come last within their paragraph
+        for article in document["data"]:
+            for paragraph in article["paragraphs"]:
+                paragraph["qas"].sort(key=lambda item: item["id"])
+    assert written == expected
+    answers = [{"text": "green oil", "answer_start": 25}, {"text": "oil", "answer_start": 31}]
+    paragraphs = json.loads((tmp_path / "dev-again.json").read_text(encoding="utf-8"))["data"][0]["paragraphs"]
+    assert paragraphs[0]["qas"] == [{"id": "d1", "question": "Which oil?", "answers": answers, "is_impossible": False}]
+    assert paragraphs[1] == {"context": GATE, "qas": []}
+
+
+def test_a_rotated_collection_is_written_with_its_moved_offsets(tmp_path: Path) -> None:
+    # GATE cut at "gate": "at dusk" moves from 25 to 5; LAMP cut inside "green oil": t1 has no answer left, t2's moves
+    squad = imported(tmp_path)
+    cuts = {GATE: 20, "The lamp of Orvell burns green oil.  It hangs in the “north” hall.": 31}
+    with create_collection(tmp_path / "rotated") as writer:
+        writer.add_passages(
+            Passage(p.passage_id, f"{p.text[cuts[p.text] :]} {p.text[: cuts[p.text]]}") for p in squad.passages()
+        )
+        ids = squad.passage_ids()
+        moved = [Answer("t2", ids[0], "the “north” hall", 18, 34), Answer("t3", ids[2], "at dusk", 5, 12)]
+        writer.add_split("train", squad.queries("train"), squad.qrels("train"), moved)
+        writer.finish(name="r", command="debias", settings={}, content={"source": squad.manifest.content["source"]})
+    written = write_squad(Collection(tmp_path / "rotated"), tmp_path / "rotated.json", ["train"])
+    assert written == (2, 3, 2, 1)
+    document = read_squad(tmp_path / "rotated.json")  # which checks every offset against its text
+    assert document.articles[1].paragraphs[0].text == "gate at dusk. Travellers pass the "
+    assert [article.title for article in document.articles] == ["Orvell", "Gates"]
+    spans = {
+        q.question_id: q.spans for article in document.articles for paragraph in article.paragraphs for q in paragraph.questions
+    }
+    assert spans == {"t2": (("the “north” hall", 18),), "t3": (("at dusk", 5),)}
+
+
+contexts = st.text(st.characters(codec="utf-8"), min_size=1, max_size=40)
+
+
+@given(
+    st.lists(
+        st.tuples(contexts, st.lists(st.tuples(st.integers(0, 39), st.integers(1, 40)), max_size=3)), min_size=1, max_size=4
+    )
+)
+def test_any_text_goes_round(
+    tmp_path_factory: pytest.TempPathFactory, paragraphs: list[tuple[str, list[tuple[int, int]]]]
+) -> None:
+    folder = tmp_path_factory.mktemp("squad")
+    records = []
+    for number, (context, spans) in enumerate(paragraphs):
+        starts = [(start % len(context), length) for start, length in spans]
+        answers = [(context[start : start + length], start) for start, length in starts]
+        qas = [question(f"q{number}", context, *answers)] if answers else []
+        records.append({"context": context, "qas": qas})
+    squad = imported(folder, {"version": "1.1", "data": [{"title": "té", "paragraphs": records}]})
+    for (context, _), passage in zip(paragraphs, squad.passages(), strict=False):
+        assert len(passage.text) == len(context)
+        assert len(passage.text.splitlines()) <= 1
+    write_squad(squad, folder / "again.json", ["train"])
+    again = import_squad([folder / "again.json"], folder / "dev.json", folder / "again")
+    assert again.checksum == squad.checksum
+
+
+def change(document: dict[str, Any], path: str, value: Any) -> dict[str, Any]:
+    """The document with one value replaced, or removed where ``value`` is KeyError; ``path`` as in "data.0.title"."""
+    document = copy.deepcopy(document)
+    *way, last = [int(part) if part.isdigit() else part for part in path.split(".")]
+    place: Any = document
+    for part in way:
+        place = place[part]
+    if value is KeyError:
+        del place[last]
+    else:
+        place[last] = value
+    return document
+
+
+PARAGRAPH = "data.0.paragraphs.0"
+QUESTION = f"{PARAGRAPH}.qas.0"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("version", "3.0", r"wanted SQuAD version 1.1 or v2.0; found version '3.0'"),
+        ("version", 1.1, r"wanted 'version' as text; found a number"),
+        ("version", KeyError, r"wanted the key 'version'; found no such key"),
+        ("data", {}, r"wanted 'data' as a list; found an object"),
+        ("data", [], r"wanted articles with paragraphs; found none"),
+        ("data.0", "text", r"wanted an object with the key 'title'; found text \(article 1\)"),
+        ("data.0.title", KeyError, r"wanted the key 'title'; found no such key \(article 1\)"),
+        ("data.0.paragraphs", None, r"wanted 'paragraphs' as a list; found null"),
+        (f"{PARAGRAPH}.context", KeyError, r"the key 'context'.*\(article 1 'Orvell', paragraph 1\)"),
+        (f"{PARAGRAPH}.context", "half \ud800", r"wanted 'context' in valid Unicode; found half a surrogate pair"),
+        (f"{PARAGRAPH}.qas", KeyError, r"the key 'qas'"),
+        (f"{QUESTION}.id", KeyError, r"the key 'id'.*paragraph 1"),
+        (f"{QUESTION}.id", 5, r"wanted 'id' as text; found a whole number"),
+        (f"{QUESTION}.id", "a b", r"wanted a question id without spaces; found 'a b'"),
+        (f"{QUESTION}.id", "", r"wanted a question id without spaces; found ''"),
+        (f"{QUESTION}.question", KeyError, r"the key 'question'; found no such key \(question 't1'\)"),
+        (f"{QUESTION}.answers", KeyError, r"the key 'answers'; found no such key \(question 't1'\)"),
+        (f"{QUESTION}.answers", [], r"wanted at least one answer to an answerable question; found none \(question 't1'\)"),
+        (f"{QUESTION}.answers.0.text", KeyError, r"the key 'text'.*question 't1'"),
+        (f"{QUESTION}.answers.0.text", "", r"an answer of at least one character; found an empty one \(question 't1'\)"),
+        (
+            f"{QUESTION}.answers.0.text",
+            "blue oil!",
+            r"wanted the answer 'blue oil!' at character 25; found 'green oil' \(question 't1'\)",
+        ),
+        (f"{QUESTION}.answers.0.answer_start", 24, r"at character 24; found '\\tgreen oi' \(question 't1'\)"),
+        (f"{QUESTION}.answers.0.answer_start", "25", r"wanted 'answer_start' as a whole number; found text"),
+        (f"{QUESTION}.answers.0.answer_start", True, r"wanted 'answer_start' as a whole number; found true or false"),
+        (f"{QUESTION}.answers.0.answer_start", -1, r"within its paragraph of 66 characters; found one at characters -1 to 8"),
+        (f"{QUESTION}.answers.0.answer_start", 62, r"found one at characters 62 to 71 \(question 't1'\)"),
+        (f"{PARAGRAPH}.qas.1.id", "t1", r"wanted every question id once; found 't1' twice"),
+    ],
+)
+def test_a_fault_is_one_line_that_names_its_place(tmp_path: Path, path: str, value: Any, message: str) -> None:
+    document = change(train_file(), path, value)
+    save(tmp_path / "train.json", json.dumps(document))  # ASCII: a lone surrogate stands as an escape
+    save(tmp_path / "dev.json", test_file())
+    with pytest.raises(InputError, match=rf"train.json.*{message}") as caught:
+        import_squad([tmp_path / "train.json"], tmp_path / "dev.json", tmp_path / "squad")
+    assert "\n" not in str(caught.value)
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["dev.json", "train.json"]
+
+
+def test_version_2_must_say_what_is_unanswerable(tmp_path: Path) -> None:
+    document = change(test_file(), f"{QUESTION}.is_impossible", KeyError)
+    with pytest.raises(InputError, match=r"wanted the key 'is_impossible'; found no such key \(question 'd1'\)"):
+        read_squad(save(tmp_path / "dev.json", document))
+
+
+def test_the_line_is_given_where_it_can_be_known(tmp_path: Path) -> None:
+    document = change(train_file(), f"{QUESTION}.answers.0.answer_start", 24)
+    text = json.dumps(document, indent=1)
+    line = next(number for number, item in enumerate(text.splitlines(), 1) if '"t1"' in item)
+    with pytest.raises(InputError, match=rf"train.json:{line}: wanted the answer 'green oil' at character 24"):
+        read_squad(save(tmp_path / "train.json", text))
+
+
+def faulty_files() -> dict[str, Callable[[str], str | bytes]]:
+    return {
+        "cut short": lambda text: text[: len(text) // 2],
+        "empty": lambda text: "",
+        "not JSON": lambda text: "passage_id\ttext\n",
+        "not an object": lambda text: "[1, 2]",
+        "not UTF-8": lambda text: text.encode("utf-8").replace("“".encode(), b"\x93"),
+    }
+
+
+@pytest.mark.parametrize("fault", faulty_files())
+def test_a_file_that_is_none_is_one_line_and_leaves_nothing(tmp_path: Path, fault: str) -> None:
+    text = faulty_files()[fault](json.dumps(train_file(), ensure_ascii=False))
+    (tmp_path / "train.json").write_bytes(text if isinstance(text, bytes) else text.encode())
+    save(tmp_path / "dev.json", test_file())
+    with pytest.raises(InputError, match=r"train.json(:1)?: wanted .*; found .*; ") as caught:
+        import_squad([tmp_path / "train.json"], tmp_path / "dev.json", tmp_path / "squad")
+    assert "\n" not in str(caught.value)
+    assert sorted(item.name for item in tmp_path.iterdir()) == ["dev.json", "train.json"]
+
+
+def test_a_question_id_in_two_files_names_both(tmp_path: Path) -> None:
+    document = change(test_file(), f"{QUESTION}.id", "t2")
+    with pytest.raises(
+        InputError, match=r"dev.json:1: wanted every question id once over all files; found 't2', which .*train.json"
+    ):
+        imported(tmp_path, test=document)
+
+
+def test_only_a_collection_from_squad_can_be_written(small_collection: Collection, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="wanted a collection that came from SQuAD; found one made by 'a test'"):
+        write_squad(small_collection, tmp_path / "out.json", ["train"])
+    squad = imported(tmp_path)
+    with pytest.raises(InputError, match="wanted split 'dev'; found train, test"):
+        write_squad(squad, tmp_path / "out.json", ["dev"])
+    with pytest.raises(SettingError, match="--squad-version: wanted 1.1 or 2.0; found '3'"):
+        write_squad(squad, tmp_path / "out.json", ["train"], version="3")
+    assert not (tmp_path / "out.json").exists()
+
+
+@pytest.mark.realdata
+def test_the_real_files_become_4497_passages(posbias_data: Path, tmp_path: Path) -> None:
+    train, dev = (posbias_data / "squad" / name for name in ("train44-v1.1.json", "dev-v1.1.json"))
+    squad = import_squad([train], dev, tmp_path / "squad", validation=1000)
+    assert len(squad) == 4_497
+    assert {split: len(squad.queries(split)) for split in squad.splits} == {
+        "train": 10_877,
+        "validation": 1_000,
+        "test": 10_570,
+    }
+    texts = dict(squad.passages())
+    for split in squad.splits:
+        for answer in squad.answers(split):
+            assert texts[answer.passage_id][answer.start : answer.end] == answer.text
+    write_squad(squad, tmp_path / "train.json", ["train", "validation"])
+    write_squad(squad, tmp_path / "dev.json", ["test"], version="2.0")
+    again = import_squad([tmp_path / "train.json"], tmp_path / "dev.json", tmp_path / "again", validation=1000)
+    assert again.checksum == squad.checksum
