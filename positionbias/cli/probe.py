@@ -1,0 +1,217 @@
+"""``posbias ats`` and ``posbias mats``: how much a model's term vectors depend on position."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from positionbias.cli.common import emit, json_option, out_option, output_place, overwrite_option, say, seed_option
+
+if TYPE_CHECKING:
+    from positionbias.core.collection import Collection
+    from positionbias.core.result import Result
+    from positionbias.models.checkpoint import Checkpoint
+    from positionbias.report.table import Table
+
+__all__ = ["ats", "mats"]
+
+
+def probe_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """What both commands take."""
+    options = (
+        click.argument("collection", required=False),
+        click.option("--model", "models", multiple=True, required=True, metavar="CHECKPOINT", help="May be given again."),
+        click.option(
+            "--pairs",
+            type=click.Choice(["different", "all"]),
+            default="different",
+            show_default=True,
+            help="Pairs of different passages (the paper), or those within one passage as well.",
+        ),
+        click.option(
+            "--minimum-terms", type=int, default=20, show_default=True, help="The curve ends before the first Δ with fewer."
+        ),
+        click.option("--passages", type=int, metavar="N", help="Probe N passages, drawn by the seed.  [default: all]"),
+        click.option(
+            "--sample-pairs",
+            type=int,
+            default=2_000,
+            show_default=True,
+            help="Pairs per Δ from which the band (the deviation over pairs) is estimated; 0 leaves it out.",
+        ),
+        click.option("--plot", metavar="FILE.svg", help="Draw the ATS curves (Figure 2); .svg, .png or .pdf."),
+        out_option(required=False, what="Save the results as a folder, for posbias report."),
+        seed_option(),
+        overwrite_option,
+        json_option,
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command()
+@probe_options
+@click.option("--csv", "as_csv", is_flag=True, help="Print the curves as CSV.")
+def ats(as_csv: bool, as_json: bool, **given: Any) -> None:
+    """Average term similarity by distance Δ: the mean cosine of a term's vectors Δ words apart, in different passages.
+
+    Without COLLECTION, the original passages that the first model's manifest leads to. All models are probed on the same passages.
+    """
+    results = _probe(command="ats", **given)
+
+    def table() -> str:
+        from positionbias.report import table as forms
+
+        curves = _curve_table(results)
+        return forms.as_csv(curves).rstrip("\n") if as_csv else f"{forms.as_text(curves)}\n{_remarks(results)}"
+
+    emit(results, as_json=as_json, table=table)
+
+
+@click.command()
+@probe_options
+def mats(as_json: bool, **given: Any) -> None:
+    """One number for how far term vectors depend on position: how far ATS falls below its value at Δ = 0, on average.
+
+    Without COLLECTION, the original passages that the first model's manifest leads to. All models are probed on the same passages.
+    """
+    results = _probe(command="mats", **given)
+
+    def table() -> str:
+        from positionbias.report.table import as_text
+        from positionbias.report.tables import mats_table
+
+        return f"{as_text(mats_table(results))}\n{_remarks(results)}"
+
+    emit(results, as_json=as_json, table=table)
+
+
+def _probe(
+    *,
+    command: str,
+    collection: str | None,
+    models: tuple[str, ...],
+    plot: str | None,
+    out: str | None,
+    overwrite: bool,
+    **settings: Any,
+) -> list[Result]:
+    from positionbias.core.collection import find_collection
+    from positionbias.core.files import refuse_existing
+    from positionbias.models.checkpoint import load_checkpoint
+    from positionbias.probe.passages import collection_of_checkpoint
+    from positionbias.probe.term_vectors import probe_model
+
+    for place in ([output_place(out)] if out else []) + ([Path(plot)] if plot else []):
+        refuse_existing(place, overwrite=overwrite)  # before minutes of encoding
+    checkpoints = [load_checkpoint(model if Path(model).exists() else output_place(model)) for model in models]
+    if collection is None:
+        probed = collection_of_checkpoint(checkpoints[0].path, checkpoints[0].manifest)
+        say(f"probing on the original passages that {checkpoints[0].name} leads to: {probed.path}")
+    else:
+        probed = find_collection(collection)
+    systems = _names([checkpoint.name for checkpoint in checkpoints], models)
+    results = [
+        probe_model(checkpoint, probed, system=system, **settings)
+        for checkpoint, system in zip(checkpoints, systems, strict=True)
+    ]
+    if plot:
+        from positionbias.report.figure import save_figure
+        from positionbias.report.plots import ats_curves
+
+        save_figure(ats_curves(results), plot, overwrite=overwrite)
+        say(f"drawn to {plot}")
+    if out:
+        _save(out, command, checkpoints, probed, results, settings, overwrite)
+    return results
+
+
+def _names(names: Sequence[str], models: Sequence[str]) -> list[str]:
+    """The checkpoints' names, numbered where two are alike."""
+    if len(set(names)) == len(names):
+        return list(names)
+    numbered = [f"{name} ({number})" for number, name in enumerate(names, 1)]
+    for name, model in zip(numbered, models, strict=True):
+        say(f"{name} is {model}")
+    return numbered
+
+
+def _save(
+    out: str,
+    command: str,
+    checkpoints: Sequence[Checkpoint],
+    probed: Collection,
+    results: Sequence[Result],
+    settings: dict[str, Any],
+    overwrite: bool,
+) -> None:
+    from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
+    from positionbias.core.result import save_results
+
+    place = output_place(out)
+    models = [input_ref("model", item.path, item.manifest.content["checksum"], artefact=place) for item in checkpoints]
+    manifest = Manifest(
+        kind="results",
+        name=place.name,
+        command=command,
+        settings=settings,
+        seed=settings["seed"],
+        inputs=(input_ref("collection", probed.path, probed.checksum, artefact=place), *models),
+        licence=probed.manifest.licence,
+        notes=(
+            "Term vectors are those that enter the cosine matrix; padding and unknown words are left out [decision].",
+            "The curve ends before the first Δ with too few terms, even where later ones have more [decision].",
+        ),
+        versions=package_versions("numpy", "torch"),
+        provenance=provenance(),
+    )
+    save_results(place, results, manifest, overwrite=overwrite)
+    say(f"saved to {place}; for a page: posbias report {out}")
+
+
+def _curve_table(results: Sequence[Result]) -> Table:
+    from positionbias.report.cells import count_cell, decimal_cell, text_cell
+    from positionbias.report.table import Column, Table
+
+    rows = []
+    for result in results:
+        curve: Any = result.payload
+        columns = (curve.deltas, curve.ats, curve.terms, curve.pairs, curve.std_terms, curve.std_pairs)
+        for delta, value, terms, pairs, over_terms, over_pairs in zip(*columns, strict=True):
+            figures = [
+                decimal_cell(value),
+                count_cell(terms),
+                count_cell(pairs),
+                decimal_cell(over_terms),
+                decimal_cell(over_pairs),
+            ]
+            rows.append([text_cell(result.system), count_cell(delta), *figures])
+    headings = [Column("Δ"), Column("ATS"), Column("Terms"), Column("Pairs")]
+    headings += [Column("over terms", "Deviation"), Column("over pairs", "Deviation")]
+    return Table("ats", "Average term similarity (ATS)", [Column("Model", numeric=False), *headings], rows)
+
+
+def _remarks(results: Sequence[Result]) -> str:
+    """What was read and left out, and why a value is missing: one line a model."""
+    lines = []
+    for result in results:
+        figures: Any = result.payload.figures  # type: ignore[union-attr]
+        unknown = f"{figures['words_unknown']:,} unknown ones left out"
+        line = f"{result.system}: {result.count:,} passages, {figures['words']:,} words, {unknown}"
+        if figures["passages_at_length_limit"]:
+            line += f", {figures['passages_at_length_limit']:,} passages read only to the model's length limit"
+        if figures["cut_at"] is not None:
+            line += (
+                f"; the curve ends before Δ = {figures['cut_at']}, where {figures['terms_at_cut']} terms have a pair, "
+                f"fewer than {figures['minimum_terms']}"
+            )
+        if figures["later_deltas_left_out"]:
+            line += f" (left out with it: {figures['later_deltas_left_out']} later Δ with enough)"
+        if "undefined" in figures:
+            line += f"; MATS is undefined: {figures['undefined']}"
+        lines.append(line)
+    return "\n".join(lines)

@@ -1,0 +1,200 @@
+"""Average term similarity by distance in position (ATS), and its summary MATS (position-bias paper, Eqs. 8 and 9).
+
+No code was published with the paper. Terms are vocabulary entries other than padding and unknown; stop words count; pairs are of
+different passages, after Figure 2's caption [our decisions].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from positionbias.core.errors import SettingError
+from positionbias.core.result import AtsCurve
+from positionbias.probe.pair_sample import PairDeviation, deviation_over_pairs
+from positionbias.probe.sums import (
+    PAIR_MODES,
+    Occurrences,
+    PairMode,
+    TermPositionSums,
+    position_sums,
+    read_occurrences,
+    starts_of_runs,
+    term_pairs,
+)
+from positionbias.probe.unit_rows import UnitRows
+
+__all__ = ["average_term_similarity", "curve_of_sums", "mats_figures"]
+
+
+def average_term_similarity(
+    terms: np.ndarray,
+    positions: np.ndarray,
+    passages: np.ndarray,
+    vectors: np.ndarray,
+    *,
+    pairs: PairMode = "different",
+    minimum_terms: int = 20,
+    memory_bytes: int = 1 << 30,
+    sample_pairs: int = 2_000,
+    seed: int = 1,
+) -> AtsCurve:
+    """ATS(Δ) over all pairs of occurrences of one term at distance Δ, exactly (position-bias paper, Eq. 8).
+
+        ATS(Δ) = mean over the terms with a pair at Δ of the mean cosine of that term's pairs
+
+    ``terms``, ``positions``, ``passages`` ``(n,)``: vocabulary number (0 padding and 1 unknown are left out), position in the passage,
+    passage. ``vectors (n, dim)`` may be memory-mapped; they need not be normalised, and a zero vector has cosine 0 with all.
+    ``pairs`` "different" takes pairs of different passages, "all" takes those within a passage as well. The curve ends
+    before the first Δ with fewer than ``minimum_terms`` terms, even where later ones have more [our decision: MATS then sums
+    every Δ up to its largest]. ``memory_bytes`` bounds the sums held at once. ``sample_pairs`` is the number of pairs per Δ
+    from which the deviation over pairs is estimated; 0 leaves it out.
+
+    Raises:
+        SettingError: a setting out of range.
+        ValueError: arrays whose shapes do not fit together.
+        InputError: a vector is not finite.
+    """
+    check_settings(pairs=pairs, minimum_terms=minimum_terms, memory_bytes=memory_bytes, sample_pairs=sample_pairs)
+    if len(vectors) != len(terms):
+        raise ValueError(f"wanted a vector for each of {len(terms)} terms, got {len(vectors)}")
+    occurrences, units = read_occurrences(terms, positions, passages).repeated(), UnitRows(vectors)
+    width = int(occurrences.positions.max(initial=0)) + 1
+    tally = _Tally(width)
+    for part in _by_terms(occurrences, cells=memory_bytes // (2 * 8 * units.dimension)):
+        tally.add(position_sums(part, units, pairs))
+    kept = np.where(np.arange(width) < tally.cut(minimum_terms), tally.pairs, 0)
+    deviation = None
+    if sample_pairs:
+        totals = tally.pairs + tally.same_passage
+        deviation = deviation_over_pairs(occurrences, units, totals, kept, pairs=pairs, sample=sample_pairs, seed=seed)
+    return tally.curve(pairs, minimum_terms, deviation, sample_pairs, seed)
+
+
+def curve_of_sums(sums: TermPositionSums, *, minimum_terms: int = 20) -> AtsCurve:
+    """As ``average_term_similarity``, from sums that were made of shards and merged; without a deviation over pairs.
+
+    Raises:
+        SettingError: ``minimum_terms`` is below 1.
+    """
+    check_settings(pairs=sums.pairs, minimum_terms=minimum_terms)
+    tally = _Tally(int(sums.positions.max(initial=0)) + 1)
+    tally.add(sums)
+    return tally.curve(sums.pairs, minimum_terms, None, 0, None)
+
+
+def mats_figures(curve: AtsCurve) -> dict[str, Any]:
+    """MATS of a curve (position-bias paper, Eq. 9) and what stands beside it.
+
+    ``mats`` = Σ_{i = 1 … max Δ} (ATS(0) − ATS(i)) / (max Δ − 1), as the paper prints it; None, with the reason under
+    ``undefined``, for max Δ ≤ 1. ``mats_plain`` is the same sum divided by max Δ; ``mats_std`` the deviation of ATS(0) − ATS(i) over
+    i = 1 … max Δ, divided by their number [our reading of Table 2].
+    """
+    longest = len(curve.deltas) - 1
+    figures: dict[str, Any] = {
+        "mats": None,
+        "mats_plain": None,
+        "mats_std": None,
+        "max_delta": longest if longest >= 0 else None,
+    }
+    if longest < 0:
+        return {**figures, "undefined": "no Δ has enough terms, not even Δ = 0"}
+    falls = curve.ats[0] - np.asarray(curve.ats[1:], np.float64)
+    if longest >= 1:
+        figures["mats_plain"], figures["mats_std"] = float(falls.mean()), float(falls.std())
+    if longest <= 1:
+        return {**figures, "undefined": f"Eq. 9 divides by max Δ − 1, and the largest Δ with enough terms is {longest}"}
+    return {**figures, "mats": float(falls.sum() / (longest - 1))}
+
+
+def check_settings(*, pairs: str, minimum_terms: int, memory_bytes: int = 1, sample_pairs: int = 0) -> None:
+    """Raise a SettingError that names the flag of the first setting out of range."""
+    if pairs not in PAIR_MODES:
+        raise SettingError(f"--pairs: wanted one of {', '.join(PAIR_MODES)}; found {pairs!r}")
+    for flag, value, least in (
+        ("--minimum-terms", minimum_terms, 1),
+        ("memory_bytes", memory_bytes, 1),
+        ("--sample-pairs", sample_pairs, 0),
+    ):
+        if value < least:
+            raise SettingError(f"{flag}: wanted {least} or more; found {value}")
+
+
+def _by_terms(occurrences: Occurrences, *, cells: int) -> Iterator[Occurrences]:
+    """Occurrences of whole terms, in stored order, that make at most ``cells`` distinct (term, position), or are of one term."""
+    order = np.lexsort((occurrences.positions, occurrences.terms))
+    sorted_terms = occurrences.terms[order]
+    begins_cell = np.zeros(len(order), np.int64)
+    begins_cell[starts_of_runs(sorted_terms, occurrences.positions[order])] = 1
+    starts = starts_of_runs(sorted_terms)
+    ends = np.append(starts[1:], len(order))
+    cells_up_to = np.cumsum(begins_cell)[ends - 1] if len(order) else starts
+    first, passed = 0, 0
+    while first < len(starts):
+        last = max(first + 1, int(np.searchsorted(cells_up_to, passed + cells, side="right")))
+        yield occurrences.at(np.sort(order[starts[first] : ends[last - 1]]))
+        first, passed = last, int(cells_up_to[last - 1])
+
+
+class _Tally:
+    """What the curve needs of the terms seen so far, ``(deltas,)`` each: terms, pairs (and those within a passage, left out), and
+    mean and spread of the terms' mean cosines.
+    """
+
+    def __init__(self, width: int) -> None:
+        self.terms, self.pairs, self.same_passage = (np.zeros(width, np.int64) for _ in range(3))
+        self._mean, self._squares = np.zeros(width), np.zeros(width)  # Σ (value − mean)², merged by Chan's formula
+
+    def add(self, sums: TermPositionSums) -> None:
+        """Add terms that have not been added yet."""
+        for cosines, counts in term_pairs(sums, len(self.terms)):
+            present = counts > 0
+            found = present.sum(axis=0)
+            values = np.divide(cosines, counts, out=np.zeros_like(cosines), where=present)
+            mean = values.sum(axis=0) / np.maximum(found, 1)
+            squares = np.where(present, (values - mean) ** 2, 0.0).sum(axis=0)
+            together = np.maximum(self.terms + found, 1)
+            shift = np.where(found > 0, mean - self._mean, 0.0)
+            self._squares += squares + shift**2 * self.terms * found / together
+            self._mean += shift * found / together
+            self.terms += found
+            self.pairs += counts.sum(axis=0)
+        np.add.at(self.same_passage, sums.same_deltas, sums.same_counts)
+
+    def cut(self, minimum_terms: int) -> int:
+        """The first Δ with fewer terms; the number of Δ where there is none."""
+        few = np.flatnonzero(self.terms < minimum_terms)
+        return int(few[0]) if len(few) else len(self.terms)
+
+    def curve(
+        self, pairs: PairMode, minimum_terms: int, deviation: PairDeviation | None, sample_pairs: int, seed: int | None
+    ) -> AtsCurve:
+        """The curve up to the first Δ with too few terms, and in words what it rests on."""
+        cut = self.cut(minimum_terms)
+        over_pairs = deviation.deviation[:cut] if deviation else np.full(cut, np.nan)
+        curve = AtsCurve(
+            deltas=list(range(cut)),
+            ats=self._mean[:cut].tolist(),
+            terms=self.terms[:cut].tolist(),
+            pairs=self.pairs[:cut].tolist(),
+            std_terms=np.sqrt(self._squares[:cut] / np.maximum(self.terms[:cut], 1)).tolist(),
+            std_pairs=[None if np.isnan(value) else float(value) for value in over_pairs],
+            figures={},
+        )
+        was_cut = cut < len(self.terms)
+        figures = {
+            "pairs": f"{pairs} passages" if pairs == "different" else "all, within a passage as well",
+            "minimum_terms": minimum_terms,
+            "cut_at": cut if was_cut else None,
+            "terms_at_cut": int(self.terms[cut]) if was_cut else None,
+            "later_deltas_left_out": int((self.terms[cut:] >= minimum_terms).sum()),
+            "std_terms_is": "deviation over terms of the mean cosine of each term's pairs, exact",
+            "std_pairs_is": "not estimated",
+        }
+        if deviation:
+            figures["std_pairs_is"] = f"deviation over pairs, from a sample of about {sample_pairs:,} pairs a Δ, seed {seed}"
+            figures["pairs_sampled"] = deviation.pairs[:cut].tolist()
+        return replace(curve, figures={**mats_figures(curve), **figures})

@@ -1,0 +1,245 @@
+"""ATS and MATS: numbers worked by hand, and a loop over every pair."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.result import AtsCurve
+from positionbias.probe import pair_sample, sums, unit_rows
+from positionbias.probe.ats import average_term_similarity, curve_of_sums, mats_figures
+from positionbias.probe.sums import merge_sums, position_sums, read_occurrences
+from positionbias.probe.unit_rows import UnitRows
+
+from .words import Words, every_pair, random_words, words
+
+A, B, UNKNOWN, PADDING = 2, 3, 1, 0
+
+# Unit vectors, in order: a (1, 0), b (0, 1), a (0, 1) | a (.6, .8), a (1, 0) | b (.6, .8), unknown, a (0, −1), padding.
+HAND = words(
+    [[A, B, A], [A, A], [B, UNKNOWN, A, PADDING]],
+    [(1, 0), (0, 2), (0, 1), (3, 4), (1, 0), (0.6, 0.8), (7, 7), (0, -5), (1, 1)],
+)
+
+
+def curve_of(found: Words, **given: object) -> AtsCurve:
+    return average_term_similarity(*found, **{"minimum_terms": 1, **given})  # type: ignore[arg-type]
+
+
+def test_by_hand() -> None:
+    curve = curve_of(HAND)
+    # Δ = 0: a: .6 (first and second passage at 0), −1 (first and third at 2)            → a −.2
+    # Δ = 1: a: 1, 0 (first and second), 0 (second and third) → 1/3; b: (0, 1)·(.6, .8) = .8
+    # Δ = 2: a: 0 (first at 0, third at 2), .8 (first at 2, second at 0), −.8 (second, third) → 0
+    assert curve.deltas == [0, 1, 2]
+    assert curve.ats == pytest.approx([-0.2, (1 / 3 + 0.8) / 2, 0.0])
+    assert curve.terms == [1, 2, 1]
+    assert curve.pairs == [2, 4, 3]
+    assert curve.std_terms == pytest.approx([0, (0.8 - 1 / 3) / 2, 0])
+    # over pairs: {.6, −1}; {1, 0, 0, .8}, mean .45, squares .3025 + 2 · .2025 + .1225; {0, .8, −.8}
+    assert curve.std_pairs == pytest.approx([0.8, np.sqrt(0.83 / 4), np.sqrt(1.28 / 3)])
+    # falls −.7667 and −.2: their sum by max Δ − 1 = 1, and by 2
+    assert curve.figures["mats"] == pytest.approx(-0.9666667)
+    assert curve.figures["mats_plain"] == pytest.approx(-0.4833333)
+    assert curve.figures["mats_std"] == pytest.approx(0.2833333)
+    assert curve.figures["max_delta"] == 2
+
+
+def test_by_hand_with_pairs_within_a_passage() -> None:
+    curve = curve_of(HAND, pairs="all")
+    # Δ = 1 gains the second passage's (.6, .8)·(1, 0) = .6: a (1 + 0 + 0 + .6) / 4; Δ = 2 the first's (1, 0)·(0, 1) = 0
+    assert curve.ats == pytest.approx([-0.2, (0.4 + 0.8) / 2, 0.0])
+    assert curve.pairs == [2, 5, 4]
+    assert curve.figures["mats"] == pytest.approx((-0.2 - 0.6) + (-0.2 - 0.0))
+
+
+def test_padding_and_unknown_change_nothing() -> None:
+    without = words([[A, B, A], [A, A], [B]], [(1, 0), (0, 2), (0, 1), (3, 4), (1, 0), (0.6, 0.8)])
+    # the third passage's last a, at position 2, without what stands around it
+    joined = Words(
+        np.append(without.terms, A).astype(np.int32),
+        np.append(without.positions, 2).astype(np.int32),
+        np.append(without.passages, 2),
+        np.vstack([without.vectors, [0, -5]]).astype(np.float32),
+    )
+    assert curve_of(joined) == curve_of(HAND)
+
+
+PASSAGES = st.lists(st.lists(st.integers(0, 5), max_size=7), max_size=6)
+
+
+@given(PASSAGES, st.integers(0, 999), st.sampled_from(["different", "all"]), st.sampled_from([1, 400, 1 << 30]))
+@settings(max_examples=120)
+def test_equals_a_loop_over_every_pair(passages: list[list[int]], seed: int, pairs: str, memory_bytes: int) -> None:
+    count = sum(map(len, passages))
+    vectors = np.random.default_rng(seed).standard_normal((count, 3))
+    vectors[seed % 7 :: 7] = 0.0  # a zero vector has cosine 0 with all
+    found = words(passages, vectors)
+    expected = every_pair(found, pairs)
+    curve = curve_of(found, pairs=pairs, memory_bytes=memory_bytes)
+    assert len(curve.deltas) == next(delta for delta in range(9) if delta not in expected)
+    for delta in curve.deltas:
+        means = [np.mean(values) for values in expected[delta].values()]
+        everything = np.concatenate(list(expected[delta].values()))
+        assert curve.ats[delta] == pytest.approx(np.mean(means), abs=1e-6)
+        assert curve.std_terms[delta] == pytest.approx(np.std(means), abs=1e-6)
+        assert curve.std_pairs[delta] == pytest.approx(np.std(everything), abs=1e-6)
+        assert (curve.terms[delta], curve.pairs[delta]) == (len(means), len(everything))
+
+
+@pytest.mark.parametrize("pairs", ["different", "all"])
+@pytest.mark.parametrize("sample_pairs", [10, 100_000])
+def test_blocks_and_ranges_change_nothing(monkeypatch: pytest.MonkeyPatch, pairs: str, sample_pairs: int) -> None:
+    found = random_words(5)
+    whole = curve_of(found, pairs=pairs, sample_pairs=sample_pairs)
+    assert len(whole.deltas) > 15
+    for module in (sums, unit_rows):
+        monkeypatch.setattr(module, "BLOCK_ROWS", 3)
+    monkeypatch.setattr(sums, "_CELLS_AT_ONCE", 7)
+    monkeypatch.setattr(pair_sample, "_CELL_PAIRS_AT_ONCE", 5)
+    for memory_bytes in (1, 2_000, 9_000):
+        assert_alike(curve_of(found, pairs=pairs, memory_bytes=memory_bytes, sample_pairs=sample_pairs), whole)
+
+
+def assert_alike(curve: AtsCurve, other: AtsCurve) -> None:
+    assert (curve.deltas, curve.terms, curve.pairs) == (other.deltas, other.terms, other.pairs)
+    for name in ("ats", "std_terms", "std_pairs"):
+        assert getattr(curve, name) == pytest.approx(getattr(other, name), abs=1e-7)
+    assert curve.figures["mats"] == pytest.approx(other.figures["mats"])
+
+
+def test_the_order_of_the_input_does_not_matter() -> None:
+    found = random_words(6)
+    order = np.random.default_rng(0).permutation(len(found.terms))
+    shuffled = Words(*(column[order] for column in found))
+    assert_alike(curve_of(shuffled, sample_pairs=50), curve_of(found, sample_pairs=50))
+
+
+def test_vectors_may_be_mapped_and_of_any_length(tmp_path: Path) -> None:
+    found = random_words(7)
+    mapped = np.memmap(tmp_path / "vectors", np.float32, "w+", shape=found.vectors.shape)
+    mapped[:] = found.vectors * np.random.default_rng(1).uniform(0.01, 100, (len(found.terms), 1)).astype(np.float32)
+    assert_alike(curve_of(found._replace(vectors=mapped)), curve_of(found))
+
+
+@pytest.mark.parametrize("pairs", ["different", "all"])
+def test_shards_merge(pairs: str) -> None:
+    found = random_words(8)
+    parts = []
+    for shard in range(3):
+        mine = Words(*(column[found.passages % 3 == shard] for column in found))
+        occurrences = read_occurrences(mine.terms, mine.positions, mine.passages)
+        parts.append(position_sums(occurrences, UnitRows(mine.vectors), pairs))  # type: ignore[arg-type]
+    whole = curve_of(found, pairs=pairs, minimum_terms=2, sample_pairs=0)
+    assert_alike(curve_of_sums(merge_sums(parts), minimum_terms=2), whole)
+    assert whole.std_pairs == [None] * len(whole.deltas)
+
+
+def test_merging_needs_parts_of_one_kind() -> None:
+    occurrences, units = read_occurrences(*HAND[:3]), UnitRows(HAND.vectors)
+    with pytest.raises(ValueError, match="same pairs"):
+        merge_sums([position_sums(occurrences, units, "all"), position_sums(occurrences, units, "different")])
+
+
+def test_nearly_all_pairs_within_one_passage() -> None:
+    # one passage says a 200 times, another once: at Δ = 1 two pairs count, and 199 that do not are subtracted
+    vectors = np.random.default_rng(3).standard_normal((201, 8)) + 5
+    found = words([[A] * 200, [A]], vectors)
+    curve = curve_of(found)
+    units = vectors.astype(np.float32) / np.linalg.norm(vectors, axis=1, keepdims=True)
+    assert curve.pairs[:3] == [1, 1, 1]
+    assert curve.ats == pytest.approx(units[:200] @ units[200], abs=1e-6)
+
+
+def test_a_constant_vector_gives_one_and_zero() -> None:
+    found = random_words(9)
+    curve = curve_of(found._replace(vectors=np.full_like(found.vectors, 0.3)))
+    assert curve.ats == pytest.approx([1.0] * len(curve.deltas))
+    assert curve.std_terms == pytest.approx([0.0] * len(curve.deltas), abs=1e-9)
+    assert curve.std_pairs == pytest.approx([0.0] * len(curve.deltas), abs=1e-9)
+    assert curve.figures["mats"] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_a_vector_that_is_position_alone() -> None:
+    found = random_words(10)
+    curve = curve_of(found._replace(vectors=np.eye(25, dtype=np.float32)[found.positions]))
+    assert curve.ats == pytest.approx([1.0] + [0.0] * (len(curve.deltas) - 1))
+    longest = curve.deltas[-1]
+    assert longest > 15
+    assert curve.figures["mats"] == pytest.approx(longest / (longest - 1))  # Eq. 9 divides a sum of max Δ ones
+    assert curve.figures["mats_plain"] == pytest.approx(1.0)
+    assert curve.figures["mats_std"] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_the_curve_ends_before_the_first_delta_with_too_few_terms() -> None:
+    # terms 2, 3, 4 at positions 0, 1, 3 of two passages: all three have a pair at Δ = 0; at Δ = 2 only a term at 1 and 3 would
+    found = words([[A, 3, 0, 4], [A, 3, 0, 4], [3, A, A]], np.ones((11, 2)))
+    # Δ = 0: 2 (passages 1, 2), 3, 4; Δ = 1: 2 (0 and 1), 3 (0 and 1); Δ = 2: 2 (0 and 2)
+    every = curve_of(found)
+    assert every.terms == [3, 2, 1]
+    assert every.figures["cut_at"] == 3  # positions reach 3, but no term has a pair there
+    assert every.figures["terms_at_cut"] == 0
+    cut = curve_of(found, minimum_terms=2)
+    assert cut.deltas == [0, 1]
+    assert (cut.figures["cut_at"], cut.figures["terms_at_cut"], cut.figures["later_deltas_left_out"]) == (2, 1, 0)
+
+
+def test_later_deltas_are_left_out_with_the_first_and_counted() -> None:
+    # terms 2 and 3 stand at 0 and 5: nothing at Δ = 1 … 4, two terms at Δ = 5
+    found = words([[2, 0, 0, 0, 0, 3], [3, 0, 0, 0, 0, 2], [2, 0, 0, 0, 0, 3]], np.ones((18, 2)))
+    curve = curve_of(found, minimum_terms=2)
+    assert curve.deltas == [0]
+    assert (curve.figures["cut_at"], curve.figures["later_deltas_left_out"]) == (1, 1)
+    assert curve.figures["mats"] is None
+    assert "largest Δ with enough terms is 0" in curve.figures["undefined"]
+
+
+@pytest.mark.parametrize(
+    ("ats", "plain", "reason"),
+    [([], None, "not even Δ = 0"), ([0.9], None, "is 0"), ([0.9, 0.7], 0.2, "is 1")],
+)
+def test_mats_is_undefined_below_two_deltas(ats: list[float], plain: float | None, reason: str) -> None:
+    count = len(ats)
+    curve = AtsCurve(list(range(count)), ats, [1] * count, [1] * count, [0.0] * count, [None] * count, {})
+    figures = mats_figures(curve)
+    assert figures["mats"] is None
+    assert figures["mats_plain"] == pytest.approx(plain)
+    assert reason in figures["undefined"]
+
+
+@pytest.mark.parametrize("passages", [[], [[]], [[0, 1]], [[A]], [[A, A]], [[A], [B]]])
+def test_without_a_pair_all_is_undefined(passages: list[list[int]]) -> None:
+    curve = curve_of(words(passages, np.ones((sum(map(len, passages)), 2))))
+    assert curve.deltas == []
+    assert curve.figures["mats"] is None
+    assert "not even" in curve.figures["undefined"]
+
+
+def test_a_diverged_model_is_one_clear_line() -> None:
+    vectors = HAND.vectors.copy()
+    vectors[0, 0] = np.nan
+    with pytest.raises(InputError, match="NaN or infinity"):
+        curve_of(HAND._replace(vectors=vectors))
+
+
+@pytest.mark.parametrize(
+    ("setting", "flag"),
+    [({"pairs": "some"}, "--pairs"), ({"minimum_terms": 0}, "--minimum-terms"), ({"sample_pairs": -1}, "--sample-pairs"), ({"memory_bytes": 0}, "memory_bytes")],
+)  # fmt: skip
+def test_a_setting_out_of_range_names_the_flag(setting: dict, flag: str) -> None:
+    with pytest.raises(SettingError, match=flag):
+        curve_of(HAND, **setting)
+
+
+def test_arrays_must_fit_together() -> None:
+    with pytest.raises(ValueError, match="a vector for each of 9 terms, got 8"):
+        curve_of(HAND._replace(vectors=HAND.vectors[:8]))
+    with pytest.raises(ValueError, match=r"must be \(n,\)"):
+        curve_of(HAND._replace(positions=HAND.positions[:8]))
+    with pytest.raises(ValueError, match="0 or more"):
+        curve_of(HAND._replace(positions=HAND.positions - 1))

@@ -1,0 +1,223 @@
+"""From a checkpoint to MATS: term vectors, the passages probed, and the two commands."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from positionbias.cli.main import main
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.manifest import Manifest, input_ref, read_manifest
+from positionbias.core.records import Passage
+from positionbias.core.result import load_results
+from positionbias.models.checkpoint import load_checkpoint, save_checkpoint
+from positionbias.models.protocols import pad_rows
+from positionbias.models.tk import TK, TKConfig
+from positionbias.positions.debias import debias
+from positionbias.positions.rotate import Rotation
+from positionbias.probe.passages import collection_of_checkpoint, original_collection, sample_passages
+from positionbias.probe.term_vectors import probe_model, term_vectors
+from positionbias.ranking.encode import encode_passages
+from positionbias.text.vocabulary import UNKNOWN, Vocabulary, count_words
+
+from .words import Words, every_pair
+
+WORDS = "the lamp of orvell burns green oil by night and the gate of iron opens at dusk".split()
+
+
+def invented_passages() -> list[Passage]:
+    """Forty passages of four to 18 words; "rare" words stand once and are unknown to the model."""
+    rng = np.random.default_rng(1)
+    drawn = [" ".join([*rng.choice(WORDS, rng.integers(3, 18)), f"rare{number}"]) for number in range(40)]
+    return [Passage(f"p{number}", text) for number, text in enumerate(drawn)]
+
+
+@pytest.fixture
+def original(tmp_path: Path) -> Collection:
+    place = tmp_path / "data" / "original"
+    with create_collection(place) as writer:
+        writer.add_passages(invented_passages())
+        writer.finish(name="original", command="a test", settings={}, licence="invented")
+    return Collection(place)
+
+
+def saved_model(place: Path, trained_on: Collection | None, seed: int = 1) -> Path:
+    """A small TK with random weights, whose manifest leads to ``trained_on``."""
+    torch.manual_seed(seed)
+    vocabulary = Vocabulary.build(count_words(passage.text for passage in invented_passages()))
+    config = TKConfig(dimension=8, layers=1, heads=2, head_size=4, feed_forward=6, passage_length=12)
+    inputs = (input_ref("collection", trained_on.path, trained_on.checksum, artefact=place),) if trained_on else ()
+    manifest = Manifest(kind="checkpoint", name=place.name.split(".")[0], command="train tk", inputs=inputs)
+    save_checkpoint(place, TK(config, vocabulary), depth=10, training={}, manifest=manifest)
+    return place
+
+
+def run(*arguments: object) -> int:
+    """The exit code of one command."""
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    return int(ended.value.code or 0)
+
+
+def test_term_vectors_are_those_of_each_passage_alone(original: Collection, tmp_path: Path) -> None:
+    model = load_checkpoint(saved_model(tmp_path / "tk.ckpt", original)).model
+    ids = ["p3", "p1", "p2"]
+    with encode_passages(model, original, ids) as encoded:
+        terms, positions, passages, vectors = term_vectors(encoded)
+        start = 0
+        for number, text in enumerate(original.texts(ids)):
+            row = model.read_passage(text)
+            words = slice(start, start + len(row))
+            assert terms[words].tolist() == row
+            assert positions[words].tolist() == list(range(len(row)))
+            assert passages[words].tolist() == [number] * len(row)
+            alone = model.passage_vectors(pad_rows([row]))[0].detach().numpy()
+            np.testing.assert_allclose(vectors[words], alone, atol=1e-5)
+            start = words.stop
+        assert start == len(terms)
+
+
+def test_probe_of_a_model_equals_a_loop_over_every_pair(original: Collection, tmp_path: Path) -> None:
+    checkpoint = load_checkpoint(saved_model(tmp_path / "tk.ckpt", original))
+    result = probe_model(checkpoint, original, minimum_terms=10)
+    rows = [checkpoint.model.read_passage(passage.text) for passage in original.passages()]
+    vectors = [checkpoint.model.passage_vectors(pad_rows([row]))[0].detach().numpy() for row in rows]
+    lengths = [len(row) for row in rows]
+    found = Words(
+        np.concatenate(rows), np.concatenate([*map(np.arange, lengths)]), np.repeat(np.arange(40), lengths), np.vstack(vectors)
+    )
+    expected = every_pair(found)
+    curve = result.payload
+    assert curve.deltas == list(range(12))  # twelve words are read of each passage
+    assert curve.ats == pytest.approx([np.mean([np.mean(v) for v in expected[d].values()]) for d in curve.deltas], abs=1e-5)
+    assert result.value == pytest.approx(sum(curve.ats[0] - value for value in curve.ats[1:]) / 10)
+    assert (result.measure, result.collection, result.system, result.count) == ("MATS", "original", "tk", 40)
+    assert curve.figures["words"] == sum(lengths)
+    assert curve.figures["words_unknown"] == sum(row.count(UNKNOWN) for row in rows) > 10
+    assert curve.figures["passages_at_length_limit"] == lengths.count(12) > 3
+
+
+def test_a_sample_is_keyed_by_the_passage(original: Collection, tmp_path: Path) -> None:
+    sample = sample_passages(original, 10, seed=1)
+    assert len(set(sample)) == 10
+    assert sample == [item for item in original.passage_ids() if item in sample]  # in stored order
+    assert sample_passages(original, 10, seed=2) != sample
+    assert set(sample_passages(original, 9, seed=1)) < set(sample)
+    assert sample_passages(original, None, seed=1) == sample_passages(original, 99, seed=1) == original.passage_ids()
+    with create_collection(tmp_path / "fewer") as writer:
+        gone = sample[0]
+        writer.add_passages(reversed([passage for passage in original.passages() if passage.passage_id != gone]))
+        writer.finish(name="fewer", command="a test", settings={})
+    others = sample_passages(Collection(tmp_path / "fewer"), 9, seed=1)
+    assert set(others) == set(sample) - {gone}
+    with pytest.raises(SettingError, match="--passages"):
+        sample_passages(original, 0, seed=1)
+
+
+def test_a_checkpoint_leads_through_rotations_to_the_original(original: Collection, tmp_path: Path) -> None:
+    once = debias(original, tmp_path / "once", Rotation(seed=1))
+    twice = debias(once, tmp_path / "elsewhere" / "twice", Rotation(seed=2))
+    place = saved_model(tmp_path / "models" / "tk.ckpt", twice)
+    found = collection_of_checkpoint(place, read_manifest(place))
+    assert (found.path, found.checksum) == (original.path, original.checksum)
+    assert original_collection(original) is original
+
+
+def test_a_checkpoint_that_leads_nowhere_says_so(original: Collection, tmp_path: Path) -> None:
+    place = saved_model(tmp_path / "none.ckpt", None)
+    with pytest.raises(InputError, match="names the collection trained on; found none; name the collection to probe"):
+        collection_of_checkpoint(place, read_manifest(place))
+    rotated = debias(original, tmp_path / "rotated", Rotation())
+    place = saved_model(tmp_path / "tk.ckpt", rotated)
+    shutil.move(original.path, tmp_path / "moved")
+    with pytest.raises(
+        InputError, match=r"the original that its manifest names, .*data/original; found nothing there any more"
+    ):
+        collection_of_checkpoint(place, read_manifest(place))
+    with create_collection(original.path) as writer:
+        writer.add_passages([Passage("p0", "another text")])
+        writer.finish(name="original", command="a test", settings={})
+    with pytest.raises(InputError, match="found other content"):
+        collection_of_checkpoint(place, read_manifest(place))
+
+
+def test_mats_without_a_collection_probes_the_original(
+    original: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rotated = debias(original, tmp_path / "rotated", Rotation())
+    place = saved_model(tmp_path / "tk.ckpt", rotated)
+    assert run("mats", "--model", place, "--minimum-terms", 10, "--json") == 0
+    printed = capsys.readouterr()
+    (result,) = json.loads(printed.out)["results"]
+    expected = probe_model(load_checkpoint(place), original, minimum_terms=10)
+    assert result["value"] == pytest.approx(expected.value)
+    assert (result["collection"], result["kind"]) == ("original", "ats")
+    assert "the original passages that tk leads to" in printed.err
+    # and on the rotated passages when they are named
+    assert run("mats", "--model", place, rotated.path, "--minimum-terms", 10, "--json") == 0
+    (result,) = json.loads(capsys.readouterr().out)["results"]
+    assert result["value"] == pytest.approx(probe_model(load_checkpoint(place), rotated, minimum_terms=10).value)
+
+
+def test_two_models_on_the_same_sample_saved_and_drawn(
+    original: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = saved_model(tmp_path / "one" / "tk.ckpt", original)
+    two = saved_model(tmp_path / "two" / "tk.ckpt", original, seed=2)
+    saved, plot = tmp_path / "saved", tmp_path / "ats.svg"
+    models = ("--model", one, "--model", two)
+    assert run("mats", *models, original.path, "--passages", 20, "--minimum-terms", 5, "--out", saved, "--plot", plot) == 0
+    printed = capsys.readouterr()
+    assert "tk (1): 20 passages" in printed.out
+    assert f"tk (2) is {two}" in printed.err
+    results = load_results(saved)
+    assert [(result.system, result.count) for result in results] == [("tk (1)", 20), ("tk (2)", 20)]
+    assert results[0].payload.pairs == results[1].payload.pairs
+    assert results[0].value != results[1].value
+    assert f"{results[0].value:.3f}" in printed.out
+    assert plot.read_text().lstrip().startswith(("<?xml", "<svg"))
+    assert [(item.role, item.path) for item in read_manifest(saved).inputs] == [
+        ("collection", "../data/original"), ("model", "../one/tk.ckpt"), ("model", "../two/tk.ckpt"),
+    ]  # fmt: skip
+    # what stands there is not overwritten, and nothing is encoded before that is known
+    assert run("mats", *models, original.path, "--out", saved) == 2
+    assert "--overwrite" in capsys.readouterr().err
+
+
+def test_ats_prints_the_curve(original: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = saved_model(tmp_path / "tk.ckpt", original)
+    assert run("ats", "--model", place, "--minimum-terms", 10, "--csv") == 0
+    rows = list(csv.reader(io.StringIO(capsys.readouterr().out)))
+    curve = probe_model(load_checkpoint(place), original, minimum_terms=10).payload
+    assert [float(row[rows[0].index("ATS")]) for row in rows[1:]] == pytest.approx(curve.ats)
+    assert [int(row[rows[0].index("Δ")]) for row in rows[1:]] == curve.deltas
+    assert run("ats", "--model", place, "--minimum-terms", 17) == 0
+    printed = capsys.readouterr().out
+    assert "the curve ends before Δ = 0" in printed
+    assert "MATS is undefined: no Δ has enough terms" in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["--minimum-terms", 0], "--minimum-terms"),
+        (["--passages", 0], "--passages"),
+        (["--sample-pairs", -3], "--sample-pairs"),
+    ],
+)
+def test_a_bad_setting_is_one_line(
+    original: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list, complaint: str
+) -> None:
+    assert run("mats", "--model", saved_model(tmp_path / "tk.ckpt", original), *arguments) == 2
+    printed = capsys.readouterr()
+    assert complaint in printed.err.splitlines()[-1]
+    assert printed.out == ""
