@@ -13,7 +13,17 @@ import click
 if TYPE_CHECKING:
     from positionbias.core.result import Result
 
-__all__ = ["emit", "json_option", "out_option", "output_place", "overwrite_option", "say", "seed_option", "workers_option"]
+__all__ = [
+    "emit",
+    "input_place",
+    "json_option",
+    "out_option",
+    "output_place",
+    "overwrite_option",
+    "say",
+    "seed_option",
+    "workers_option",
+]
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -48,6 +58,11 @@ def output_place(out: str) -> Path:
 
         return home() / out
     return Path(out)
+
+
+def input_place(name: str) -> Path:
+    """The path that a file to read means: as given where it exists, else a plain name under $POSBIAS_HOME."""
+    return Path(name) if Path(name).exists() else output_place(name)
 
 
 def say(text: str = "") -> None:

@@ -12,20 +12,29 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, PositionBiasError, SettingError, StorageError
-from positionbias.core.files import atomic_folder
-from positionbias.core.manifest import MANIFEST, Manifest, package_versions, provenance, read_manifest, write_manifest
+from positionbias.core.files import atomic_folder, refuse_existing, sha256_file
+from positionbias.core.manifest import (
+    MANIFEST,
+    Manifest,
+    input_ref,
+    manifest_path,
+    package_versions,
+    provenance,
+    read_manifest,
+    write_manifest,
+)
 from positionbias.core.progress import step, track
 from positionbias.core.records import Query
-from positionbias.core.run import Run
+from positionbias.core.run import Run, write_run
 from positionbias.firststage.terms import ANALYSIS, Analyzer, TermLists
 
-__all__ = ["PRESETS", "Bm25Index", "Bm25Settings", "open_index", "retrieve"]
+__all__ = ["PRESETS", "Bm25Index", "Bm25Settings", "Retrieved", "open_index", "retrieve", "retrieve_run"]
 
 _METHOD = "lucene"
 _PLACES = "places.npy"
@@ -108,13 +117,65 @@ def retrieve(
 ) -> Run:
     """Rank the collection's passages for each query by BM25, the best ``depth`` of each.
 
-    Queries without a known term get an empty ranking: count them with ``len(run[query_id].passage_ids) == 0``.
+    Queries without a known term get an empty ranking.
 
     Raises:
         InputError: the collection holds no passage with a word in it.
         SettingError: ``depth`` is below 1.
     """
     return open_index(collection, settings).search(queries, depth, name=name)
+
+
+class Retrieved(NamedTuple):
+    """A run, where its index came from, and how many queries had no known term: their ranking is empty."""
+
+    run: Run
+    index_origin: str
+    without_known_term: int
+
+
+def retrieve_run(
+    collection: Collection,
+    split: str,
+    depth: int,
+    settings: Bm25Settings,
+    out: Path,
+    *,
+    name: str = "bm25",
+    overwrite: bool = False,
+) -> Retrieved:
+    """Rank the passages for every query of a split, and write the run with its manifest beside it.
+
+    Raises:
+        InputError: no such split, or no passage with a word in it.
+        OutputExistsError: ``out`` exists and ``overwrite`` is false.
+        SettingError: ``depth`` is below 1.
+    """
+    refuse_existing(out, overwrite=overwrite)
+    queries = collection.queries(split)
+    index = open_index(collection, settings)
+    run = index.search(queries, depth, name=name)
+    without = sum(not ranking.passage_ids for ranking in run.rankings())
+    write_run(out, run, overwrite=overwrite)
+    manifest = Manifest(
+        kind="run",
+        name=name,
+        command="retrieve",
+        settings={"split": split, "depth": depth, **asdict(settings), "method": _METHOD, "analysis": ANALYSIS},
+        inputs=(input_ref("collection", collection.path, collection.checksum, artefact=out),),
+        content={
+            "checksum": sha256_file(out),
+            "queries": len(queries),
+            "pairs": run.pairs,
+            "queries_without_known_term": without,
+        },
+        licence=collection.manifest.licence,
+        notes=("ties in the score go to the higher passage id; passages without a term of the query are not retrieved",),
+        versions=package_versions("bm25s", "PyStemmer"),
+        provenance=provenance(),
+    )
+    write_manifest(manifest_path(out), manifest)
+    return Retrieved(run, index.origin, without)
 
 
 def open_index(collection: Collection, settings: Bm25Settings) -> Bm25Index:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from positionbias.core.errors import bad_input
+from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import atomic_file, byte_writer, input_errors, open_text
 from positionbias.core.records import Qrel
 
@@ -62,9 +62,13 @@ def write_qrels(path: Path | str, qrels: Iterable[Qrel], *, overwrite: bool = Fa
     """Write judgements with iteration 0; ``.gz`` by its ending.
 
     Raises:
+        InputError: an id that is empty or holds a space, which this form cannot carry.
         OutputExistsError: ``path`` exists and ``overwrite`` is false.
     """
     path = Path(path)
     with atomic_file(path, overwrite=overwrite) as partial, byte_writer(partial, compress=path.suffix == ".gz") as raw:
         for qrel in qrels:
+            for item in (qrel.query_id, qrel.passage_id):
+                if item.split() != [item]:
+                    raise InputError(f"{path}: wanted ids without spaces; found {item!r}; rename it in the collection")
             raw.write(f"{qrel.query_id} 0 {qrel.passage_id} {qrel.grade}\n".encode())

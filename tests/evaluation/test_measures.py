@@ -1,8 +1,6 @@
 """Measures on exactly our ranks: by hand, ties that must not reorder, names, and real runs against published figures."""
 
 import csv
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -112,18 +110,10 @@ def test_no_judged_query_is_one_clear_line():
         evaluate_run(RUN, [Qrel("q3", "z", 1)], ["RR@10"], collection="c", split="test", seed=1)
 
 
-@pytest.fixture(scope="module")
-def data():
-    place = os.environ.get("POSBIAS_DATA")
-    if not place or not Path(place).is_dir():
-        pytest.skip("$POSBIAS_DATA names no folder of real data")
-    return Path(place)
-
-
 @pytest.mark.realdata
-def test_bm25_of_trec_dl_2019(data):
-    run = read_run(data / "msmarco_mini" / "bm25.dl19.run")
-    qrels = read_qrels(data / "msmarco_mini" / "qrels.dl19.txt")
+def test_bm25_of_trec_dl_2019(posbias_data):
+    run = read_run(posbias_data / "msmarco_mini" / "bm25.dl19.run")
+    qrels = read_qrels(posbias_data / "msmarco_mini" / "qrels.dl19.txt")
     values = per_query(run, qrels, ["nDCG@10", "AP(rel=2)"])
     assert len(values["nDCG@10"]) == 43
     judged = {}
@@ -137,8 +127,8 @@ def test_bm25_of_trec_dl_2019(data):
 
 
 @pytest.mark.realdata
-def test_trec_covid_equals_the_published_figures(data):
-    folder = data / "trec_covid_r5"
+def test_trec_covid_equals_the_published_figures(posbias_data):
+    folder = posbias_data / "trec_covid_r5"
     qrels = read_qrels(folder / "qrels.round5.txt")
     with open(folder / "systems.tsv", encoding="utf-8") as handle:
         systems = list(csv.DictReader(handle, delimiter="\t"))

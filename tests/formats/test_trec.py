@@ -75,3 +75,12 @@ def test_what_stands_is_not_replaced_unasked(tmp_path):
     with pytest.raises(OutputExistsError, match="--overwrite"):
         write_qrels(path, [Qrel("q", "p", 2)])
     assert read_qrels(path) == [Qrel("q", "p", 1)]
+
+
+@pytest.mark.parametrize("wrong", ["", "two words", "tab\there", "line\n"])
+def test_ids_that_the_form_cannot_carry_are_refused(tmp_path, wrong):
+    path = tmp_path / "qrels.txt"
+    for qrel in (Qrel(wrong, "p", 1), Qrel("q", wrong, 1)):
+        with pytest.raises(InputError, match="ids without spaces"):
+            write_qrels(path, [Qrel("q", "p", 1), qrel])
+    assert list(tmp_path.iterdir()) == []

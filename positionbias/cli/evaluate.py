@@ -1,0 +1,213 @@
+"""``posbias evaluate``: measures of runs, and how sure their differences are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from positionbias.cli.common import emit, input_place, json_option, out_option, output_place, overwrite_option, say, seed_option
+
+if TYPE_CHECKING:
+    from positionbias.core.manifest import InputRef
+    from positionbias.core.records import Qrel
+    from positionbias.core.result import Comparison, Interval, Result
+    from positionbias.core.run import Run
+
+__all__ = ["evaluate"]
+
+
+@click.command()
+@click.argument("runs", nargs=-1, required=True, metavar="RUN…")
+@click.option("--collection", help="Whose judgements to use.")
+@click.option("--split", default="test", show_default=True, help="Whose queries.")
+@click.option("--qrels", metavar="FILE", help="Judgements in TREC form, instead of a collection's.")
+@click.option(
+    "-m",
+    "--measure",
+    "measures",
+    multiple=True,
+    default=("nDCG@10", "RR@10", "R@10"),
+    show_default=True,
+    metavar="MEASURE",
+    help="As ir_measures names it: nDCG@10, AP(rel=2), RR(rel=2)@10 …; may be given again.",
+)
+@seed_option()
+@out_option(required=False, what="A folder for the results, for posbias report.")
+@overwrite_option
+@json_option
+def evaluate(
+    runs: tuple[str, ...],
+    collection: str | None,
+    split: str,
+    qrels: str | None,
+    measures: tuple[str, ...],
+    seed: int,
+    out: str | None,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
+    """Measure each RUN (TREC form, plain or .gz) against judgements; compare each further run with the first.
+
+    Means are over all judged queries; one without candidates counts 0. Intervals: bootstrap over queries, those with the
+    same single relevant passage drawn together. Tests: Wilcoxon and t, paired; corrected by Holm and Bonferroni for the
+    number of runs compared with the first on a measure. nDCG's gain is linear in the grade.
+    """
+    from positionbias.core.files import refuse_existing
+    from positionbias.evaluation.evaluate import evaluate_runs
+    from positionbias.evaluation.measures import parse_measure
+    from positionbias.evaluation.significance import clusters_by_passage
+
+    if (collection is None) == (qrels is None):
+        raise click.UsageError("give --collection, or --qrels FILE, and not both")
+    for measure in measures:
+        parse_measure(measure)
+    place = output_place(out) if out else None
+    if place:
+        refuse_existing(place, overwrite=overwrite)
+    paths = [input_place(run) for run in runs]
+    loaded = _read_runs(paths)
+    name, judgements, source = _judgements(collection, split, qrels, loaded, place or Path.cwd())
+    clusters = clusters_by_passage(judgements)
+    label = split if collection else ""
+    results = evaluate_runs(loaded, judgements, measures, collection=name, split=label, seed=seed, clusters=clusters)
+    for line in _remarks(results):
+        say(line)
+    if place:
+        _save(place, results, paths, source, measures, label, seed, overwrite)
+        say(f"written to {place}; next: posbias report {out} --out report.html")
+    emit(results, as_json=as_json, table=lambda: _tables(results))
+
+
+def _read_runs(paths: Sequence[Path]) -> list[Run]:
+    """The runs under names of their own: the tag, else the file's name, else its path."""
+    from positionbias.core.errors import InputError
+    from positionbias.core.run import read_run
+
+    if len({path.resolve() for path in paths}) < len(paths):
+        raise InputError("RUN: wanted different runs to compare; found one file twice; give each once")
+    loaded = [read_run(path) for path in paths]
+    for choose in (lambda path: path.name.removesuffix(".gz").removesuffix(".run"), str):
+        names = [run.name for run in loaded]
+        for run, path in zip(loaded, paths, strict=True):
+            if names.count(run.name) > 1:
+                run.name = choose(path)
+    return loaded
+
+
+def _judgements(
+    collection: str | None, split: str, qrels: str | None, runs: Sequence[Run], artefact: Path
+) -> tuple[str, list[Qrel], InputRef]:
+    """The name of what is judged, its judgements, and where they came from; the runs are checked against a collection."""
+    from positionbias.core.collection import find_collection
+    from positionbias.core.files import sha256_file
+    from positionbias.core.manifest import input_ref
+    from positionbias.evaluation.evaluate import check_run
+    from positionbias.formats.trec import read_qrels
+
+    if collection is None:
+        assert qrels is not None
+        path = input_place(qrels)
+        judgements = read_qrels(path)
+        return path.name, judgements, input_ref("qrels", path, sha256_file(path), artefact=artefact)
+    opened = find_collection(collection)
+    judgements = opened.qrels(split)
+    for run in runs:
+        check_run(run, opened, split)
+    return opened.name, judgements, input_ref("collection", opened.path, opened.checksum, artefact=artefact)
+
+
+def _save(
+    place: Path,
+    results: Sequence[Result],
+    paths: Sequence[Path],
+    source: InputRef,
+    measures: Sequence[str],
+    split: str,
+    seed: int,
+    overwrite: bool,
+) -> None:
+    from positionbias.core.files import sha256_file
+    from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
+    from positionbias.core.result import save_results
+
+    manifest = Manifest(
+        kind="results",
+        name=place.name,
+        command="evaluate",
+        settings={"measures": list(measures), "split": split},
+        seed=seed,
+        inputs=(source, *(input_ref("run", path, sha256_file(path), artefact=place) for path in paths)),
+        versions=package_versions("ir_measures", "pytrec-eval-terrier", "scipy", "statsmodels"),
+        provenance=provenance(),
+    )
+    save_results(place, results, manifest, overwrite=overwrite)
+
+
+def _remarks(results: Sequence[Result]) -> list[str]:
+    """What was counted on the way, a line a run; how intervals were made; what is undefined, and why."""
+    from positionbias.core.result import Comparison, PerQuery
+
+    lines: dict[str, None] = {}  # in order, each once
+    for result in results:
+        if isinstance(result.payload, PerQuery):
+            counts = "".join(f"; {what}: {count:,}" for what, count in result.payload.notes.items() if count)
+            lines[f"{result.system}: {result.count:,} judged queries{counts}"] = None
+    for result in results:
+        if isinstance(result.payload, PerQuery) and result.interval:
+            lines[f"intervals: {result.interval.level:.0%} {result.interval.method}"] = None
+        if isinstance(result.payload, Comparison):
+            for what, why in result.payload.notes.items():
+                if isinstance(why, str) and "undefined" in why:
+                    lines[f"{result.payload.candidate}, {result.measure}: {what} {why}"] = None
+    return list(lines)
+
+
+def _tables(results: Sequence[Result]) -> str:
+    from positionbias.cli.show import aligned
+    from positionbias.core.result import Comparison, PerQuery
+
+    means = [result for result in results if isinstance(result.payload, PerQuery)]
+    names = list(dict.fromkeys(result.measure for result in means))
+    cells = {(r.system, r.measure): f"{r.value:.4f}{_bounds(r.interval)}" for r in means}
+    systems = dict.fromkeys(result.system for result in means)
+    text = aligned([("run", *names), *((system, *(cells[system, name] for name in names)) for system in systems)])
+    compared = [(r.measure, r.payload) for r in results if isinstance(r.payload, Comparison)]
+    if not compared:
+        return text
+    header = (
+        "against the first run",
+        "measure",
+        "difference",
+        "change",
+        "d_z",
+        "p Wilcoxon",
+        "Holm",
+        "Bonf.",
+        "p t",
+        "Holm",
+        "Bonf.",
+    )
+    return f"{text}\n\n{aligned([header, *(_comparison(measure, payload) for measure, payload in compared)], left=2)}"
+
+
+def _comparison(measure: str, item: Comparison) -> tuple[str, ...]:
+    change = "-" if item.relative is None else f"{item.relative:+.1%}{_bounds(item.relative_interval, '+.1%')}"
+    tests = []
+    for test, p in (("wilcoxon", item.p_wilcoxon), ("t", item.p_t)):
+        tests += [_p(p), _p(item.p_adjusted[f"{test} holm"]), _p(item.p_adjusted[f"{test} bonferroni"])]
+    effect = "-" if item.effect_size is None else f"{item.effect_size:+.2f}"
+    difference = f"{item.difference:+.4f}{_bounds(item.difference_interval, '+.4f')}"
+    return (f"{item.baseline} → {item.candidate}", measure, difference, change, effect, *tests)
+
+
+def _bounds(interval: Interval | None, form: str = ".4f") -> str:
+    return "" if interval is None else f" [{interval.low:{form}}, {interval.high:{form}}]"
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if value >= 0.001 else "<0.001"

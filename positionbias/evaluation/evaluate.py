@@ -1,0 +1,101 @@
+"""Several runs on one set of judgements: every measure of every run, and each run against the first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError
+from positionbias.core.records import Qrel
+from positionbias.core.result import Comparison, PerQuery, Result
+from positionbias.core.run import Run
+from positionbias.evaluation.measures import evaluate_run
+from positionbias.evaluation.significance import CORRECTIONS, adjust, compare
+
+__all__ = ["check_run", "evaluate_runs"]
+
+
+def check_run(run: Run, collection: Collection, split: str) -> None:
+    """See that every passage and query of a run is the collection's.
+
+    Queries of the collection's other splits are allowed: they are not judged, and counted as such.
+
+    Raises:
+        InputError: a passage or query that the collection does not hold (the first is named).
+    """
+    advice = "check that the run was made on this collection"
+    rows = collection.find(run.passage_ids)
+    if len(rows) and rows.min() < 0:
+        unknown = [passage_id for passage_id, row in zip(run.passage_ids, rows, strict=True) if row < 0]
+        raise InputError(
+            f"run {run.name!r}: wanted passages of {collection.path}; found {len(unknown):,} of {len(rows):,} that it does not "
+            f"hold, the first {unknown[0]!r}; {advice}"
+        )
+    missing = set(run) - {query.query_id for query in collection.queries(split)}
+    for other in collection.splits if missing else ():
+        missing -= {query.query_id for query in collection.queries(other)}
+    if missing:
+        first = next(query_id for query_id in run if query_id in missing)
+        raise InputError(
+            f"run {run.name!r}: wanted queries of {collection.path}; found {len(missing):,} of {len(run):,} that it does not "
+            f"hold, the first {first!r}; {advice}"
+        )
+
+
+def evaluate_runs(
+    runs: Sequence[Run],
+    qrels: Sequence[Qrel],
+    measures: Sequence[str],
+    *,
+    collection: str,
+    split: str,
+    seed: int,
+    clusters: Mapping[str, str] | None = None,
+    corrections: Sequence[str] = CORRECTIONS,
+) -> list[Result]:
+    """A Result per run and measure, then one per later run and measure with its Comparison against the first run.
+
+    p-values are corrected within a measure, for the number of runs compared with the first.
+
+    Raises:
+        InputError: a run that holds none of the judged queries.
+        SettingError: an unknown measure or correction.
+    """
+    by_run = [
+        evaluate_run(run, qrels, measures, collection=collection, split=split, seed=seed, clusters=clusters) for run in runs
+    ]
+    results = [result for of_run in by_run for result in of_run]
+    for first, *others in zip(*by_run, strict=True):
+        family = [_against(first, other, clusters, seed) for other in others]
+        for other, comparison in zip(others, adjust(family, corrections), strict=True):
+            results.append(
+                Result(
+                    measure=first.measure,
+                    collection=collection,
+                    split=split,
+                    system=other.system,
+                    seed=seed,
+                    value=comparison.difference,
+                    interval=comparison.difference_interval,
+                    count=comparison.notes["queries"],
+                    payload=comparison,
+                )
+            )
+    return results
+
+
+def _against(first: Result, other: Result, clusters: Mapping[str, str] | None, seed: int) -> Comparison:
+    return compare(
+        _values(first),
+        _values(other),
+        baseline_name=first.system,
+        candidate_name=other.system,
+        clusters=clusters,
+        seed=seed,
+        notes={"axis": "baseline"},
+    )
+
+
+def _values(result: Result) -> dict[str, float]:
+    assert isinstance(result.payload, PerQuery)
+    return dict(zip(result.payload.query_ids, result.payload.values, strict=True))

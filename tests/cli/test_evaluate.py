@@ -1,0 +1,160 @@
+"""``posbias evaluate``: what it prints, what it saves, and one clear line where it cannot."""
+
+import gzip
+import json
+
+import pytest
+
+from positionbias.cli.main import main
+from positionbias.core.result import load_results
+
+
+def posbias(capsys, *arguments):
+    """Run a command; its exit code, standard output and standard error."""
+    with pytest.raises(SystemExit) as stop:
+        main([str(argument) for argument in arguments])
+    output = capsys.readouterr()
+    return stop.value.code, output.out, output.err
+
+
+@pytest.fixture
+def runs(tmp_path):
+    """Two runs over the small collection's test split: relevant passages at ranks 1, 2, none; and 1, 1, none."""
+    one, two = tmp_path / "one.run", tmp_path / "two.run.gz"
+    one.write_text("q3 Q0 p-bridge 1 2.5 one\nq3 Q0 p-lamp 2 1 one\nq4 Q0 p-lamp 1 9 one\nq4 Q0 p-tower 2 8 one\n")
+    two.write_bytes(gzip.compress(b"q3 Q0 p-bridge 1 2 two\nq4 Q0 p-tower 1 3 two\nq4 Q0 p-lamp 2 1 two\n"))
+    return one, two
+
+
+def test_json(small_collection, runs, capsys):
+    code, out, err = posbias(
+        capsys, "evaluate", *runs, "--collection", small_collection.path, "-m", "RR@10", "-m", "R@1", "--json"
+    )
+    assert code == 0
+    results = json.loads(out)["results"]
+    assert [(r["system"], r["measure"], r["kind"]) for r in results] == [
+        *(("one", "RR@10", "per_query"), ("one", "R@1", "per_query")),
+        *(("two", "RR@10", "per_query"), ("two", "R@1", "per_query")),
+        *(("two", "RR@10", "comparison"), ("two", "R@1", "comparison")),
+    ]
+    assert [r["value"] for r in results] == pytest.approx([1.5 / 3, 1 / 3, 2 / 3, 2 / 3, 0.5 / 3, 1 / 3])
+    first = results[0]
+    assert {"measure", "collection", "split", "system", "seed", "value", "interval", "count", "payload"} <= first.keys()
+    assert (first["collection"], first["split"], first["count"]) == ("small", "test", 3)
+    assert dict(zip(first["payload"]["query_ids"], first["payload"]["values"], strict=True)) == {
+        "q3": 1.0,
+        "q4": 0.5,
+        "q5": 0.0,
+    }
+    assert "queries without candidates: 1" in err
+
+
+def test_table(small_collection, runs, capsys):
+    code, out, _ = posbias(capsys, "--quiet", "evaluate", *runs, "--collection", small_collection.path, "-m", "RR@10")
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0].split() == ["run", "RR@10"]
+    assert lines[1].startswith("one  0.5000 [")
+    assert lines[2].startswith("two  0.6667 [")
+    assert lines[4].split()[:2] == ["against", "the"]
+    assert lines[5].split()[:5] == ["one", "→", "two", "RR@10", "+0.1667"]
+    assert "+33.3%" in lines[5]
+
+
+def test_remarks(small_collection, runs, capsys):
+    _, _, err = posbias(capsys, "evaluate", *runs, "--collection", small_collection.path, "-m", "RR@10")
+    assert err.splitlines() == [
+        "one: 3 judged queries; queries without candidates: 1",
+        "two: 3 judged queries; queries without candidates: 1",
+        "intervals: 95% percentile bootstrap, 2,000 resamples of 3 queries",
+        "two, RR@10: relative interval undefined: the baseline's mean is 0 in some resamples",
+    ]
+
+
+def test_trec_qrels_and_saved_results(small_collection, runs, tmp_path, capsys):
+    qrels, out = tmp_path / "qrels.txt", tmp_path / "saved" / "results"
+    qrels.write_text("q3 0 p-bridge 1\nq4 0 p-tower 2\n")
+    options = ("--qrels", qrels, "-m", "RR(rel=2)@10", "--out", out, "--json")
+    code, printed, _ = posbias(capsys, "evaluate", *runs, *options)
+    assert code == 0
+    assert [r["value"] for r in json.loads(printed)["results"]] == pytest.approx([0.25, 0.5, 0.25])
+    saved = load_results(out)
+    assert [r.to_json() for r in saved] == json.loads(printed)["results"]
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert [(item["role"], item["path"]) for item in manifest["inputs"]] == [
+        ("qrels", "../../qrels.txt"),
+        ("run", "../../one.run"),
+        ("run", "../../two.run.gz"),
+    ]
+    code, _, err = posbias(capsys, "evaluate", *runs, *options)
+    assert code == 2
+    assert "--overwrite" in err
+    assert posbias(capsys, "evaluate", *runs, *options, "--overwrite")[0] == 0
+
+
+def test_runs_of_one_tag_get_their_files_names(small_collection, tmp_path, capsys):
+    folder = tmp_path / "b"
+    folder.mkdir()
+    paths = (tmp_path / "x.run", tmp_path / "y.run.gz", folder / "y.run")
+    for path in paths:
+        path.write_text("q3 Q0 p-bridge 1 2.5 same\n")
+    code, out, _ = posbias(capsys, "evaluate", *paths[:2], "--collection", small_collection.path, "-m", "RR@10", "--json")
+    assert code == 0
+    assert [r["system"] for r in json.loads(out)["results"]] == ["x", "y", "y"]
+    _, out, _ = posbias(capsys, "evaluate", *paths, "--collection", small_collection.path, "-m", "RR@10", "--json")
+    assert [r["system"] for r in json.loads(out)["results"]][:3] == ["x", str(paths[1]), str(paths[2])]
+
+
+def test_a_plain_name_is_found_at_home(small_collection, posbias_home, capsys):
+    (posbias_home / "mine").write_text("q3 Q0 p-bridge 1 2.5 tag\n")
+    code, out, _ = posbias(capsys, "evaluate", "mine", "--collection", small_collection.path, "-m", "RR@10", "--json")
+    assert (code, json.loads(out)["results"][0]["value"]) == (0, pytest.approx(1 / 3))
+
+
+def test_identical_runs_have_no_p_value(small_collection, tmp_path, capsys):
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.run").write_text(f"q3 Q0 p-bridge 1 2.5 {name}\n")
+    runs = (tmp_path / "a.run", tmp_path / "b.run")
+    code, out, err = posbias(capsys, "evaluate", *runs, "--collection", small_collection.path)
+    assert code == 0
+    assert "b, nDCG@10: tests undefined: no query differs" in err
+    assert out.splitlines()[-1].split()[-6:] == ["-"] * 6
+
+
+LINE = "q3 Q0 p-bridge 1 2.5 tag\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "arguments", "message"),
+    [
+        ("q3 Q0 p-none 1 2.5 tag\n", (), "wanted passages of"),
+        ("q9 Q0 p-lamp 1 2.5 tag\n", (), "wanted queries of"),
+        ("q1 Q0 p-lamp 1 2.5 tag\n", (), "wanted candidates for at least one of 3 judged queries; found none"),
+        ("q3 Q0 p-lamp\n", (), ":1: wanted six columns"),
+        (LINE, ("-m", "nDGC@10"), "-m: wanted a measure; found 'nDGC@10'; try one of"),
+        (LINE, ("-m", "R"), "-m: wanted settings that R has"),
+        (LINE, ("--split", "dev"), "wanted split 'dev'"),
+        (LINE, ("--qrels", "q.txt"), "give --collection, or --qrels FILE, and not both"),
+    ],
+)
+def test_one_clear_line(small_collection, tmp_path, capsys, text, arguments, message):
+    path = tmp_path / "a.run"
+    path.write_text(text)
+    code, out, err = posbias(capsys, "evaluate", path, "--collection", small_collection.path, *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+
+
+def test_missing_files_and_sources(small_collection, runs, capsys):
+    for arguments, message in (
+        (("no.run", "--collection", small_collection.path), "wanted a readable file"),
+        ((runs[0],), "give --collection, or --qrels FILE"),
+        ((runs[0], "--qrels", "no.txt"), "wanted a readable file"),
+        ((runs[0], runs[0], "--collection", small_collection.path), "found one file twice"),
+        ((), "RUN"),
+    ):
+        code, out, err = posbias(capsys, "evaluate", *arguments)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert message in err

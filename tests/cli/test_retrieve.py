@@ -1,0 +1,106 @@
+"""``posbias retrieve``: a run with its manifest, the index reused, one clear line where it cannot."""
+
+import json
+
+import pytest
+
+from positionbias.cli.main import main
+from positionbias.core.files import sha256_file
+from positionbias.core.run import read_run
+
+
+def posbias(capsys, *arguments):
+    """Run a command; its exit code, standard output and standard error."""
+    with pytest.raises(SystemExit) as stop:
+        main([str(argument) for argument in arguments])
+    output = capsys.readouterr()
+    return stop.value.code, output.out, output.err
+
+
+def test_a_run_and_its_manifest(small_collection, tmp_path, capsys):
+    out = tmp_path / "bm25.run"
+    code, printed, err = posbias(capsys, "retrieve", small_collection.path, "--split", "train", "--depth", 2, "--out", out)
+    assert (code, printed) == (0, "")
+    assert "index built" in err
+    run = read_run(out)
+    assert run.name == "bm25"
+    # both passages hold "Orvell"; only the lamp's also holds "lamp" and "burns"
+    assert run["q1"].passage_ids == ["p-lamp", "p-gate"]
+    assert run["q2"].passage_ids[0] == "p-gate"
+    manifest = json.loads((tmp_path / "bm25.run.manifest.json").read_text())
+    assert (manifest["kind"], manifest["settings"]["k1"], manifest["settings"]["b"]) == ("run", 0.9, 0.4)
+    assert manifest["inputs"] == [{"role": "collection", "path": "../small", "checksum": small_collection.checksum}]
+    assert manifest["content"]["checksum"] == sha256_file(out)
+    assert (manifest["content"]["queries"], manifest["content"]["pairs"]) == (2, run.pairs)
+
+
+def test_the_same_again_gives_the_same_bytes(small_collection, tmp_path, capsys):
+    outs = [tmp_path / "a.run.gz", tmp_path / "b.run.gz"]
+    for out, origin in zip(outs, ("built", "reused"), strict=True):
+        assert f"index {origin}" in posbias(capsys, "retrieve", small_collection.path, "--out", out)[2]
+    assert outs[0].read_bytes() == outs[1].read_bytes()
+
+
+def test_presets_and_settings(small_collection, tmp_path, capsys):
+    def settings(*arguments):
+        out = tmp_path / f"{len(list(tmp_path.iterdir()))}.run"
+        assert posbias(capsys, "retrieve", small_collection.path, "--out", out, *arguments)[0] == 0
+        made = json.loads(out.with_name(f"{out.name}.manifest.json").read_text())["settings"]
+        return made["k1"], made["b"]
+
+    assert settings("--preset", "msmarco-passage") == (0.82, 0.68)
+    assert settings("--preset", "msmarco-passage", "--b", "0") == (0.82, 0.0)
+    assert settings("--k1", "1.5") == (1.5, 0.4)
+
+
+def test_queries_without_a_known_term_are_counted(small_collection, tmp_path, capsys):
+    # of the test split's three queries, only these words stand in passages: q3's, q4's "tower", q5's "kostet", "der", "Tee"
+    code, _, err = posbias(capsys, "retrieve", small_collection.path, "--out", tmp_path / "all.run")
+    assert code == 0
+    assert "have no term" not in err
+    from positionbias.core.collection_writer import create_collection
+    from positionbias.core.records import Passage, Query
+
+    with create_collection(tmp_path / "tiny") as writer:
+        writer.add_passages([Passage("p", "lamp")])
+        writer.add_split("test", [Query("q1", "lamp"), Query("q2", "zebra")], [])
+        writer.finish(name="tiny", command="a test", settings={})
+    code, _, err = posbias(capsys, "retrieve", tmp_path / "tiny", "--out", tmp_path / "tiny.run")
+    assert code == 0
+    assert "1 of 2 queries have no term that a passage holds" in err
+    assert list(read_run(tmp_path / "tiny.run")) == ["q1"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--k1", "-1"), "--k1: wanted a number from 0"),
+        (("--b", "1.5"), "--b: wanted a number from 0 to 1"),
+        (("--b", "x"), "'--b'"),
+        (("--depth", "0"), "--depth: wanted at least 1"),
+        (("--preset", "best"), "--preset: wanted one of anserini, msmarco-passage, robertson"),
+        (("--split", "dev"), "wanted split 'dev'"),
+    ],
+)
+def test_one_clear_line(small_collection, tmp_path, capsys, arguments, message):
+    before = sorted(tmp_path.iterdir())
+    code, out, err = posbias(capsys, "retrieve", small_collection.path, "--out", tmp_path / "x.run", *arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_what_stands_is_not_replaced_unasked(small_collection, tmp_path, capsys):
+    out = tmp_path / "x.run"
+    out.write_text("mine")
+    code, _, err = posbias(capsys, "retrieve", small_collection.path, "--out", out)
+    assert (code, out.read_text()) == (2, "mine")
+    assert "--overwrite" in err
+    assert posbias(capsys, "retrieve", small_collection.path, "--out", out, "--overwrite")[0] == 0
+    assert len(read_run(out)) == 3
+
+
+def test_no_such_collection(tmp_path, capsys):
+    code, _, err = posbias(capsys, "retrieve", tmp_path / "none", "--out", tmp_path / "x.run")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "wanted a collection" in err
