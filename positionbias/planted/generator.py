@@ -52,10 +52,10 @@ class PlantedSettings:
     """
 
     front_loading: float = DEFAULT_FRONT_LOADING
-    queries: int = 10_000
-    passages: int = 45_000
-    validation_share: float = 0.04
-    test_share: float = 0.35
+    queries: int = 30_000
+    passages: int = 135_000
+    validation_share: float = 0.015
+    test_share: float = 0.1
     sentences: tuple[int, int] = (4, 6)
     seed: int = 1
 
@@ -175,15 +175,25 @@ class _Builder:
 
 
 def _mention_plan(settings: PlantedSettings, queries: list[PlantedQuery]) -> Iterator[list[PlantedQuery]]:
-    """For each passage that does not answer, the queries it mentions: spread evenly, in new company each round."""
-    places = (settings.passages - settings.queries) * MENTIONS_PER_PASSAGE
+    """For each passage that does not answer, the queries it mentions: of one split, spread evenly, in new company each round."""
+    total = settings.passages - settings.queries
+    done = 0
+    for position, split in enumerate(SPLITS):
+        members = [query for query in queries if query.split == split]
+        last = position == len(SPLITS) - 1
+        count = total - done if last else round(total * len(members) / len(queries))
+        done += count
+        yield from _rounds(settings.seed, members, count)
+
+
+def _rounds(seed: int, queries: list[PlantedQuery], passages: int) -> Iterator[list[PlantedQuery]]:
     order: list[int] = []
-    for first in range(0, places, MENTIONS_PER_PASSAGE):
+    for first in range(0, passages * MENTIONS_PER_PASSAGE, MENTIONS_PER_PASSAGE):
         members = set()
         for place in range(first, first + MENTIONS_PER_PASSAGE):
             turn, index = divmod(place, len(queries))
             if index == 0:
-                order = _random(settings.seed, "mention order", turn).sample(range(len(queries)), len(queries))
+                order = _random(seed, "mention order", queries[0].split, turn).sample(range(len(queries)), len(queries))
             if turn < MOST_MENTIONS_PER_QUERY:
                 members.add(order[index])
         yield [queries[member] for member in sorted(members)]

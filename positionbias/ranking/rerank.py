@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -11,13 +12,17 @@ from torch import Tensor
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
+from positionbias.core.files import refuse_existing, sha256_file
+from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
 from positionbias.core.progress import step
 from positionbias.core.records import Query
-from positionbias.core.run import Ranking, Run
+from positionbias.core.run import Ranking, Run, write_run
+from positionbias.evaluation.depth import apply_depth
+from positionbias.models.checkpoint import Checkpoint
 from positionbias.models.protocols import TermInteractionModel, pad_rows
 from positionbias.ranking.encode import EncodedPassages, encode_passages
 
-__all__ = ["Rescored", "known_queries", "rescore", "score_pairs"]
+__all__ = ["Rescored", "known_queries", "rerank_run", "rescore", "score_pairs"]
 
 PAIR_WORDS = 65_536
 
@@ -121,3 +126,49 @@ def score_pairs(model: TermInteractionModel, pairs: Sequence[tuple[str, str]]) -
     passage_numbers = pad_rows([model.read_passage(passage) for _, passage in pairs])
     query, passage = model.query_vectors(query_numbers), model.passage_vectors(passage_numbers)
     return model.interact(query, query_numbers != 0, passage, passage_numbers != 0).numpy()
+
+
+def rerank_run(
+    checkpoint: Checkpoint,
+    collection: Collection,
+    split: str,
+    candidates: Run,
+    candidates_path: Path,
+    out: Path,
+    *,
+    depth: int | None = None,
+    name: str | None = None,
+    overwrite: bool = False,
+) -> Rescored:
+    """Re-rank ``candidates`` to ``depth`` (default: the checkpoint's tuned one) and write the run with its manifest.
+
+    Raises:
+        InputError: a candidate names a passage or query that is not there.
+        OutputExistsError: ``out`` exists and ``overwrite`` is false.
+    """
+    depth = depth or checkpoint.depth
+    name = name or checkpoint.name
+    refuse_existing(out, overwrite=overwrite)
+    done = rescore(checkpoint.model, collection, collection.queries(split), candidates, name=name, description=name)
+    write_run(out, apply_depth(candidates, done.run, depth, name=name), overwrite=overwrite)
+    checksums = (checkpoint.manifest.content["checksum"], collection.checksum, sha256_file(candidates_path))
+    places = (("model", checkpoint.path), ("collection", collection.path), ("candidates", candidates_path))
+    inputs = tuple(input_ref(role, path, c, artefact=out) for (role, path), c in zip(places, checksums, strict=True))
+    manifest = Manifest(
+        kind="run",
+        name=name,
+        command="rerank",
+        settings={"split": split, "depth": depth},
+        inputs=inputs,
+        content={
+            "checksum": sha256_file(out),
+            "passages": done.passages,
+            "truncated": done.truncated,
+            "empty_queries": done.empty_queries,
+        },
+        licence=collection.manifest.licence,
+        versions=package_versions("torch"),
+        provenance=provenance(threads=torch.get_num_threads()),
+    )
+    write_manifest(manifest_path(out), manifest)
+    return done

@@ -5,22 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from positionbias.core.collection import Collection
-from positionbias.core.collection import find_collection as _open
-from positionbias.core.errors import InputError
 from positionbias.core.records import Qrel, Query
 from positionbias.core.run import Run
-from positionbias.core.seeds import generator
 from positionbias.evaluation.depth import tune_depth
 from positionbias.models.protocols import TermInteractionModel
-from positionbias.probe.ats import average_term_similarity, mats_figures
-from positionbias.probe.term_vectors import term_vectors
-from positionbias.ranking.encode import encode_passages
+from positionbias.probe.term_vectors import probe
 from positionbias.ranking.rerank import rescore
 
-__all__ = ["Validation", "original_of", "probe_sample", "validate"]
+__all__ = ["Validation", "validate"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,25 +26,6 @@ class Validation:
     candidates: Run
     probe_collection: Collection
     probe_ids: Sequence[str]
-
-
-def original_of(collection: Collection) -> Collection:
-    """The original of a rotated collection where its manifest leads to one that is still there; else itself."""
-    source = collection.manifest.input("original")
-    if source is None:
-        return collection
-    try:
-        original = _open(collection.path / source.path)
-    except InputError:
-        return collection
-    return original if original.checksum == source.checksum else collection
-
-
-def probe_sample(collection: Collection, size: int, seed: int) -> list[str]:
-    """A fixed sample of passages, keyed by the seed: the same ids for a collection and its rotation."""
-    ids = sorted(collection.passage_ids())
-    chosen = generator(seed, "probe sample").permutation(len(ids))[:size]
-    return [ids[index] for index in sorted(chosen.tolist())]
 
 
 def validate(
@@ -73,8 +47,4 @@ def validate(
 def _mats(model: TermInteractionModel, validation: Validation) -> float | None:
     if not validation.probe_ids:
         return None
-    with encode_passages(model, validation.probe_collection, validation.probe_ids, description="probing") as encoded:
-        terms, positions, passages, vectors = term_vectors(encoded)
-        curve = average_term_similarity(terms, positions, passages, np.asarray(vectors))
-    value = mats_figures(curve)["mats"]
-    return None if value is None else float(value)
+    return probe(model, validation.probe_collection, validation.probe_ids, system="MATS", sample_pairs=0).value

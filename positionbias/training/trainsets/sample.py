@@ -58,7 +58,9 @@ def make_sampler(qrels: Sequence[Qrel], candidates: Run, *, seed: int, relevant_
     for qrel in qrels:
         if qrel.grade >= relevant_from:
             relevant.setdefault(qrel.query_id, []).append(qrel.passage_id)
-    positives, negatives, left_out = [], {}, 0
+    positives: list[tuple[str, str]] = []
+    negatives: dict[str, list[str]] = {}
+    left_out = 0
     for query_id, passages in relevant.items():
         known = set(passages)
         pool = [item for item in candidates[query_id].passage_ids if item not in known] if query_id in candidates else []

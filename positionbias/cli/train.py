@@ -1,0 +1,91 @@
+"""``posbias train``: a re-ranker from a collection and candidates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from positionbias.cli.common import out_option, output_place, overwrite_option, say, seed_option
+
+__all__ = ["train"]
+
+
+@click.group()
+def train() -> None:
+    """Train a re-ranker."""
+
+
+FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+@train.command()
+@click.argument("collection")
+@click.option("--candidates", type=FILE, required=True, help="Run over the training queries: negatives are drawn from it.")
+@click.option("--validation-candidates", type=FILE, required=True, help="Run over the validation queries.")
+@out_option(what="The checkpoint, a folder.")
+@click.option("--split", default="train", show_default=True, help="Queries to train on.")
+@click.option("--validation-split", default="validation", show_default=True, help="Queries to validate on.")
+@click.option("--rotate", is_flag=True, help="Rotate every passage anew at each read in training.")
+@click.option("--word-vectors", type=FILE, help="GloVe or word2vec text to start from; by default words start at random.")
+@click.option("--relevant-from", type=int, default=1, show_default=True, help="Grade from which a passage counts as relevant.")
+@click.option("--batch-size", type=int, default=32, show_default=True)
+@click.option("--learning-rate", type=float, default=1e-4, show_default=True, help="Words and contextualisation.")
+@click.option("--kernel-learning-rate", type=float, default=1e-3, show_default=True, help="Kernel weights.")
+@click.option("--margin", type=float, default=1.0, show_default=True, help="Of the pairwise hinge loss.")
+@click.option("--max-steps", type=int, default=100_000, show_default=True, help="Batches at most.")
+@click.option("--validate-every", type=int, default=2_000, show_default=True, help="Batches between validations.")
+@click.option(
+    "--patience", type=int, default=30, show_default=True, help="Validations without a better nDCG@10 before stopping."
+)
+@click.option("--most-depth", type=int, default=100, show_default=True, help="Deepest re-ranking depth tried in validation.")
+@click.option("--probe-passages", type=int, default=500, show_default=True, help="Passages on which MATS is logged; 0: none.")
+@click.option("--precision", type=click.Choice(["float32", "bfloat16"]), default="float32", show_default=True)
+@click.option("--threads", type=int, default=0, help="CPU threads; 0 leaves it to torch.")
+@click.option("--dimension", type=int, default=300, show_default=True, help="Width of word vectors.")
+@click.option("--layers", type=int, default=2, show_default=True)
+@click.option("--heads", type=int, default=16, show_default=True)
+@click.option("--head-size", type=int, default=32, show_default=True)
+@click.option("--feed-forward", type=int, default=100, show_default=True)
+@click.option("--query-length", type=int, default=30, show_default=True, help="Words read of a query.")
+@click.option("--passage-length", type=int, default=200, show_default=True, help="Words read of a passage.")
+@click.option("--kernel-layout", type=click.Choice(["reference", "even"]), default="reference", show_default=True)
+@click.option("--embedding-deviation", type=float, default=0.4, show_default=True, help="Of words that start at random.")
+@click.option("--resume", is_flag=True, help="Continue an interrupted training with the same settings.")
+@seed_option()
+@overwrite_option
+def tk(collection: str, out: str, resume: bool, overwrite: bool, rotate: bool, seed: int, **given: Any) -> None:
+    """TK on COLLECTION with a pairwise hinge loss, stopped early on validation nDCG@10."""
+    from positionbias.core.collection import find_collection
+    from positionbias.core.run import read_run
+    from positionbias.models.tk import TKConfig
+    from positionbias.positions.rotate import Rotation
+    from positionbias.training.config import TrainConfig
+    from positionbias.training.train_tk import TrainTK, train_tk
+
+    model = TKConfig(**{name: given.pop(name) for name in TKConfig.__dataclass_fields__ if name in given})
+    training = TrainConfig(seed=seed, **{name: given.pop(name) for name in TrainConfig.__dataclass_fields__ if name in given})
+    place = output_place(out)
+    plan = TrainTK(model=model, training=training, rotate=Rotation(seed=seed) if rotate else None, **given)
+    found = find_collection(collection)
+    candidates, validation = read_run(plan.candidates), read_run(plan.validation_candidates)
+    checkpoint = train_tk(
+        found, candidates, validation, plan, place, resume=resume, overwrite=overwrite, on_validation=_say_row
+    )
+    content = checkpoint.manifest.content
+    say(
+        f"best nDCG@10 on {plan.validation_split}: {content['validation_ndcg@10']:.4f} at step {content['best_step']:,} "
+        f"(re-ranking depth {checkpoint.depth}); stopped after {content['steps']:,} steps: {content['stopped']}"
+    )
+    say(
+        f"written to {checkpoint.path}; next: posbias rerank --model {out} {collection} --split test --candidates RUN --out RUN2"
+    )
+
+
+def _say_row(row: Any) -> None:
+    parts = [f"step {row['step']:,}"]
+    for key, label in (("loss", "loss"), ("ndcg", "nDCG@10"), ("mats", "MATS")):
+        if row[key] is not None:
+            parts.append(f"{label} {row[key]:.4f}")
+    say("  ".join(parts))

@@ -1,0 +1,146 @@
+"""What the figures of a position-bias study say, in sentences; each is made from the numbers and true of nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from positionbias.core.result import AtsCurve, Comparison, Finding, Interval, PositionHistogram, Result
+
+__all__ = ["MARGIN", "findings"]
+
+MARGIN = 0.03  # a change whose whole interval lies within ±3 % is called none [decision]
+
+
+def _percent(value: float) -> str:
+    return f"{value:+.1%}".replace("-", "−")
+
+
+def _between(interval: Interval, form: str = "+.1%") -> str:
+    return f"95 % interval {interval.low:{form}} to {interval.high:{form}}".replace("-", "−")
+
+
+def _change(comparison: Comparison) -> tuple[str, bool | None]:
+    """What a change between test sets amounts to, and whether there is one (None: these data do not decide)."""
+    interval = comparison.relative_interval
+    if comparison.relative is None or interval is None:
+        return "cannot be said", None
+    figures = f"{_percent(comparison.relative)} ({_between(interval)})"
+    if interval.low >= -MARGIN and interval.high <= MARGIN:
+        return f"does not change beyond ±{MARGIN:.0%}: {figures}", False
+    if interval.high < 0:
+        return f"falls: {figures}", True
+    if interval.low > 0:
+        return f"rises: {figures}", True
+    return f"changes by {figures}: these data do not decide", None
+
+
+def _positions(result: Result, rotated: bool) -> Finding:
+    payload = result.payload
+    assert isinstance(payload, PositionHistogram)
+    share = payload.figures["first_fifth"]
+    interval, expected = Interval(**share["interval"]), share["expected"]
+    place = "After rotation" if rotated else "In the passages as they are"
+    if interval.low > expected:
+        verdict, holds = "more than an unbiased collection would have", True
+    elif interval.high < expected:
+        verdict, holds = "less than an unbiased collection would have", True
+    else:
+        verdict, holds = "what an unbiased collection would have", False
+    return Finding(
+        f"{place}, {share['value']:.1%} of {result.count:,} answers start in the first fifth "
+        f"({_between(interval, '.1%')}): {verdict} ({expected:.1%}).",
+        holds,
+    )
+
+
+def _of(results: Sequence[Result], measure: str, axis: str) -> list[Comparison]:
+    payloads = [r.payload for r in results if r.measure == measure and isinstance(r.payload, Comparison)]
+    return [payload for payload in payloads if payload.notes["axis"] == axis]
+
+
+def _test_sets(results: Sequence[Result], measure: str, total: int, whole: int | None) -> list[Finding]:
+    found = []
+    for comparison in _of(results, measure, "test sets"):
+        system = comparison.notes["systems"][0]
+        if system == "position-only":
+            continue
+        words, holds = _change(comparison)
+        where = "" if comparison.subset == "all queries" else f", over the {comparison.notes['queries']:,} {comparison.subset},"
+        found.append(Finding(f"{system}: when the test passages are rotated, {measure}{where} {words}.", holds))
+    if whole is not None and whole < total:
+        found.append(
+            Finding(
+                f"The rotation cut through the answer of {total - whole:,} of {total:,} test queries ({(total - whole) / total:.1%}).",
+                None,
+            )
+        )
+    return found
+
+
+def _trainings(results: Sequence[Result], measure: str) -> list[Finding]:
+    found = []
+    for comparison in _of(results, measure, "trainings"):
+        interval = comparison.difference_interval
+        if interval is None:
+            continue
+        base, other = comparison.notes["systems"]
+        verdict, holds = (
+            ("is better than", True)
+            if interval.low > 0
+            else ("is worse than", False)
+            if interval.high < 0
+            else ("cannot be told from", None)
+        )
+        text = (
+            f"On the {comparison.notes['tests'][0]} test passages {other} {verdict} {base}: {measure} {comparison.candidate_mean:.3f} against "
+            f"{comparison.baseline_mean:.3f}, difference {comparison.difference:+.3f} ({_between(interval, '+.3f')})."
+        )
+        found.append(Finding(text.replace("-0.", "−0."), holds))
+    return found
+
+
+def _baselines(results: Sequence[Result], measure: str) -> list[Finding]:
+    pairs = _of(results, measure, "baseline")
+    if not pairs:
+        return []
+    lost = [c for c in pairs if c.difference_interval is None or c.difference_interval.low <= 0]
+    if not lost:
+        return [
+            Finding(
+                "Every model beats BM25 and a scorer that knows position only, on both test sets, with intervals off zero.",
+                True,
+            )
+        ]
+    names = "; ".join(f"{c.candidate} against {c.baseline.split(' on ')[0]}" for c in lost)
+    return [Finding(f"Not shown to beat a baseline, so what it does with position counts for little: {names}.", False)]
+
+
+def _term_similarity(results: Sequence[Result]) -> list[Finding]:
+    curves = [r for r in results if isinstance(r.payload, AtsCurve)]
+    first = [r for r in curves if r.collection == curves[0].collection]
+    if len(first) < 2 or any(r.value is None for r in first[:2]):
+        return []
+    one, other = first[:2]
+    assert one.value is not None
+    assert other.value is not None
+    relation = "lower" if other.value < one.value else "higher"
+    return [
+        Finding(
+            f"MATS on the original passages: {one.system} {one.value:.3f}, {other.system} {other.value:.3f} ({relation} after training on rotated "
+            "passages). An untrained TK depends strongly on position, and the fall that the paper reports (0.176 to 0.021) comes with long "
+            "training: the training curves show how far these models are.",
+            None,
+        )
+    ]
+
+
+def findings(results: Sequence[Result], measure: str, *, total: int, whole: int | None) -> list[Finding]:
+    """The study's findings on its headline measure. ``whole`` of ``total`` test queries kept their answer; None: no answers known."""
+    histograms = [r for r in results if isinstance(r.payload, PositionHistogram)]
+    return [
+        *(_positions(result, rotated=number > 0) for number, result in enumerate(histograms)),
+        *_test_sets(results, measure, total, whole),
+        *_trainings(results, measure),
+        *_baselines(results, measure),
+        *_term_similarity(results),
+    ]
