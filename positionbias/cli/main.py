@@ -12,6 +12,8 @@ import click
 from positionbias import __version__
 from positionbias.core.errors import PositionBiasError
 
+__all__ = ["COMMANDS", "LazyGroup", "main", "posbias"]
+
 # name -> (module, attribute, one line of help): a command's module is imported only when it is called,
 # so that ``posbias --help`` is quick and no command pays for another's libraries.
 COMMANDS: dict[str, tuple[str, str, str]] = {

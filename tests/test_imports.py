@@ -1,0 +1,193 @@
+"""Who may import whom: the table of ARCHITECTURE.md, held for every module by reading its syntax tree."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from graphlib import TopologicalSorter
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import positionbias
+
+PACKAGE = Path(positionbias.__file__).parent
+ARCHITECTURE = PACKAGE.parent / "ARCHITECTURE.md"
+HEADING = "## Who may import whom"
+TORCH = {"torch", "transformers", "accelerate"}
+
+
+# BEGIN until ARCHITECTURE.md stands
+TABLE = """
+| part | may import (besides `core`) | torch? |
+|---|---|---|
+| core | nothing | no |
+| text | – | no |
+| formats, planted | text | no |
+| positions | text | no |
+| firststage | text | only `nearest`, lazily, on a GPU |
+| evaluation, pooling | – | no |
+| models | text | yes |
+| training | text, positions, models, evaluation, ranking, probe | yes |
+| ranking | text, models.protocols, models.checkpoint, evaluation | yes |
+| probe | text, models.protocols, models.checkpoint, ranking | yes |
+| audit | text, positions, firststage, models.protocols, models.checkpoint, ranking, evaluation, probe | yes |
+| leakage, contamination | text, firststage, evaluation; encoders and models are passed in | no |
+| engine | – (Ray lazily) | no |
+| report | evaluation | no |
+| studies | all above | |
+| cli | all; nothing imports cli, only cli imports studies | |
+"""
+# END
+
+
+class Rule(NamedTuple):
+    """One part's row: the parts or modules it may import; whether it, or only which of its modules, may import torch."""
+
+    may_import: frozenset[str]
+    torch: bool | str
+
+
+class Import(NamedTuple):
+    """One import statement's target, and whether it stands inside a function."""
+
+    target: str
+    line: int
+    lazy: bool
+
+
+def read_table() -> dict[str, Rule]:
+    """The rows of ARCHITECTURE.md's table by part.
+
+    Column 2: parts or modules by comma, up to a semicolon; brackets are remarks; "–" and "nothing" are none; "all above" and
+    "all" are what they say. Column 3: "no", "yes" (or empty), or "only `module`, lazily".
+    """
+    section = (
+        ARCHITECTURE.read_text(encoding="utf-8").partition(HEADING)[2].partition("\n## ")[0] if ARCHITECTURE.exists() else TABLE
+    )
+    rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in section.splitlines() if "|" in line]
+    rules: dict[str, Rule] = {}
+    everything = frozenset(part.strip() for row in rows[2:] for part in row[0].split(","))
+    for parts, named, torch in rows[2:]:
+        named = re.sub(r"\(.*?\)", "", named.partition(";")[0]).strip()
+        if named == "all":
+            may_import = everything
+        elif named == "all above":
+            may_import = frozenset(rules)
+        else:
+            may_import = frozenset(item.strip() for item in named.split(",")) - {"nothing", "–", ""}
+        only = re.match(r"only `(\w+)`, lazily", torch)
+        assert only or torch in ("yes", "no", ""), f"{parts}: cannot read the torch column {torch!r}"
+        for part in parts.split(","):
+            rules[part.strip()] = Rule(may_import, only[1] if only else torch != "no")
+    return rules
+
+
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+MODULES = {module_name(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def imports_of(name: str) -> Iterator[Import]:
+    """Every import statement of a module, at any depth, as the full name of what is imported."""
+    tree = ast.parse(MODULES[name].read_text(encoding="utf-8"))
+    inside_functions = {
+        id(node)
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+    }
+    package = name if MODULES[name].name == "__init__.py" else name.rpartition(".")[0]
+    for node in ast.walk(tree):
+        lazy = id(node) in inside_functions
+        if isinstance(node, ast.Import):
+            yield from (Import(alias.name, node.lineno, lazy) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                around = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*around, *([base] if base else [])])
+            for alias in node.names:
+                full = f"{base}.{alias.name}"
+                if base == "positionbias" and alias.name in positionbias._PUBLIC:
+                    full = f"positionbias.{positionbias._PUBLIC[alias.name]}"
+                yield Import(full if full in MODULES or base == "positionbias" else base, node.lineno, lazy)
+
+
+def part_of(module: str) -> str:
+    """positionbias.core.run → core; the package itself → the empty string."""
+    return module.split(".")[1] if "." in module else ""
+
+
+INSIDE = sorted(name for name in MODULES if part_of(name))
+
+
+@pytest.mark.parametrize("part", sorted({part_of(name) for name in INSIDE}))
+def test_a_part_imports_only_what_the_table_allows(part: str) -> None:
+    rules = read_table()
+    assert part in rules, f"{part} has no row in {ARCHITECTURE.name}"
+    allowed = {"core", part, *rules[part].may_import}
+    wrong = []
+    for name in INSIDE:
+        if part_of(name) != part:
+            continue
+        for item in imports_of(name):
+            if not item.target.startswith("positionbias.") or item.target == "positionbias.__version__":
+                continue
+            target = item.target.removeprefix("positionbias.")
+            if not any(target == other or target.startswith(f"{other}.") for other in allowed):
+                wrong.append(f"{MODULES[name].relative_to(PACKAGE)}:{item.line} imports {target}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("part", sorted({part_of(name) for name in INSIDE}))
+def test_torch_is_imported_only_where_the_table_says(part: str) -> None:
+    torch = read_table()[part].torch
+    wrong = []
+    for name in INSIDE:
+        if part_of(name) != part or torch is True:
+            continue
+        for item in imports_of(name):
+            if item.target.partition(".")[0] in TORCH and not (item.lazy and torch == name.rpartition(".")[2]):
+                wrong.append(f"{MODULES[name].relative_to(PACKAGE)}:{item.line} imports {item.target}")
+    assert wrong == []
+
+
+def test_there_are_no_cycles() -> None:
+    graph = {
+        name: {item.target for item in imports_of(name) if item.target in MODULES and part_of(item.target)} for name in INSIDE
+    }
+    TopologicalSorter(graph).prepare()  # raises CycleError, which names the cycle
+    parts = {
+        part: {part_of(target) for name in graph if part_of(name) == part for target in graph[name]} - {part}
+        for part in map(part_of, graph)
+    }
+    TopologicalSorter(parts).prepare()
+
+
+def test_the_reader_of_imports_sees_them_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = """
+import torch.nn
+from positionbias import rotate, __version__
+from positionbias.core import run
+from . import words
+from .words import tokenize
+def late():
+    from positionbias.models.tk import Tk
+"""
+    path = tmp_path / "sample.py"
+    path.write_text(source)
+    monkeypatch.setitem(MODULES, "positionbias.text.sample", path)
+    assert [(item.target, item.lazy) for item in imports_of("positionbias.text.sample")] == [
+        ("torch.nn", False),
+        ("positionbias.positions.rotate", False),
+        ("positionbias.__version__", False),
+        ("positionbias.core.run", False),
+        ("positionbias.text.words", False),
+        ("positionbias.text.words", False),
+        ("positionbias.models.tk", True),
+    ]
