@@ -35,7 +35,7 @@ MapShards = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
 OWN_CONTENT = ("checksum", "passages_checksum", "passages", "shards", "splits")
 
 # what can happen to a passage; UNSPLIT counts again those of ONE_WORD in which BlingFire finds several words
-ROTATED, DRAWN_AS_IT_WAS, BLANK = "rotated", "drawn_as_it_was", "blank"
+ROTATED, DRAWN_AS_IT_WAS, WORDLESS = "rotated", "drawn_as_it_was", "without_words"
 ONE_WORD, UNSPLIT = "one_word", "without_white_space_inside"
 ONE_SENTENCE = "without_inner_sentence_boundary"
 
@@ -115,7 +115,7 @@ def _rotate_counted(text: str, passage_id: str, rotation: Rotation, counts: Coun
     elif len(starts) > 1:
         counts[DRAWN_AS_IT_WAS] += 1
     elif not starts:
-        counts[BLANK] += 1
+        counts[WORDLESS] += 1
     elif rotation.mode == "sentences":
         counts[ONE_SENTENCE] += 1
     else:
@@ -127,8 +127,8 @@ def _rotate_counted(text: str, passage_id: str, rotation: Rotation, counts: Coun
 
 def _fates(rotation: Rotation) -> tuple[str, ...]:
     if rotation.mode == "sentences":
-        return ROTATED, DRAWN_AS_IT_WAS, BLANK, ONE_SENTENCE
-    return (ROTATED, DRAWN_AS_IT_WAS, BLANK, ONE_WORD, *((UNSPLIT,) if rotation.words == "whitespace" else ()))
+        return ROTATED, DRAWN_AS_IT_WAS, WORDLESS, ONE_SENTENCE
+    return (ROTATED, DRAWN_AS_IT_WAS, WORDLESS, ONE_WORD, *((UNSPLIT,) if rotation.words == "whitespace" else ()))
 
 
 def _carry_split(collection: Collection, writer: CollectionWriter, split: str, rotation: Rotation) -> dict[str, int]:
@@ -240,8 +240,8 @@ def rotation_result(collection: Collection) -> Result:
     passages = dict(facts["passages"])
     share = passages[ROTATED] / len(collection) if len(collection) else None
     figures: dict[str, Any] = {"passages": passages}
-    if rotation.mode == "sentences" and len(collection) > passages[BLANK]:
-        figures["share_without_inner_sentence_boundary"] = passages[ONE_SENTENCE] / (len(collection) - passages[BLANK])
+    if rotation.mode == "sentences" and len(collection) > passages[WORDLESS]:
+        figures["share_without_inner_sentence_boundary"] = passages[ONE_SENTENCE] / (len(collection) - passages[WORDLESS])
     figures |= {f"answers_{split}": counts for split, counts in facts["splits"].items()}
     system = "by sentences" if rotation.mode == "sentences" else f"by words ({rotation.words})"
     return Result("rotation", collection.name, "", system, rotation.seed, share, None, len(collection), Statistics(figures))

@@ -3,6 +3,10 @@
 With n words and r drawn uniformly from {1 … n}, the new passage is words r … n, then words 1 … r−1. The raw text is
 sliced at the character offset of word r and joined by one space, so every character survives [our decision; the
 paper's code re-joins tokens]. r = 1 leaves the passage as it is, with probability 1/n.
+
+Splitting the rotated text into words again gives the same words in the new order, but for a few cuts beside an abbreviation
+("U.S.") or before a clitic ("'s"): under 1 % of SQuAD's paragraphs. Text written without spaces is split by
+BlingFire at its punctuation only, and not at all by white space.
 """
 
 from __future__ import annotations

@@ -1,0 +1,112 @@
+"""``posbias histogram`` and ``posbias debias`` as a user calls them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from positionbias.cli.main import main
+from positionbias.core.collection import Collection
+from positionbias.core.result import load_results
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
+    """Exit code, standard output, standard error."""
+    with pytest.raises(SystemExit) as exit_:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return int(exit_.value.code or 0), out, err
+
+
+def results_of(out: str) -> list[dict[str, Any]]:
+    return json.loads(out)["results"]
+
+
+def test_debias_then_histogram_of_both(
+    small_collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = run(capsys, "debias", small_collection.path, "--out", tmp_path / "rotated", "--seed", "2", "--no-identity")
+    assert code == 0
+    assert "rotated: 7 passages, rotated by words (blingfire), seed 2" in out
+    assert "without words: 1" in out
+    assert "one word: 1" in out
+    assert "posbias histogram" in err
+    plot, saved = tmp_path / "positions.svg", tmp_path / "results"
+    both = (small_collection.path, tmp_path / "rotated")
+    code, out, err = run(capsys, "histogram", *both, "--split", "train", "--plot", plot, "--out", saved, "--resamples", "100")
+    assert code == 0
+    assert "2 of 2 offset spans (100.00%) are among the words' matches" in out
+    assert "<svg" in plot.read_text(encoding="utf-8")
+    assert [result.collection for result in load_results(saved)] == ["small", "rotated"]
+    assert json.loads((saved / "manifest.json").read_text())["inputs"][0]["path"] == "../small"
+
+
+def test_json_is_one_object_and_nothing_else(
+    small_collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, out, _ = run(
+        capsys, "histogram", small_collection.path, "--json", "--bins", "4", "--matches", "last", "--point", "midpoint"
+    )
+    train, test = results_of(out)
+    assert (train["split"], test["split"]) == ("train", "test")
+    assert len(test["payload"]["counts"]) == 4
+    assert test["payload"]["figures"]["settings"] == {
+        "words": "blingfire", "matches": "last", "fold_case": False, "offsets": True, "point": "midpoint", "bins": 4,
+    }  # fmt: skip
+    _, out, _ = run(capsys, "debias", small_collection.path, "--out", tmp_path / "r", "--words", "whitespace", "--json")
+    (rotation,) = results_of(out)
+    assert {"measure", "collection", "split", "system", "seed", "value", "interval", "count", "payload"} <= set(rotation)
+    assert rotation["system"] == "by words (whitespace)"
+
+
+def test_plain_names_live_under_the_home(
+    small_collection: Collection, posbias_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(capsys, "debias", small_collection.path, "--out", "turned", "--workers", "2")[0] == 0
+    assert Collection(posbias_home / "turned").manifest.provenance["workers"] == 2
+    assert run(capsys, "histogram", "turned", "--json", "--no-offsets", "--fold-case")[0] == 0
+
+
+def test_text_without_spaces_is_told_what_it_needs(
+    make_collection: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    collection = make_collection({"p": "東京。日本。"}, [])
+    _, out, _ = run(capsys, "debias", collection.path, "--out", tmp_path / "r", "--words", "whitespace")
+    assert "needs --words blingfire" in out
+    _, out, _ = run(capsys, "debias", collection.path, "--out", tmp_path / "s", "--mode", "sentences")
+    assert "have no inner sentence boundary" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["histogram", "COLLECTION", "--bins", "0"], "--bins: wanted 1 to 1000; found 0"),
+        (["histogram", "COLLECTION", "--split", "dev"], "wanted split 'dev'; found train, test"),
+        (["histogram", "nowhere"], "wanted a collection"),
+        (["histogram"], "Missing argument 'COLLECTION…'"),
+        (["debias", "COLLECTION"], "Missing option '--out'"),
+        (["debias", "COLLECTION", "--out", "COLLECTION"], "--overwrite to replace it"),
+        (["debias", "COLLECTION", "--out", "x", "--mode", "lines"], "'lines' is not one of"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(
+    small_collection: Collection, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    code, out, err = run(capsys, *(str(small_collection.path) if item == "COLLECTION" else item for item in arguments))
+    assert (code, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_a_damaged_shard_is_one_line(small_collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shard = small_collection.shard_paths[0]
+    shard.write_bytes(shard.read_bytes()[:200])
+    for workers in ("1", "2"):
+        code, _, err = run(capsys, "debias", small_collection.path, "--out", tmp_path / "r", "--workers", workers)
+        assert code == 2
+        assert "wanted a whole passage shard" in err
+        assert err.count("\n") == 1
+        assert not (tmp_path / "r").exists()

@@ -1,0 +1,110 @@
+"""Words and their offsets: whatever the text, the offsets are sound, and the words are BlingFire's own."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import blingfire
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from positionbias.text import words
+from positionbias.text.words import WORD_METHODS, sentence_starts, tokenize, word_spans
+
+# the characters that have broken offsets elsewhere: several bytes, no width, joined, directional, separators, NUL
+AWKWARD = "abAB 12.,'-’\t\n\u00a0\u3000\u200b\ufeffé\u0301日本ไท😀\u200d\U0001f469\x00\x85\u2028\u202e▁"
+texts = st.one_of(st.text(), st.text(alphabet=st.sampled_from(AWKWARD), max_size=40))
+with_surrogates = st.text(alphabet=st.one_of(st.characters(), st.characters(categories=["Cs"])), max_size=20)
+
+
+@pytest.mark.parametrize("method", WORD_METHODS)
+@given(text=texts | with_surrogates)
+def test_spans_rise_never_overlap_and_hold_no_white_space(text: str, method: Any) -> None:
+    last = 0
+    for start, end in word_spans(text, method):
+        assert last <= start < end <= len(text)
+        assert not any(character.isspace() for character in text[start:end])
+        last = end
+
+
+@given(texts)
+def test_words_are_those_of_blingfire_itself(text: str) -> None:
+    joined = blingfire.text_to_words(text)
+    assert tokenize(text) == (joined.split(" ") if joined else [])
+
+
+@given(texts)
+def test_white_space_words_are_those_of_split(text: str) -> None:
+    assert tokenize(text, "whitespace") == text.split()
+
+
+@given(texts | with_surrogates)
+def test_sentences_start_in_the_text_and_in_order(text: str) -> None:
+    starts = sentence_starts(text)
+    assert starts == sorted(set(starts))
+    # BlingFire counts U+2028 and its like as part of a sentence, so only plain white space is sure to be skipped
+    assert all(0 <= start < len(text) and text[start] not in " \t\n" for start in starts)
+
+
+def test_offsets_count_characters_not_bytes() -> None:
+    # é is two bytes, 日本 six, 😀 four: offsets in bytes would be 6, 13 and so on
+    assert word_spans("café 日本 😀!") == [(0, 4), (5, 7), (8, 9), (9, 10)]
+
+
+def test_sentences_by_hand() -> None:
+    assert sentence_starts("  One lamp. Two gates!  Three") == [2, 12, 24]
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t ", "\u3000"])
+def test_blank_text_has_no_words_and_no_sentences(text: str) -> None:
+    assert word_spans(text) == word_spans(text, "whitespace") == sentence_starts(text) == []
+
+
+def test_a_long_text_keeps_its_offsets() -> None:
+    text = " ".join(f"wörd{number}" for number in range(50_000))
+    spans = word_spans(text)
+    assert len(spans) == 50_000
+    start, end = spans[-1]
+    assert text[start:end] == "wörd49999"
+
+
+def test_the_c_function_writes_as_many_offsets_as_the_output_has_room_for() -> None:
+    """Why the offset arrays are as long as the output: sized by words (here 3), the heap would be overrun."""
+    data, room = b"a b c", 64
+    starts, ends = np.full(1_000, -7, np.int32), np.full(1_000, -7, np.int32)
+    pointer = ctypes.POINTER(ctypes.c_int)
+    blingfire.blingfire.TextToWordsWithOffsets(
+        ctypes.c_char_p(data),
+        ctypes.c_int(len(data)),
+        ctypes.byref(ctypes.create_string_buffer(room)),
+        starts.ctypes.data_as(pointer),
+        ends.ctypes.data_as(pointer),
+        ctypes.c_int(room),
+    )
+    assert starts[:3].tolist() == [0, 2, 4]
+    assert np.flatnonzero(starts != -7).max() + 1 == room
+    assert np.flatnonzero(ends != -7).max() + 1 == room
+
+
+@pytest.mark.parametrize("name", ["TextToWordsWithOffsets", "TextToSentencesWithOffsets"])
+@pytest.mark.parametrize("text", ["a", "a b c", "日本語", "x" * 1_000])
+def test_offset_arrays_are_never_shorter_than_the_room_given_to_the_c_function(
+    name: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library, rooms = words._library(), []
+
+    class Watched:
+        def __getattr__(self, called: str) -> Any:
+            def call(*arguments: Any) -> int:
+                rooms.append(arguments[-1].value)
+                return getattr(library, called)(*arguments)
+
+            return call
+
+    monkeypatch.setattr(words, "_library", Watched)
+    _, starts, ends = words._call(name, text.encode())
+    assert rooms
+    assert min(len(starts), len(ends)) >= rooms[0] > len(text.encode())
