@@ -58,7 +58,7 @@ def _origin(result: Result) -> str:
     version = made["versions"].get("positionbias", "?")
     rows = [("made by", f"{made['command']} ({settings or 'no settings'})")]
     rows += [("", f"{made['created']}, positionbias {version}")]
-    rows += [(item["role"], f"{item['path']} (checksum {item['checksum'][:16]}…)") for item in made["inputs"]]
+    rows += [(f"input {item['role']}", f"{item['path']} (checksum {item['checksum'][:16]}…)") for item in made["inputs"]]
     rows += [("licence", made["licence"] or "not stated")]
     rows += _flat(made["content"])
     rows += [("note", note) for note in made["notes"]]

@@ -1,0 +1,154 @@
+"""``posbias import``, ``show`` and ``export``: collections in, looked at, and out again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from positionbias.core.collection import Collection
+
+from .conftest import RunPosbias
+
+TRAIN = {
+    "version": "1.1",
+    "data": [
+        {
+            "title": "Orvell",
+            "paragraphs": [
+                {
+                    "context": f"Lamp {number} burns green oil.",
+                    "qas": [
+                        {
+                            "id": f"t{number}",
+                            "question": f"What does lamp {number} burn?",
+                            "answers": [{"text": "green oil", "answer_start": 14}],
+                        }
+                    ],
+                }
+                for number in range(10, 20)
+            ],
+        }
+    ],
+}
+TEST = {
+    "version": "v2.0",
+    "data": [
+        {
+            "title": "Gates",
+            "paragraphs": [
+                {
+                    "context": "Travellers pass at dusk.",
+                    "qas": [
+                        {
+                            "id": "d1",
+                            "question": "When?",
+                            "is_impossible": False,
+                            "answers": [{"text": "at dusk", "answer_start": 16}],
+                        },
+                        {"id": "d2", "question": "Why?", "is_impossible": True, "answers": []},
+                    ],
+                }
+            ],
+        }
+    ],
+}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    (tmp_path / "train.json").write_text(json.dumps(TRAIN))
+    (tmp_path / "dev.json").write_text(json.dumps(TEST))
+    return ["import", "squad", "--train", "train.json", "--test", "dev.json"]
+
+
+def test_a_plain_name_lands_at_home_and_is_found_there(run_posbias: RunPosbias, files: list[str], posbias_home: Path) -> None:
+    done = run_posbias(*files, "--out", "squad", "--validation", 4)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "squad: 11 passages",
+        "",
+        "split       queries  judgements  answers",
+        "train             6           6        6",
+        "validation        4           4        4",
+        "test              1           1        1",
+    ]
+    assert "train file, SQuAD v1.1: 10 questions, 0 unanswerable and dropped" in done.stderr
+    assert "test file, SQuAD v2.0: 2 questions, 1 unanswerable and dropped" in done.stderr
+    assert f"written to {posbias_home / 'squad'}; look at it with: posbias show squad" in done.stderr
+    shown = run_posbias("show", "squad")
+    assert shown.returncode == 0
+    assert shown.stdout.startswith(done.stdout)
+    lines: dict[str, str] = {}
+    for line in filter(None, shown.stdout.splitlines()):
+        lines.setdefault(line.split()[0], line)
+    # ten lamps of 6 words and a sentence of 5: quantiles 5 6 6 6 6 6 6, mean 65 / 11
+    assert lines["passages"].split()[1:] == "5 5 6 6 6 6 6 5.9 0 0.0% over 200".split()
+    assert "import squad (validation 4, seed 1)" in lines["made"]
+    assert "CC BY-SA 4.0" in lines["licence"]
+    inputs = [line for line in shown.stdout.splitlines() if line.startswith("input ")]
+    assert [line.split()[1] for line in inputs] == ["train", "test"]
+    assert "train.json (checksum " in inputs[0]
+
+
+def test_show_gives_the_same_figures_as_json(run_posbias: RunPosbias, files: list[str]) -> None:
+    run_posbias(*files, "--out", "./squad")
+    done = run_posbias("show", "squad", "--json")
+    results = json.loads(done.stdout)["results"]
+    assert [(item["measure"], item["split"], item["count"]) for item in results] == [
+        ("passages", "", 11),
+        ("queries", "train", 10),
+        ("queries", "test", 1),
+    ]
+    assert results[0]["payload"]["rows"]["manifest"]["inputs"][0]["path"] == "../train.json"
+    assert results[0]["payload"]["rows"]["share_over_200_words"] == 0.0
+
+
+def test_planted_takes_its_settings(run_posbias: RunPosbias, tmp_path: Path) -> None:
+    settings = {"--front-loading": 0.25, "--queries": 40, "--passages": 70, "--seed": 5}
+    given = [item for pair in settings.items() for item in pair]
+    done = run_posbias("import", "planted", *given, "--out", "./planted", "--json")
+    assert done.returncode == 0, done.stderr
+    made = Collection(tmp_path / "planted")
+    assert len(made) == 70
+    assert sum(len(made.queries(split)) for split in made.splits) == 40
+    assert made.manifest.settings["front_loading"] == 0.25
+    assert made.manifest.seed == 5
+
+
+def test_squad_goes_out_and_comes_in_again(run_posbias: RunPosbias, files: list[str], tmp_path: Path) -> None:
+    run_posbias(*files, "--out", "./squad", "--validation", 4)
+    done = run_posbias("export", "squad", "squad", "--split", "train", "--split", "validation", "--out", "t.json")
+    assert (done.returncode, done.stdout) == (0, "1 articles, 10 paragraphs, 10 questions\n")
+    run_posbias("export", "squad", "squad", "--split", "test", "--squad-version", "2.0", "--out", "d.json")
+    again = run_posbias("import", "squad", "--train", "t.json", "--test", "d.json", "--validation", 4, "--out", "./again")
+    assert again.returncode == 0, again.stderr
+    assert Collection(tmp_path / "again").checksum == Collection(tmp_path / "squad").checksum
+
+
+def test_a_rotated_squad_goes_out_with_its_moved_offsets(run_posbias: RunPosbias, files: list[str], tmp_path: Path) -> None:
+    run_posbias(*files, "--out", "./squad")
+    rotated = run_posbias("debias", "squad", "--out", "./rotated")
+    assert rotated.returncode == 0, rotated.stderr
+    done = run_posbias("export", "squad", "rotated", "--split", "train", "--out", "t.json", "--json")
+    assert done.returncode == 0, done.stderr
+    figures = json.loads(done.stdout)["results"][0]["payload"]["rows"]
+    collection = Collection(tmp_path / "rotated")
+    assert figures["questions"] == len(collection.answers("train"))
+    assert figures["left_out"] == 10 - figures["questions"] > 0  # some cut falls between "green" and "oil"
+    paragraphs = json.loads((tmp_path / "t.json").read_text())["data"][0]["paragraphs"]
+    assert [paragraph["context"] for paragraph in paragraphs] == [passage.text for passage in collection.passages()][:10]
+    for paragraph in paragraphs:
+        for question in paragraph["qas"]:
+            start = question["answers"][0]["answer_start"]
+            assert paragraph["context"][start : start + 9] == "green oil"
+
+
+@pytest.mark.realdata
+def test_squad_has_the_known_counts(run_posbias: RunPosbias, posbias_data: Path) -> None:
+    folder = posbias_data / "squad"
+    arguments = ["--train", folder / "train44-v1.1.json", "--test", folder / "dev-v1.1.json", "--out", "squad"]
+    assert run_posbias("import", "squad", *arguments).returncode == 0
+    results = json.loads(run_posbias("show", "squad", "--json").stdout)["results"]
+    assert [item["count"] for item in results] == [4_497, 11_877, 10_570]

@@ -1,0 +1,274 @@
+"""What all commands share: quick help, one-line errors with their exit codes, one JSON object, a clean Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import click
+import pytest
+
+from positionbias import __version__
+from positionbias.cli.main import COMMANDS, main, posbias
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.records import Passage
+
+from .conftest import POSBIAS, RunPosbias
+
+HEAVY = (
+    "torch",
+    "transformers",
+    "pyarrow",
+    "matplotlib",
+    "scipy",
+    "statsmodels",
+    "ir_measures",
+    "bm25s",
+    "numpy",
+    "jinja2",
+    "rich",
+)
+FIND_HEAVY = f"import sys; print([name for name in {HEAVY!r} if name in sys.modules])"
+
+
+def commands() -> dict[str, click.Command]:
+    """Every command and every command of a group, by the words that call it."""
+    context = click.Context(posbias)
+    found: dict[str, click.Command] = {}
+    for name in COMMANDS:
+        command = posbias.get_command(context, name)
+        assert command is not None, name
+        found[name] = command
+        if isinstance(command, click.Group):
+            found.update({f"{name} {sub}": inner for sub, inner in command.commands.items()})
+    return found
+
+
+def test_help_loads_no_heavy_library() -> None:
+    code = f"from positionbias.cli.main import main\ntry: main(['--help'])\nexcept SystemExit as stop: assert stop.code == 0\n{FIND_HEAVY}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    *text, heavy = done.stdout.splitlines()
+    assert heavy == "[]"
+    listed = {line.split()[0] for line in text[text.index("Commands:") + 1 :] if line.startswith("  ") and line[2] != " "}
+    assert listed == set(COMMANDS)
+
+
+def test_no_commands_help_loads_a_heavy_library() -> None:
+    calls = "\n".join(
+        f"try: main({[*name.split(), '--help']!r})\nexcept SystemExit as stop: assert stop.code == 0" for name in commands()
+    )
+    code = f"from positionbias.cli.main import main\n{calls}\n{FIND_HEAVY}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_every_command_explains_itself_and_its_options() -> None:
+    for name, command in commands().items():
+        assert command.help, name
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                assert parameter.help, f"{name} {parameter.opts[0]}"
+
+
+WITHOUT_JSON = {"completion", "retrieve", "rerank", "train tk"}  # they measure nothing: what they write has a manifest
+WITHOUT_SEED = {"export squad", "show", "retrieve", "rerank", "report", "completion"}  # they draw nothing
+
+
+def test_every_command_takes_the_shared_options() -> None:
+    for name, command in commands().items():
+        if not isinstance(command, click.Group):
+            options = {option for parameter in command.params for option in parameter.opts}
+            assert ("--json" in options) == (name not in WITHOUT_JSON), name
+            assert ("--seed" in options) == (name not in WITHOUT_SEED), name
+
+
+def test_the_version_is_the_packages(run_posbias: RunPosbias) -> None:
+    assert run_posbias("--version").stdout == f"posbias, version {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nosuch"], "posbias: posbias: No such command 'nosuch'. (see posbias --help)"),
+        (["--loud"], "posbias: posbias: No such option '--loud'"),
+        (["show"], "posbias: posbias show: Missing argument 'COLLECTION'. (see posbias show --help)"),
+        (["show", "nowhere"], "posbias: nowhere: wanted a collection (a folder, or a name under "),
+        (["import", "squad", "--test", "x", "--out", "x"], "posbias: posbias import squad: Missing option '--train'."),
+        (
+            ["import", "squad", "--train", "none.json", "--test", "x", "--out", "x"],
+            "posbias: none.json: wanted a readable file; found ",
+        ),
+        (
+            ["import", "planted", "--out", "x", "--front-loading", "2"],
+            "posbias: --front-loading: wanted a number from 0 to 1; found 2.0",
+        ),
+        (
+            ["import", "planted", "--out", "x", "--seed", "-1"],
+            "posbias: posbias import planted: Invalid value for '--seed': -1",
+        ),
+        (["export", "squad", "nowhere", "--split", "test", "--out", "x"], "posbias: nowhere: wanted a collection"),
+        (["completion", "tcsh"], "posbias: posbias completion: Invalid value for '{bash|zsh|fish}': 'tcsh' is not one of"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(
+    run_posbias: RunPosbias, tmp_path: Path, posbias_home: Path, arguments: list[str], message: str
+) -> None:
+    done = run_posbias(*arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(message)
+    assert done.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+    assert list(posbias_home.iterdir()) == []
+
+
+def test_a_command_without_its_words_shows_its_help(run_posbias: RunPosbias) -> None:
+    for arguments in ([], ["import"]):
+        done = run_posbias(*arguments)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr.startswith(f"Usage: {' '.join(['posbias', *arguments])} [OPTIONS] COMMAND [ARGS]...\n")
+
+
+def test_a_place_that_is_taken_is_kept(run_posbias: RunPosbias, small_collection: Collection) -> None:
+    before = small_collection.checksum
+    done = run_posbias("import", "planted", "--queries", 40, "--passages", 60, "--out", small_collection.path)
+    assert done.returncode == 2
+    assert "give another --out, or --overwrite to replace it" in done.stderr
+    assert Collection(small_collection.path).checksum == before
+
+
+def test_json_is_one_object_with_the_promised_header(run_posbias: RunPosbias, small_collection: Collection) -> None:
+    calls = (
+        ["show", small_collection.path],
+        ["import", "planted", "--queries", 40, "--passages", 60, "--out", "p"],
+    )
+    for arguments in calls:
+        done = run_posbias(*arguments, "--json")
+        assert done.returncode == 0, done.stderr
+        document = json.loads(done.stdout)
+        assert list(document) == ["results"]
+        for record in document["results"]:
+            assert list(record) == [
+                "measure", "collection", "split", "system", "seed", "value", "interval", "count", "payload", "kind",
+            ]  # fmt: skip
+        assert done.stdout.count("\n") == 1
+
+
+def test_quiet_says_nothing_on_standard_error(run_posbias: RunPosbias) -> None:
+    arguments = ["import", "planted", "--queries", 40, "--passages", 60, "--out"]
+    assert "written to" in run_posbias(*arguments, "a").stderr
+    quiet = run_posbias("--quiet", *arguments, "b")
+    assert (quiet.returncode, quiet.stderr) == (0, "")
+    assert quiet.stdout.startswith("b: 60 passages\n")
+
+
+def on_a_terminal(arguments: list[str], folder: Path) -> str:
+    """What standard error, a terminal, shows while a command runs."""
+    master, slave = pty.openpty()
+    with subprocess.Popen([*POSBIAS, *arguments], cwd=folder, stdout=subprocess.DEVNULL, stderr=slave) as process:
+        os.close(slave)
+        shown = b""
+        try:
+            while chunk := os.read(master, 65_536):
+                shown += chunk
+        except OSError:  # Linux says EIO when the other end has gone
+            pass
+        os.close(master)
+    assert process.returncode == 0
+    return shown.decode()
+
+
+def test_progress_shows_on_a_terminal_and_quiet_hides_it(tmp_path: Path) -> None:
+    arguments = ["import", "planted", "--queries", "40", "--passages", "60", "--out"]
+    assert "/s" in on_a_terminal([*arguments, "a"], tmp_path)
+    assert on_a_terminal(["-q", *arguments, "b"], tmp_path) == ""
+
+
+def interrupt(arguments: list[str], folder: Path, started: str) -> subprocess.CompletedProcess[str]:
+    """Press Ctrl-C once something matching ``started`` stands in ``folder``: the signal goes to the whole process group."""
+    with subprocess.Popen(
+        [*POSBIAS, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        while not list(folder.glob(started)):
+            assert process.poll() is None, "it ended before it was interrupted"
+            time.sleep(0.01)
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate()
+    return subprocess.CompletedProcess(arguments, process.returncode, out, err)
+
+
+def test_ctrl_c_in_an_import_ends_with_130_and_leaves_nothing(tmp_path: Path) -> None:
+    paragraphs = [{"context": f"one two three {number}", "qas": []} for number in range(150_000)]
+    (tmp_path / "train.json").write_text(json.dumps({"version": "1.1", "data": [{"title": "x", "paragraphs": paragraphs}]}))
+    arguments = ["import", "squad", "--train", "train.json", "--test", "train.json", "--out", "./squad"]
+    done = interrupt(arguments, tmp_path, ".squad.partial-*/passages/*.arrow")
+    assert done.returncode == 130
+    assert done.stderr.split("\n") == ["", "posbias: stopped; nothing half-written was left under a final name", ""]
+    assert [path.name for path in tmp_path.iterdir()] == ["train.json"]
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_ctrl_c_in_a_debias_ends_with_130_and_leaves_nothing(tmp_path: Path, workers: str) -> None:
+    with create_collection(tmp_path / "many") as writer:
+        for start in range(0, 120_000, 40_000):
+            writer.add_passages(Passage(f"p{number}", "one two three " * 20) for number in range(start, start + 40_000))
+        writer.finish(name="many", command="a test", settings={})
+    arguments = ["debias", "./many", "--out", "./rotated", "--workers", workers]
+    done = interrupt(arguments, tmp_path, ".rotated.partial-*/passages/*.arrow")
+    assert done.returncode == 130
+    assert done.stderr.split("\n") == ["", "posbias: stopped; nothing half-written was left under a final name", ""]
+    assert [path.name for path in tmp_path.iterdir()] == ["many"]
+
+
+def test_a_full_disk_under_the_output_is_one_line(small_collection: Collection) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*POSBIAS, "show", str(small_collection.path)], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert done.returncode == 2
+    assert done.stderr == "posbias: wanted to read or write; found: No space left on device; check the path and the disk\n"
+
+
+def test_a_reader_that_has_gone_is_no_failed_check(small_collection: Collection) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [*POSBIAS, "show", str(small_collection.path)], stdout=writer, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+def test_an_input_that_ends_early_is_not_taken_for_ctrl_c(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # click turns an EOFError into Abort, as it does KeyboardInterrupt
+    @click.command()
+    def show() -> None:
+        raise EOFError("Compressed file ended early")
+
+    monkeypatch.setattr("positionbias.cli.show.show", show)
+    with pytest.raises(SystemExit) as stop:
+        main(["show"])
+    assert stop.value.code == 2
+    assert capsys.readouterr().err.strip() == "posbias: wanted a whole file; found Compressed file ended early; fetch it again"
+
+
+@pytest.mark.parametrize(("raised", "code"), [(None, 0), (0, 0), (1, 1), (2, 2)])
+def test_a_commands_own_exit_code_is_passed_on(monkeypatch: pytest.MonkeyPatch, raised: int | None, code: int) -> None:
+    @click.command()
+    @click.pass_context
+    def show(context: click.Context) -> None:
+        if raised is not None:
+            context.exit(raised)
+
+    monkeypatch.setattr("positionbias.cli.show.show", show)
+    with pytest.raises(SystemExit) as stop:
+        main(["show"])
+    assert stop.value.code == code
