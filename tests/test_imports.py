@@ -19,30 +19,6 @@ HEADING = "## Who may import whom"
 TORCH = {"torch", "transformers", "accelerate"}
 
 
-# BEGIN until ARCHITECTURE.md stands
-TABLE = """
-| part | may import (besides `core`) | torch? |
-|---|---|---|
-| core | nothing | no |
-| text | – | no |
-| formats, planted | text | no |
-| positions | text | no |
-| firststage | text | only `nearest`, lazily, on a GPU |
-| evaluation, pooling | – | no |
-| models | text | yes |
-| training | text, positions, models, evaluation, ranking, probe | yes |
-| ranking | text, models.protocols, models.checkpoint, evaluation | yes |
-| probe | text, models.protocols, models.checkpoint, ranking | yes |
-| audit | text, positions, firststage, models.protocols, models.checkpoint, ranking, evaluation, probe | yes |
-| leakage, contamination | text, firststage, evaluation; encoders and models are passed in | no |
-| engine | – (Ray lazily) | no |
-| report | evaluation | no |
-| studies | all above | |
-| cli | all; nothing imports cli, only cli imports studies | |
-"""
-# END
-
-
 class Rule(NamedTuple):
     """One part's row: the parts or modules it may import; whether it, or only which of its modules, may import torch."""
 
@@ -64,9 +40,7 @@ def read_table() -> dict[str, Rule]:
     Column 2: parts or modules by comma, up to a semicolon; brackets are remarks; "–" and "nothing" are none; "all above" and
     "all" are what they say. Column 3: "no", "yes" (or empty), or "only `module`, lazily".
     """
-    section = (
-        ARCHITECTURE.read_text(encoding="utf-8").partition(HEADING)[2].partition("\n## ")[0] if ARCHITECTURE.exists() else TABLE
-    )
+    section = ARCHITECTURE.read_text(encoding="utf-8").partition(HEADING)[2].partition("\n## ")[0]
     rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in section.splitlines() if "|" in line]
     rules: dict[str, Rule] = {}
     everything = frozenset(part.strip() for row in rows[2:] for part in row[0].split(","))
