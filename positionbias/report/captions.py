@@ -1,0 +1,83 @@
+"""What a figure shows, in a sentence or two with its main numbers: the caption, and the text for who cannot see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from positionbias.core.result import AtsCurve, PositionHistogram, Result, TrainingCurve
+from positionbias.report.formatting import count, decimal, interval, percent, with_interval
+from positionbias.report.select import BASELINES, comparisons, distinct, labels, of_kind
+
+__all__ = ["ats_caption", "change_caption", "dose_caption", "positions_caption", "training_caption"]
+
+
+def positions_caption(results: Sequence[Result]) -> str:
+    """The share in the first fifth beside what unbiased would give, for each histogram."""
+    found = of_kind(results, "histogram")
+    sentences = ["Where answers start in their passages; the broken line is what an unbiased collection would show."]
+    for result, label in zip(found, labels(found, first=1), strict=True):
+        assert isinstance(result.payload, PositionHistogram)
+        fifth = result.payload.figures.get("first_fifth")
+        if isinstance(fifth, Mapping):
+            sentences.append(
+                f"{label}: {percent(fifth['value'])} of {count(result.count)} answers start in the first fifth, "
+                f"{percent(fifth['expected'])} if unbiased."
+            )
+    return " ".join(sentences)
+
+
+def ats_caption(results: Sequence[Result]) -> str:
+    """MATS of each model, what the band is, and where curves end for lack of terms."""
+    found = of_kind(results, "ats")
+    curves = [result.payload for result in found if isinstance(result.payload, AtsCurve)]
+    values = "; ".join(f"{label} {decimal(result.value)}" for result, label in zip(found, labels(found), strict=True))
+    bands = distinct(str(curve.figures["std_pairs_is"]) for curve in curves if curve.figures.get("std_pairs_is"))
+    ends = distinct(curve.figures["minimum_terms"] for curve in curves if curve.figures.get("cut_at") is not None)
+    sentences = ["A model without position dependence would show a level line.", f"MATS as printed: {values}."]
+    if bands:
+        sentences.append(f"Bands: {'; '.join(bands)}.")
+    if ends:
+        sentences.append(f"An upright bar: fewer than {' or '.join(map(str, ends))} terms at the next Δ, where the curve ends.")
+    return " ".join(sentences)
+
+
+def training_caption(results: Sequence[Result]) -> str:
+    """Why each training ended, and which step's weights were kept."""
+    found = of_kind(results, "training")
+    sentences = ["What was logged at each validation."]
+    for result, label in zip(found, labels(found), strict=True):
+        assert isinstance(result.payload, TrainingCurve)
+        parts = []
+        if (best := result.payload.notes.get("best_step")) is not None:
+            parts.append(f"weights of step {count(best)} kept")
+        if (depth := result.payload.notes.get("depth")) is not None:
+            parts.append(f"re-ranking depth {count(depth)}")
+        if stopped := result.payload.notes.get("stopped"):
+            parts.append(f"stopped: {stopped}")
+        if parts:
+            sentences.append(f"{label}: {'; '.join(parts)}.")
+    return " ".join(sentences)
+
+
+def change_caption(results: Sequence[Result]) -> str:
+    """The plain relative change of each model in the first measure; baselines are not in the figure."""
+    every = comparisons(results, "test sets")
+    found = [(result, payload) for result, payload in every if result.system not in BASELINES]
+    first = next((result.measure for result, _ in found), None)
+    parts = []
+    for subset in distinct(payload.subset for _, payload in found):
+        shown = [(r, p) for r, p in found if r.measure == first and p.subset == subset]
+        values = (
+            f"{label} {with_interval(percent(p.relative, sign=True), interval(p.relative_interval, as_percent=True, sign=True))}"
+            for (_, p), label in zip(shown, labels([r for r, _ in shown]), strict=True)
+        )
+        parts.append(f"{first} over {subset}: {'; '.join(values)}.")
+    if len(found) < len(every):
+        parts.append("Baselines stand in the tables alone.")
+    return " ".join(["Change in effectiveness when the test passages are rotated, with its interval.", *parts])
+
+
+def dose_caption(doses: Sequence[float], measure: str) -> str:
+    """Which doses stand in the figure."""
+    listed = ", ".join(f"{dose:g}" for dose in doses)
+    return f"Change in {measure} on rotated test passages against the front-loading that was set ({listed})."

@@ -1,0 +1,83 @@
+"""The cells that tables are made of: a number as it is read, with the unrounded value and its interval for CSV."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from positionbias.core.result import Interval
+from positionbias.report.formatting import count, decimal, interval, percent, setting, with_interval
+from positionbias.report.select import distinct
+from positionbias.report.table import Cell, Column
+
+__all__ = [
+    "any_cell",
+    "as_interval",
+    "count_cell",
+    "decimal_cell",
+    "drop_columns",
+    "drop_constant",
+    "level_heading",
+    "percent_cell",
+    "text_cell",
+]
+
+Bounds = Interval | Mapping[str, Any] | None
+
+
+def as_interval(bounds: Bounds) -> Interval | None:
+    """An interval that may have come back from JSON as a mapping."""
+    return Interval(**bounds) if isinstance(bounds, Mapping) else bounds
+
+
+def level_heading(name: str, intervals: Iterable[Interval | None]) -> str:
+    """A heading that states the level of the intervals below it: ``Change [95 %]``."""
+    levels = distinct(bounds.level for bounds in intervals if bounds is not None)
+    return f"{name} [{percent(levels[0], 0)}]" if len(levels) == 1 else f"{name} [interval]" if levels else name
+
+
+def text_cell(text: str) -> Cell:
+    """A name."""
+    return Cell(text)
+
+
+def count_cell(number: int | None) -> Cell:
+    """A whole number."""
+    return Cell(count(number), number)
+
+
+def decimal_cell(value: float | None, bounds: Interval | None = None, *, places: int = 3, sign: bool = False) -> Cell:
+    """A value with fixed decimals and its interval."""
+    shown = with_interval(decimal(value, places, sign=sign), interval(bounds, places=places, sign=sign))
+    return Cell(shown, value, *((bounds.low, bounds.high) if bounds else ()))
+
+
+def percent_cell(
+    value: float | None, bounds: Interval | None = None, *, sign: bool = True, strong: bool = False, more: str = ""
+) -> Cell:
+    """A fraction as per cent with its interval; ``more`` stands behind it in the text alone."""
+    shown = with_interval(percent(value, sign=sign), interval(bounds, as_percent=True, sign=sign)) + more
+    low, high = (bounds.low, bounds.high) if bounds else (None, None)
+    return Cell(shown, value, low, high, strong=strong)
+
+
+def drop_columns(columns: list[Column], rows: list[list[Cell]], gone: Sequence[int]) -> None:
+    """Take out these columns."""
+    for index in sorted(gone, reverse=True):
+        del columns[index]
+        for row in rows:
+            del row[index]
+
+
+def drop_constant(columns: list[Column], rows: list[list[Cell]], optional: Sequence[int]) -> tuple[int, int]:
+    """Take out those ``optional`` columns in which all rows agree; how many were taken out, and how many remain."""
+    gone = [index for index in optional if len({row[index].text for row in rows}) < 2]
+    drop_columns(columns, rows, gone)
+    return len(gone), len(optional) - len(gone)
+
+
+def any_cell(value: Any) -> Cell:
+    """Whatever a table of statistics holds."""
+    plain = value if isinstance(value, str | int | float) and not isinstance(value, bool) else None
+    shown = setting(value)
+    return Cell(shown, plain if plain is not None or value is None else shown)

@@ -1,0 +1,148 @@
+"""Figures of curves: ATS by distance, and what was logged while training. ``positionbias.report.plots`` gives them out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from positionbias.core.result import AtsCurve, Result, TrainingCurve
+from positionbias.report.drawing import (
+    DASHES,
+    colour_of,
+    legend_above,
+    letters,
+    line_handle,
+    new_figure,
+    required,
+    tick_places,
+    wrap,
+)
+from positionbias.report.figure import MUTED, WIDE, styled
+from positionbias.report.formatting import count
+from positionbias.report.select import distinct, labels, of_kind
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["ats_curves", "training_curves"]
+
+
+def ats_curves(results: Sequence[Result], *, width: float = WIDE) -> Figure:
+    """Average term similarity by distance Δ, a line a model, a panel a set of passages; bands are the deviation over pairs (Figure 2).
+
+    A line breaks where Δ are missing, and ends in a bar where the further Δ were left out for having too few terms.
+
+    Raises:
+        InputError: no ATS curve among the results.
+    """
+    found = required(of_kind(results, "ats"), "an ATS curve")
+    collections, systems = distinct(r.collection for r in found), distinct(_series_key(r) for r in found)
+    names = dict(zip(map(_series_key, found), _series_labels(found), strict=True))
+    with styled():
+        figure = new_figure(width, 0.9 + 2.5 * len(collections))
+        column = figure.subplots(len(collections), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+        cut = False
+        for axes, collection in zip(column, collections, strict=True):
+            for result in (r for r in found if r.collection == collection):
+                cut |= _ats_line(axes, result.payload, systems.index(_series_key(result)))
+            axes.set_ylabel("ATS(Δ)")
+            if len(collections) > 1:
+                axes.set_title(f"Probed on {wrap(collection, letters(width) - 10)}")
+        column[-1].set_xlabel("Distance in position Δ (words)")
+        column[0].set_xlim(left=0)
+        handles = [line_handle(colour_of(index), DASHES[index % len(DASHES)]) for index in range(len(systems))]
+        texts = [names[key] for key in systems]
+        if cut:
+            handles.append(line_handle(MUTED.light, "none", marker="|", markersize=10, markeredgewidth=1.6))
+            texts.append("too few terms beyond")
+        legend_above(figure, handles, texts, width)
+    return figure
+
+
+def _series_key(result: Result) -> tuple[str, str, int | None]:
+    return result.system, result.split, result.seed
+
+
+def _series_labels(found: Sequence[Result]) -> list[str]:
+    """Labels that leave the collection out: each has its panel."""
+    seeds, splits = len({r.seed for r in found}) > 1, len({r.split for r in found}) > 1
+    return [
+        " · ".join([r.system, *([r.split] if splits else []), *([f"seed {r.seed}"] if seeds and r.seed is not None else [])])
+        for r in found
+    ]
+
+
+def _ats_line(axes: Axes, curve: Any, index: int) -> bool:
+    """Draw one curve and its band; whether it was cut off for lack of terms."""
+    assert isinstance(curve, AtsCurve)
+    xs: list[float] = []
+    ys: list[float] = []
+    low: list[float] = []
+    high: list[float] = []
+    for position, delta in enumerate(curve.deltas):
+        if position and delta > curve.deltas[position - 1] + 1:
+            for values in (xs, ys, low, high):
+                values.append(math.nan)
+        deviation = curve.std_pairs[position] if position < len(curve.std_pairs) else None
+        value = curve.ats[position]
+        xs.append(float(delta))
+        ys.append(value)
+        low.append(math.nan if deviation is None else value - deviation)
+        high.append(math.nan if deviation is None else value + deviation)
+    colour = colour_of(index)
+    axes.fill_between(xs, low, high, color=colour, alpha=0.16, linewidth=0)
+    axes.plot(xs, ys, color=colour, linestyle=DASHES[index % len(DASHES)])
+    cut = curve.figures.get("cut_at") is not None and bool(xs)
+    if cut:
+        axes.plot(xs[-1:], ys[-1:], color=colour, linestyle="none", marker="|", markersize=12, markeredgewidth=1.8)
+    return cut
+
+
+def training_curves(results: Sequence[Result], *, series: Sequence[str] | None = None, width: float = WIDE) -> Figure:
+    """What each training logged at its validations: a panel a series, a line a training, a dot where its weights were kept.
+
+    ``series`` picks by name; by default loss, nDCG and MATS, or everything where none of these was logged.
+
+    Raises:
+        InputError: no training curve among the results.
+    """
+    found = required(of_kind(results, "training"), "a training curve")
+    curves = [result.payload for result in found if isinstance(result.payload, TrainingCurve)]
+    names, shown = labels(found), list(series) if series is not None else _main_series(curves)
+    with styled():
+        figure = new_figure(width, 0.85 + 1.55 * max(1, len(shown)))
+        column = figure.subplots(max(1, len(shown)), 1, sharex=True, squeeze=False)[:, 0]
+        kept = False
+        for axes, name in zip(column, shown, strict=False):
+            axes.set_title(name[:1].upper() + name[1:])
+            for index, curve in enumerate(curves):
+                kept |= _training_line(axes, curve, name, index)
+        column[-1].set_xlabel("Training step")
+        column[-1].xaxis.set_major_formatter(lambda value, _: count(round(value)))
+        column[-1].xaxis.set_major_locator(tick_places(width))
+        handles = [line_handle(colour_of(i), DASHES[i % len(DASHES)]) for i in range(len(found))]
+        if kept:
+            handles.append(line_handle(MUTED.light, "none", marker="o", markersize=6))
+        legend_above(figure, handles, [*names, *(["weights kept"] if kept else [])], width)
+    return figure
+
+
+def _main_series(curves: Sequence[TrainingCurve]) -> list[str]:
+    every = distinct(name for curve in curves for name in curve.series)
+    main = [name for name in every if any(word in name.lower() for word in ("loss", "ndcg", "mats"))]
+    return main or every
+
+
+def _training_line(axes: Axes, curve: TrainingCurve, name: str, index: int) -> bool:
+    """Draw one series of one training; whether the step whose weights were kept is on it."""
+    values = [math.nan if value is None else value for value in curve.series.get(name, ())]
+    steps = list(curve.steps[: len(values)])
+    marker = "o" if len(values) <= 12 else ""  # few points: each is shown
+    axes.plot(steps, values, color=colour_of(index), linestyle=DASHES[index % len(DASHES)], marker=marker, markersize=3)
+    best = curve.notes.get("best_step")
+    if best not in steps or math.isnan(values[steps.index(best)]):
+        return False
+    axes.plot([best], [values[steps.index(best)]], color=colour_of(index), marker="o", markersize=6, linestyle="none")
+    return True

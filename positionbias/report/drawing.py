@@ -1,0 +1,134 @@
+"""What the figures are drawn with: handles, wrapped labels, a legend that never lies over the data."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from positionbias.core.errors import InputError
+from positionbias.report.figure import BAND, SERIES, WIDE
+from positionbias.report.formatting import percent
+
+if TYPE_CHECKING:
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "DASHES",
+    "MARKERS",
+    "band_handle",
+    "colour_of",
+    "legend_above",
+    "letters",
+    "line_handle",
+    "new_figure",
+    "percent_marks",
+    "required",
+    "same_scale",
+    "tick_places",
+    "under_all",
+    "wrap",
+]
+
+DASHES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (1.2, 1.6)), (0, (6, 2, 1.2, 2)))
+MARKERS = ("o", "D", "s", "^")
+
+
+def required(found: list[Any], what: str) -> list[Any]:
+    """What was found, if anything was.
+
+    Raises:
+        InputError: nothing was.
+    """
+    if not found:
+        raise InputError(f"figure: wanted {what} among the results; found none; give the folder of a command that measures it")
+    return found
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """An empty figure whose parts make room for each other."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    figure.get_layout_engine().set(w_pad=0.06, h_pad=0.06, wspace=0.03, hspace=0.03)  # type: ignore[call-arg, union-attr]
+    return figure
+
+
+def colour_of(index: int) -> str:
+    """The light colour of a series; they come round again after six."""
+    return SERIES[index % len(SERIES)].light
+
+
+def line_handle(colour: str, style: Any, **more: Any) -> Any:
+    """A line in a legend."""
+    from matplotlib.lines import Line2D
+
+    return Line2D([], [], color=colour, linestyle=style, **more)
+
+
+def band_handle() -> Any:
+    """The grey band in a legend."""
+    from matplotlib.patches import Patch
+
+    return Patch(facecolor=BAND.light, alpha=0.45, linewidth=0)
+
+
+def tick_places(width: float) -> Any:
+    """As many marks on an axis as have room for labels of some six letters."""
+    from matplotlib.ticker import MaxNLocator
+
+    return MaxNLocator(nbins=max(3, int(width * 1.2)), steps=[1, 2, 5, 10])
+
+
+def percent_marks(axis: Axis, width: float = WIDE, *, sign: bool = False) -> None:
+    """Mark an axis of fractions in per cent; a mark that is no whole per cent says so."""
+
+    def label(value: float, _: float) -> str:
+        return percent(value, 0 if abs(100 * value - round(100 * value)) < 1e-9 else 1, sign=sign)
+
+    axis.set_major_locator(tick_places(width))
+    axis.set_major_formatter(label)
+
+
+def same_scale(figures: Sequence[Figure], axes_names: str) -> None:
+    """Give figures that stand beside each other one scale, panel by panel: panels of one title where titles repeat.
+
+    ``axes_names`` holds "x", "y" or both. Panels that share an axis within a figure follow each other anyway.
+    """
+    for name in axes_names:
+        panels: dict[str, list[Any]] = {}
+        for figure in figures:
+            shown = [axes for axes in figure.axes if axes.axison]
+            linked = all(getattr(shown[0], f"get_shared_{name}_axes")().joined(shown[0], axes) for axes in shown)
+            for axes in shown:
+                panels.setdefault("" if linked else axes.get_title(loc="left"), []).append(axes)
+        for group in panels.values():
+            limits = [getattr(axes, f"get_{name}lim")() for axes in group]
+            for axes in group:
+                getattr(axes, f"set_{name}lim")(min(map(min, limits)), max(map(max, limits)))
+
+
+def under_all(figure: Figure, text: str, width: float) -> None:
+    """One label below all panels: it has the figure's whole width, where a panel's may be too small for it."""
+    figure.supxlabel(wrap(text, letters(width + 0.5)), fontsize=10)
+
+
+def letters(width: float) -> int:
+    """About how many letters fit into so many inches."""
+    return int((width - 0.8) / 0.088)
+
+
+def wrap(text: str, room: int) -> str:
+    """Text broken into lines of at most ``room`` letters."""
+    return "\n".join(textwrap.wrap(text, max(8, room))) or text
+
+
+def legend_above(figure: Figure, handles: list[Any], texts: Sequence[str], width: float) -> None:
+    """A legend above the panels: never over the data; as many columns as the longest entry allows."""
+    wrapped = [wrap(text, letters(width)) for text in texts]
+    longest = max(max(map(len, text.split("\n"))) for text in wrapped)
+    columns = max(1, min(len(texts), int((width - 0.1) / (0.088 * longest + 0.55))))
+    # a label that begins with "_" is one that matplotlib leaves out; a zero-width mark in front keeps it
+    shown = [f"\u200b{text}" if text.startswith("_") else text for text in wrapped]
+    figure.legend(handles, shown, loc="outside upper left", ncols=columns, handlelength=2.4, columnspacing=1.6)

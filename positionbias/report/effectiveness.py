@@ -1,0 +1,204 @@
+"""Tables of effectiveness: the paper's 2 × 2, paired comparisons, every system's mean."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from positionbias.core.result import Comparison, PerQuery, Result
+from positionbias.report.cells import count_cell, decimal_cell, drop_constant, level_heading, percent_cell, text_cell
+from positionbias.report.formatting import count, p_value, slug
+from positionbias.report.select import ALL_QUERIES, BASELINES, compared, comparisons, distinct, labels, of_kind
+from positionbias.report.table import Cell, Column, Table
+
+__all__ = ["baseline_table", "effectiveness_table", "significance_table", "systems_table"]
+
+PRINTED_NOTE = "Δ as printed = (rotated − original) / rotated, the form of the paper's Tables 3–4. Change = (rotated − original) / original."
+BOLD_NOTE = "Bold (or *): the smallest absolute Δ among the models of its block."
+
+
+def effectiveness_table(results: Sequence[Result], *, subset: str | None = None) -> Table:
+    """The paper's 2 × 2 (Tables 3–4): a row a measure and training, original and rotated test passages side by side.
+
+    Δ as printed is (rotated − original) / rotated; the plain relative change stands beside it with its interval.
+    ``subset`` narrows to one set of queries; without it every subset has its block.
+    """
+    found = comparisons(results, "test sets", subset=subset)
+    names = labels([result for result, _ in found])
+    order = _block_order((payload.subset, result.measure) for result, payload in found)
+    ranked = sorted(range(len(found)), key=lambda i: order[found[i][1].subset, found[i][0].measure])
+    smallest = _smallest_margins([found[i] for i in ranked])
+    rows = []
+    for i in ranked:
+        result, payload = found[i]
+        margin = payload.relative_as_printed
+        strong = (
+            result.system not in BASELINES
+            and margin is not None
+            and abs(margin) == smallest.get((payload.subset, result.measure))
+        )
+        rows.append(
+            [
+                text_cell(payload.subset),
+                text_cell(result.measure),
+                text_cell(names[i]),
+                decimal_cell(payload.baseline_mean),
+                decimal_cell(payload.candidate_mean),
+                percent_cell(margin, strong=strong),
+                percent_cell(payload.relative, payload.relative_interval),
+                count_cell(result.count),
+            ]
+        )
+    columns = [
+        Column("Subset", numeric=False),
+        Column("Measure", numeric=False),
+        Column("System", numeric=False),
+        Column("Original test"),
+        Column("Rotated test"),
+        Column("Δ as printed"),
+        Column(level_heading("Change", (payload.relative_interval for _, payload in found))),
+        Column("Queries"),
+    ]
+    gone, _ = drop_constant(columns, rows, [0])
+    alone = subset or next((payload.subset for _, payload in found if gone and payload.subset != ALL_QUERIES), None)
+    title = "Effectiveness on original and on rotated test passages" + (f": {alone}" if alone else "")
+    name = "effectiveness" + (f"-{slug(subset)}" if subset else "")
+    return Table(name, title, columns, rows, (PRINTED_NOTE, BOLD_NOTE), stub=3 - gone)
+
+
+def _block_order(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[int, int]]:
+    """Blocks in order of first appearance: by subset, then by measure."""
+    pairs = list(keys)
+    subsets, measures = distinct(s for s, _ in pairs), distinct(m for _, m in pairs)
+    return {(s, m): (subsets.index(s), measures.index(m)) for s, m in pairs}
+
+
+def _smallest_margins(found: Sequence[tuple[Result, Comparison]]) -> dict[tuple[str, str], float]:
+    margins: dict[tuple[str, str], list[float]] = {}
+    for result, payload in found:
+        if payload.relative_as_printed is not None and result.system not in BASELINES:
+            margins.setdefault((payload.subset, result.measure), []).append(abs(payload.relative_as_printed))
+    return {block: min(values) for block, values in margins.items() if len(values) > 1}
+
+
+def significance_table(
+    results: Sequence[Result],
+    axis: str = "trainings",
+    *,
+    name: str = "significance",
+    title: str = "Trainings compared",
+) -> Table:
+    """Paired comparisons along one axis: means, difference and relative change with intervals, Wilcoxon, adjusted p, effect size.
+
+    Seeds are named where there are several; so are subsets, where there is another than all queries. What is
+    compared stands in the title where it is the same in every row.
+    """
+    found = comparisons(results, axis)
+    adjusted = _corrections(payload for _, payload in found)
+    rows = []
+    for result, payload in found:
+        rows.append(
+            [
+                text_cell(result.collection),
+                text_cell(payload.subset),
+                text_cell("" if result.seed is None else f"{result.seed}"),
+                text_cell(result.measure),
+                text_cell(compared(payload)),
+                decimal_cell(payload.baseline_mean),
+                decimal_cell(payload.candidate_mean),
+                decimal_cell(payload.difference, payload.difference_interval, sign=True),
+                percent_cell(payload.relative, payload.relative_interval),
+                decimal_cell(payload.effect_size, places=2, sign=True),
+                Cell(p_value(payload.p_wilcoxon), payload.p_wilcoxon),
+                *(Cell(p_value(payload.p_adjusted.get(method)), payload.p_adjusted.get(method)) for method in adjusted),
+                count_cell(result.count),
+            ]
+        )
+    columns = [
+        Column("Test passages", numeric=False),
+        Column("Subset", numeric=False),
+        Column("Seed", numeric=False),
+        Column("Measure", numeric=False),
+        Column("Compared", numeric=False),
+        Column("First"),
+        Column("Second"),
+        Column(level_heading("Difference", (payload.difference_interval for _, payload in found))),
+        Column(level_heading("Change", (payload.relative_interval for _, payload in found))),
+        Column("Effect size"),
+        Column("p Wilcoxon"),
+        *(Column(f"p {method.split()[-1].capitalize()}") for method in adjusted),
+        Column("Queries"),
+    ]
+    pairs = distinct(row[4].text for row in rows)
+    named = 3
+    if len(pairs) == 1:
+        title, named = f"{title}: {pairs[0]}", 2
+        drop_constant(columns, rows, [4])
+    everything = all(payload.subset == ALL_QUERIES for _, payload in found)
+    _, kept = drop_constant(columns, rows, [1, 2] if everything else [2])
+    kept += not everything
+    reasons = distinct(
+        f"{compared(payload)}, {result.measure}: {key} {text}."
+        for result, payload in found
+        for key, text in payload.notes.items()
+        if isinstance(text, str) and "undefined" in text
+    )
+    notes = (
+        "Difference = second − first over the same queries. Wilcoxon: signed ranks, zero differences dropped. "
+        "Effect size: mean difference over its deviation (d_z).",
+        *reasons,
+    )
+    return Table(name, title, columns, rows, notes, stub=named + kept)
+
+
+def _corrections(payloads: Iterable[Comparison]) -> list[str]:
+    """Which corrected p-values of the Wilcoxon test to show: Holm's where there are any, else those there are."""
+    methods = distinct(method for payload in payloads for method in payload.p_adjusted if method.startswith("wilcoxon"))
+    return [method for method in methods if method.endswith("holm")] or methods
+
+
+def baseline_table(results: Sequence[Result]) -> Table:
+    """Every model against BM25 and a position-only scorer: a model that beats neither shows nothing."""
+    table = significance_table(results, "baseline", name="baselines", title="Models against the baselines")
+    # against a weak baseline a relative change is a large number that says little
+    kept = [index for index, column in enumerate(table.columns) if not column.name.startswith("Change")]
+    rows = [[row[index] for index in kept] for row in table.rows]
+    return replace(table, columns=[table.columns[index] for index in kept], rows=rows)
+
+
+def systems_table(results: Sequence[Result]) -> Table:
+    """Every system's mean on every test set, a column a measure, each with its bootstrap interval."""
+    found = of_kind(results, "per_query")
+    measures = distinct(result.measure for result in found)
+    cells: dict[tuple[str, str, str, int], dict[str, Result]] = {}
+    seen: Counter[tuple[str, str, str, str]] = Counter()
+    for result in found:
+        seed = "" if result.seed is None else f"{result.seed}"
+        header = (result.collection, result.system, seed)
+        # a second result with the same header gets a row of its own: nothing is dropped
+        occurrence = seen[(*header, result.measure)]
+        seen[(*header, result.measure)] += 1
+        cells.setdefault((*header, occurrence), {})[result.measure] = result
+    order = distinct(key[0] for key in cells)
+    rows = []
+    for key, by_measure in sorted(cells.items(), key=lambda item: order.index(item[0][0])):
+        shown = [by_measure.get(measure) for measure in measures]
+        values = [decimal_cell(result.value, result.interval) if result else decimal_cell(None) for result in shown]
+        rows.append([*map(text_cell, key[:3]), *values, count_cell(max(result.count for result in by_measure.values()))])
+    columns = [Column("Test passages", numeric=False), Column("System", numeric=False), Column("Seed", numeric=False)]
+    columns += [Column(level_heading(m, (r.interval for r in found if r.measure == m))) for m in measures]
+    columns.append(Column("Queries"))
+    _, kept = drop_constant(columns, rows, [2])
+    return Table("systems", "Every system on every test set", columns, rows, _uncounted(found), stub=2 + kept)
+
+
+def _uncounted(found: Sequence[Result]) -> list[str]:
+    """Queries that a mean counts as 0 or leaves out, as each evaluation noted them."""
+    where: dict[str, list[str]] = {}
+    for result in found:
+        assert isinstance(result.payload, PerQuery)
+        for what, number in result.payload.notes.items():
+            if isinstance(number, int) and number:
+                where.setdefault(f"{count(number)} {what}", []).append(f"{result.system} on {result.collection}")
+    return [f"{what}: {'every run' if len(runs) == len(found) else ', '.join(distinct(runs))}." for what, runs in where.items()]

@@ -1,0 +1,91 @@
+"""Numbers as a reader meets them: three decimals, per cent with a sign, intervals, p-values.
+
+Minus is U+2212 and the space before a per-cent sign does not break. ``None`` and NaN are shown as an en dash.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from positionbias.core.result import Interval
+
+__all__ = ["MISSING", "NBSP", "count", "decimal", "interval", "p_value", "percent", "setting", "slug", "with_interval"]
+
+MINUS = "\u2212"
+NBSP = "\u00a0"
+MISSING = "–"
+
+
+def _number(value: float | None, places: int, sign: bool) -> str:
+    if value is None or not math.isfinite(value):
+        return MISSING
+    text = f"{abs(value):,.{places}f}"
+    if not any(digit in text for digit in "123456789"):
+        return text  # rounds to nothing: a sign would say more than the figure does
+    if value < 0:
+        return MINUS + text
+    return f"+{text}" if sign else text
+
+
+def decimal(value: float | None, places: int = 3, *, sign: bool = False) -> str:
+    """A value with fixed decimals; with ``sign``, a plus before what is above zero."""
+    return _number(value, places, sign)
+
+
+def percent(fraction: float | None, places: int = 1, *, sign: bool = False) -> str:
+    """A fraction as per cent: −0.0856 is ``−8.6 %``."""
+    text = _number(None if fraction is None else 100 * fraction, places, sign)
+    return text if text == MISSING else f"{text}{NBSP}%"
+
+
+def interval(bounds: Interval | None, *, as_percent: bool = False, places: int | None = None, sign: bool = False) -> str:
+    """``[low, high]``; per cent bounds carry no unit of their own: the value beside them does."""
+    if bounds is None:
+        return ""
+    scale, digits = (100.0, 1) if as_percent else (1.0, 3)
+    digits = digits if places is None else places
+    low, high = (_number(scale * bound, digits, sign) for bound in (bounds.low, bounds.high))
+    return f"[{low},{NBSP}{high}]"
+
+
+def with_interval(value_text: str, bounds_text: str) -> str:
+    """A value followed by its interval where there is one."""
+    return f"{value_text}{NBSP}{bounds_text}" if bounds_text else value_text
+
+
+def p_value(p: float | None) -> str:
+    """Three decimals, ``<0.001`` below that."""
+    if p is None or not math.isfinite(p):
+        return MISSING
+    return "<0.001" if p < 0.0005 else f"{p:.3f}"
+
+
+def count(number: float | None) -> str:
+    """A whole number with thousands parted by commas."""
+    return MISSING if number is None else f"{int(number):,}"
+
+
+def setting(value: Any) -> str:
+    """Anything that stands in a manifest or in a table of statistics, as text."""
+    if value is None:
+        return MISSING
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return count(value)
+    if isinstance(value, float):
+        return f"{value:,.4g}".replace("-", MINUS) if math.isfinite(value) else MISSING
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {setting(item)}" for key, item in value.items()) or MISSING
+    if isinstance(value, Sequence):
+        return ", ".join(map(setting, value)) or MISSING
+    return str(value)
+
+
+def slug(text: str) -> str:
+    """A text as part of a file's name or an anchor: lower-case ASCII letters and digits, parted by hyphens."""
+    return "-".join("".join(char if char.isascii() and char.isalnum() else " " for char in text.lower()).split()) or "unnamed"

@@ -1,0 +1,68 @@
+"""The studies that a report is about: a folder of results each, with its manifest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from positionbias.core.errors import InputError
+from positionbias.core.manifest import Manifest, read_manifest
+from positionbias.core.result import RESULTS, Result, Statistics, load_results
+
+__all__ = ["Study", "dose_of", "load_studies"]
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """One folder of results; ``number`` counts from 1 and keeps its parts of a page apart from the others'."""
+
+    number: int
+    title: str
+    folder: str
+    results: list[Result]
+    manifest: Manifest
+
+
+def load_studies(folders: Sequence[Path | str]) -> list[Study]:
+    """Read each folder; of a study's folder, the ``results`` in it. Titles are the manifests' names, told apart where they repeat.
+
+    Raises:
+        InputError: no folder, or one without results.
+    """
+    if not folders:
+        raise InputError("report: wanted at least one folder of results; found none; give the --out of a measuring command")
+    studies = []
+    for number, place in enumerate(map(Path, folders), 1):
+        folder = place / "results" if not (place / RESULTS).is_file() and (place / "results" / RESULTS).is_file() else place
+        results, manifest = load_results(folder), read_manifest(folder)
+        studies.append(Study(number, manifest.name or place.name, place.name, results, manifest))
+    return _told_apart(studies)
+
+
+def _told_apart(studies: list[Study]) -> list[Study]:
+    """Titles that repeat get their folder's name, and where that repeats too, their number."""
+    for more in ("folder", "number"):
+        titles = Counter(study.title for study in studies)
+        studies = [
+            replace(study, title=f"{study.title} ({getattr(study, more)})") if titles[study.title] > 1 else study
+            for study in studies
+        ]
+    return studies
+
+
+def dose_of(study: Study) -> float | None:
+    """The front-loading of the study's collection, where its manifest or the collection's own tells."""
+    made = [result.payload.rows for result in study.results if isinstance(result.payload, Statistics)]
+    return next((dose for dose in map(_search, (study.manifest.settings, *made)) if dose is not None), None)
+
+
+def _search(settings: Mapping[str, Any]) -> float | None:
+    for key, value in settings.items():
+        if key.replace("-", "_") == "front_loading" and isinstance(value, int | float) and not isinstance(value, bool):
+            return float(value)
+        if isinstance(value, Mapping) and (found := _search(value)) is not None:
+            return found
+    return None

@@ -1,0 +1,295 @@
+"""What a report holds, section by section: figures, tables and sentences made from each study's results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from positionbias.core.result import Finding, PerQuery, Result
+from positionbias.report import captions, plots, tables
+from positionbias.report.drawing import same_scale
+from positionbias.report.embed import inline_svg
+from positionbias.report.figure import NARROW, WIDE
+from positionbias.report.formatting import percent, slug
+from positionbias.report.load import Study, dose_of
+from positionbias.report.select import ALL_QUERIES, AXES, BASELINES, axis_of, comparisons, distinct, of_kind
+from positionbias.report.table import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["Block", "Picture", "Section", "Sheet", "build_sections"]
+
+BESIDE = 5.0  # inches: a figure that stands beside another study's
+Published = Mapping[str, tuple[float, float]] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure in its two widths, as SVG, with its caption."""
+
+    anchor: str
+    wide: str
+    narrow: str
+    caption: str
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A figure to be drawn at any width; ``same`` names the axes ("x", "y") that all studies' figures share."""
+
+    name: str
+    draw: Callable[[float], Figure]
+    caption: str
+    same: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table with its anchor in the page."""
+
+    anchor: str
+    table: Table
+
+
+@dataclass(slots=True)
+class Block:
+    """One study's part of a section."""
+
+    heading: str
+    findings: list[Finding] = field(default_factory=list)
+    sentences: list[str] = field(default_factory=list)
+    drawings: list[Drawing] = field(default_factory=list)
+    pictures: list[Picture] = field(default_factory=list)
+    sheets: list[Sheet] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading, a word on how to read what follows, and a block a study."""
+
+    anchor: str
+    title: str
+    introduction: str
+    blocks: list[Block]
+
+    @property
+    def has_more_than_tables(self) -> bool:
+        """Whether anything stands before the tables."""
+        return any(block.findings or block.sentences or block.pictures for block in self.blocks)
+
+    @property
+    def sheets(self) -> list[tuple[str, Sheet]]:
+        """Every table with its study's title; tables of one name stand together, so that studies can be compared."""
+        every = [(block.heading, sheet) for block in self.blocks for sheet in block.sheets]
+        names = distinct(sheet.table.name for _, sheet in every)
+        return sorted(every, key=lambda item: names.index(item[1].table.name))
+
+
+class _Maker:
+    """Makes one study's part of each section; anchors carry the study's number, so no two are alike."""
+
+    def __init__(self, study: Study, published: Published) -> None:
+        self.study, self.published = study, published
+        self.results = study.results
+
+    def block(self) -> Block:
+        return Block(self.study.title)
+
+    def sheet(self, table: Table) -> list[Sheet]:
+        return [Sheet(f"table-{table.name}-{self.study.number}", table)] if table.rows else []
+
+    def found(self) -> Block:
+        block = self.block()
+        block.findings = [r.payload for r in of_kind(self.results, "finding") if isinstance(r.payload, Finding)]
+        if block.findings and (basis := _basis(self.results)):
+            block.sentences.append(basis)
+        return block
+
+    def run(self) -> Block:
+        block = self.block()
+        block.sentences = [_counts(self.results)]
+        block.sheets = self.sheet(tables.collection_table(self.results))
+        others = [r for r in of_kind(self.results, "statistics") if r.measure not in tables.COLLECTION_MEASURES]
+        for measure in distinct(result.measure for result in others):
+            chosen = [result for result in others if result.measure == measure]
+            name = f"statistics-{slug(measure)}"
+            block.sheets += self.sheet(tables.statistics_table(chosen, name=name, title=measure.capitalize()))
+        return block
+
+    def answers(self) -> Block:
+        block = self.block()
+        if of_kind(self.results, "histogram"):
+            caption = captions.positions_caption(self.results)
+            block.drawings = [Drawing("answers", lambda w: plots.answer_positions(self.results, width=w), caption, "y")]
+            block.sheets = [
+                *self.sheet(tables.positions_table(self.results)),
+                *self.sheet(tables.outcomes_table(self.results)),
+            ]
+        return block
+
+    def effectiveness(self) -> Block:
+        block = self.block()
+        found = comparisons(self.results, "test sets")
+        if any(payload.relative is not None and result.system not in BASELINES for result, payload in found):
+            caption = captions.change_caption(self.results)
+            block.drawings = [Drawing("change", lambda w: plots.relative_change(self.results, width=w), caption, "x")]
+        for subset in distinct(payload.subset for _, payload in found):
+            block.sheets += self.sheet(tables.effectiveness_table(self.results, subset=subset))
+        return block
+
+    def baselines(self) -> Block:
+        block = self.block()
+        block.sheets = [*self.sheet(tables.baseline_table(self.results)), *self.sheet(tables.systems_table(self.results))]
+        return block
+
+    def trainings(self) -> Block:
+        block = self.block()
+        block.sheets = self.sheet(tables.significance_table(self.results))
+        rest = [result for result in of_kind(self.results, "comparison") if axis_of(result) not in AXES]
+        block.sheets += self.sheet(tables.significance_table(rest, "", name="comparisons", title="Paired comparisons"))
+        return block
+
+    def similarity(self) -> Block:
+        block = self.block()
+        if of_kind(self.results, "ats"):
+            caption = captions.ats_caption(self.results)
+            if any(len(r.payload.deltas) for r in of_kind(self.results, "ats")):  # type: ignore[union-attr]
+                block.drawings = [Drawing("ats", lambda w: plots.ats_curves(self.results, width=w), caption, "xy")]
+            block.sheets = self.sheet(tables.mats_table(self.results, self.published))
+        return block
+
+    def training(self) -> Block:
+        block = self.block()
+        if of_kind(self.results, "training"):
+            caption = captions.training_caption(self.results)
+            block.drawings = [Drawing("training", lambda w: plots.training_curves(self.results, width=w), caption, "xy")]
+            block.sheets = self.sheet(tables.training_table(self.results))
+        return block
+
+
+def _basis(results: Sequence[Result]) -> str:
+    """How the intervals were made, in one sentence."""
+    bounds = [result.interval for result in results if result.interval is not None and isinstance(result.payload, PerQuery)]
+    bounds += [p.difference_interval for axis in (*AXES, "") for _, p in comparisons(results, axis) if p.difference_interval]
+    levels, methods = distinct(b.level for b in bounds), distinct(b.method for b in bounds if b.method)
+    if not levels:
+        return ""
+    how = f" ({'; '.join(methods)})" if methods else ""
+    return f"Intervals are {' and '.join(percent(level, 0) for level in levels)} intervals{how}."
+
+
+def _counts(results: Sequence[Result]) -> str:
+    """What was measured, in one sentence: collections, systems, measures, seeds."""
+    ranked = [result for result in results if result.kind in ("per_query", "comparison", "ats")]
+    parts = []
+    for word, items in (
+        ("collections", distinct(result.collection for result in results)),
+        ("systems", distinct(result.system for result in ranked)),
+        ("measures", distinct(result.measure for result in ranked)),
+        ("seeds", distinct(str(result.seed) for result in results if result.seed is not None)),
+    ):
+        named = [item for item in items if item]
+        if named:
+            parts.append(f"{word.removesuffix('s') if len(named) == 1 else word} {', '.join(named)}")
+    text = "; ".join(parts)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+SECTIONS: tuple[tuple[str, str, str, Callable[[_Maker], Block]], ...] = (
+    ("found", "What was found", "", _Maker.found),
+    ("run", "What was run", "", _Maker.run),
+    (
+        "answers",
+        "Where answers sit",
+        "An answer of several words cannot start in the last few, so a flat histogram is not what an unbiased collection shows.",
+        _Maker.answers,
+    ),
+    (
+        "effectiveness",
+        "Effectiveness on original and rotated passages",
+        "Each model re-ranks the same candidates twice: with the passages as they are, and with every passage rotated. "
+        "What a model loses by the rotation is what it owed to position. A rotation can also cut through an answer; "
+        "the queries whose answer was left whole leave that out.",
+        _Maker.effectiveness,
+    ),
+    (
+        "baselines",
+        "Against the baselines",
+        "A model that beats neither BM25 nor position alone shows nothing.",
+        _Maker.baselines,
+    ),
+    ("trainings", "Trainings compared", "Two trainings of one model on the same queries.", _Maker.trainings),
+    (
+        "similarity",
+        "Term similarity by distance",
+        "How alike a model's vectors for one word are in different passages, by how far apart their positions are. "
+        "The more they fall apart with distance, the more position they carry.",
+        _Maker.similarity,
+    ),
+    ("training", "How the trainings went", "", _Maker.training),
+)
+
+
+def build_sections(studies: Sequence[Study], published: Published = None, *, draw: bool = True) -> list[Section]:
+    """Every section that has something to show; several studies stand side by side in each. Figures only with ``draw``."""
+    makers = [_Maker(study, published) for study in studies]
+    sections = []
+    for anchor, title, introduction, build in SECTIONS:
+        blocks = [build(maker) for maker in makers]
+        drawn = _pictures(blocks, WIDE if len(studies) == 1 else BESIDE) if draw else [[] for _ in blocks]
+        for block, pictures in zip(blocks, drawn, strict=True):
+            block.pictures = pictures
+        blocks = [block for block in blocks if block.findings or block.pictures or block.sheets or block.sentences]
+        if blocks:
+            sections.append(Section(anchor, title, introduction, blocks))
+        if draw and anchor == "effectiveness" and (section := _dose_section(studies)):
+            sections.append(section)
+    return sections
+
+
+def _pictures(blocks: Sequence[Block], width: float) -> list[list[Picture]]:
+    """Draw what every block wants drawn, in two widths; figures of one name get one scale, so that studies can be compared."""
+    wanted = [(number, drawing) for number, block in enumerate(blocks) for drawing in block.drawings]
+    drawn = {inches: [drawing.draw(inches) for _, drawing in wanted] for inches in (width, NARROW)}
+    for name in distinct(drawing.name for _, drawing in wanted):
+        for figures in drawn.values():
+            alike = [
+                (figure, drawing.same) for figure, (_, drawing) in zip(figures, wanted, strict=True) if drawing.name == name
+            ]
+            if len(alike) > 1:
+                same_scale([figure for figure, _ in alike], alike[0][1])
+    pictures: list[list[Picture]] = [[] for _ in blocks]
+    for place, (number, drawing) in enumerate(wanted):
+        anchor = f"{drawing.name}-{number + 1}"
+        wide, narrow = (
+            inline_svg(drawn[inches][place], f"{anchor}-{form}", drawing.caption)
+            for form, inches in (("w", width), ("n", NARROW))
+        )
+        pictures[number].append(Picture(f"figure-{anchor}", wide, narrow, drawing.caption))
+    return pictures
+
+
+def _dose_section(studies: Sequence[Study]) -> Section | None:
+    """Change against dose, where three studies or more differ in how far their collection was front-loaded."""
+    by_dose: dict[float, list[Result]] = {}
+    for study in studies:
+        dose = dose_of(study)
+        shown = [result for result in study.results if result.system not in BASELINES]
+        if dose is not None and comparisons(shown, "test sets", subset=ALL_QUERIES):
+            by_dose.setdefault(dose, []).extend(shown)
+    if len(by_dose) < 3:
+        return None
+    measures = [{r.measure for r, _ in comparisons(results, "test sets")} for results in by_dose.values()]
+    shared = [
+        r.measure for r, _ in comparisons(next(iter(by_dose.values())), "test sets") if all(r.measure in m for m in measures)
+    ]
+    if not shared:
+        return None
+    caption = captions.dose_caption(sorted(by_dose), shared[0])
+    figures = [plots.dose_response(by_dose, measure=shared[0], width=width) for width in (WIDE, NARROW)]
+    wide, narrow = (inline_svg(figure, f"dose-{form}", caption) for figure, form in zip(figures, "wn", strict=True))
+    block = Block("", pictures=[Picture("figure-dose", wide, narrow, caption)])
+    introduction = "The same study on collections whose answers were front-loaded to different degrees."
+    return Section("dose", "Change against front-loading", introduction, [block])

@@ -1,0 +1,193 @@
+"""The figures of a study, each a pure function: Results in, matplotlib Figure out. ``figure.save_figure`` writes one.
+
+Every function takes ``width`` in inches and sets its type at one size, so that a narrow figure is a narrow figure and
+no shrunken wide one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from positionbias.core.result import Comparison, PositionHistogram, Result
+from positionbias.report.curves import ats_curves, training_curves
+from positionbias.report.drawing import (
+    DASHES,
+    MARKERS,
+    band_handle,
+    colour_of,
+    legend_above,
+    letters,
+    line_handle,
+    new_figure,
+    percent_marks,
+    required,
+    under_all,
+    wrap,
+)
+from positionbias.report.figure import BAND, INK, MUTED, WIDE, styled
+from positionbias.report.formatting import count, percent
+from positionbias.report.select import ALL_QUERIES, BASELINES, comparisons, distinct, labels, of_kind
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["answer_positions", "ats_curves", "dose_response", "relative_change", "training_curves"]
+
+LIMIT = 0.03  # a change within ± 3 % counts as none (ours)
+
+
+def answer_positions(results: Sequence[Result], *, width: float = WIDE) -> Figure:
+    """A panel a collection: the share of answers that start in each part of their passages, and what unbiased looks like (Figure 1).
+
+    Raises:
+        InputError: no histogram among the results.
+    """
+    found = required(of_kind(results, "histogram"), "an answer-position histogram")
+    across = 2 if len(found) > 1 and width > 5 else 1
+    down = math.ceil(len(found) / across)
+    with styled():
+        figure = new_figure(width, 0.75 + 2.15 * down)
+        grid = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
+        for index, (result, label) in enumerate(zip(found, labels(found, first=1), strict=True)):
+            _histogram_panel(grid.flat[index], result.payload, label, index, letters(width / across))
+        for axes in grid.flat[len(found) :]:
+            axes.set_axis_off()
+        for axes in grid[:, 0]:
+            axes.set_ylabel("Share of answers")
+        for column in range(across):
+            lowest = max(row for row in range(down) if row * across + column < len(found))
+            grid[lowest, column].xaxis.set_tick_params(labelbottom=True)
+        under_all(figure, "Start of the answer: 0 first word, 1 passage end", width)
+        top = max(max(_shares(result.payload), default=0) for result in found)
+        grid[0, 0].set_ylim(0, (1.12 * max(top, *(max(result.payload.expected) for result in found))) or 1)
+        percent_marks(grid[0, 0].yaxis)
+        grid[0, 0].set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
+        legend_above(figure, [line_handle(INK.light, DASHES[1])], ["what unbiased looks like"], width)
+    return figure
+
+
+def _shares(payload: Any) -> list[float]:
+    total = sum(payload.counts)
+    return [number / total if total else 0.0 for number in payload.counts]
+
+
+def _histogram_panel(axes: Axes, payload: Any, label: str, index: int, room: int) -> None:
+    assert isinstance(payload, PositionHistogram)
+    colour = colour_of(index)
+    edges, shares = list(payload.edges), _shares(payload)
+    axes.stairs(shares, edges, fill=True, color=colour, alpha=0.3, linewidth=0)
+    axes.stairs(shares, edges, color=colour, linewidth=1.4)
+    axes.stairs(payload.expected, edges, color=INK.light, linewidth=1.3, linestyle=DASHES[1], baseline=None)
+    axes.set_xlim(edges[0], edges[-1])
+    axes.set_title(f"{wrap(label, room)}\n")
+    axes.text(0, 1.02, f"{count(sum(payload.counts))} answers", transform=axes.transAxes, color=MUTED.light, va="bottom")
+
+
+def relative_change(results: Sequence[Result], *, width: float = WIDE, limit: float = LIMIT) -> Figure:
+    """Plain relative change from original to rotated test passages, with its interval: a panel a measure, a row a model.
+
+    Lines stand at 0 and ± ``limit``; a marker's shape tells the set of queries. Baselines are left out: a scorer that knows
+    position alone loses so much that the models' changes could not be seen beside it.
+
+    Raises:
+        InputError: no comparison of test sets among the results.
+    """
+    found = [
+        (r, p) for r, p in required(comparisons(results, "test sets"), "a comparison of test sets") if p.relative is not None
+    ]
+    found = required(
+        [(r, p) for r, p in found if r.system not in BASELINES], "a comparison of test sets with a relative change of a model"
+    )
+    measures, subsets = distinct(r.measure for r, _ in found), distinct(p.subset for _, p in found)
+    names = labels([result for result, _ in found])
+    rows = distinct(names)
+    room = max(10, int(letters(width) * 0.4))
+    with styled():
+        figure = new_figure(width, 1.0 + len(measures) * (0.42 + (0.16 + 0.17 * len(subsets)) * len(rows)))
+        column = figure.subplots(len(measures), 1, sharex=True, squeeze=False)[:, 0]
+        for axes, measure in zip(column, measures, strict=True):
+            shown = [(n, p) for n, (r, p) in zip(names, found, strict=True) if r.measure == measure]
+            for name, payload in shown:
+                shape = subsets.index(payload.subset)
+                offset = 0.32 * (shape - (len(subsets) - 1) / 2)
+                _forest_point(
+                    axes, payload, rows.index(name) + offset, colour_of(rows.index(name)), MARKERS[shape % len(MARKERS)]
+                )
+            axes.axvspan(-limit, limit, color=BAND.light, alpha=0.45, linewidth=0, zorder=0)
+            axes.axvline(0, color=INK.light, linewidth=1, zorder=1)
+            for edge in (-limit, limit):
+                axes.axvline(edge, color=MUTED.light, linewidth=0.8, linestyle=DASHES[2], zorder=1)
+            axes.set_yticks(range(len(rows)), [wrap(name, room) for name in rows])
+            axes.set_ylim(len(rows) - 0.4, -0.6)
+            axes.grid(False)
+            axes.tick_params(axis="y", length=0, labelcolor=INK.light)
+            axes.set_title(measure)
+        percent_marks(column[-1].xaxis, width, sign=True)
+        under_all(figure, "Change from original to rotated test passages", width)
+        handles = [line_handle(MUTED.light, "none", marker=MARKERS[i % len(MARKERS)]) for i in range(len(subsets))]
+        legend_above(figure, [*handles, band_handle()], [*subsets, f"within ±{percent(limit, 0)}"], width)
+    return figure
+
+
+def _forest_point(axes: Axes, payload: Comparison, at: float, colour: str, marker: str) -> None:
+    bounds = payload.relative_interval
+    if bounds is not None:
+        axes.plot([bounds.low, bounds.high], [at, at], color=colour, linewidth=1.8, solid_capstyle="butt")
+    axes.plot([payload.relative or 0.0], [at], color=colour, marker=marker, markersize=5.5, linestyle="none")
+
+
+def dose_response(
+    by_dose: Mapping[float, Sequence[Result]],
+    *,
+    measure: str = "nDCG@10",
+    subset: str = ALL_QUERIES,
+    width: float = WIDE,
+    limit: float = LIMIT,
+) -> Figure:
+    """Plain relative change on rotated test passages against the front-loading of the collection, a line a model.
+
+    ``by_dose`` holds each dose's Results. Several seeds at a dose are points beside each other; the line joins their means.
+
+    Raises:
+        InputError: no comparison of test sets with this measure and subset.
+    """
+    points: dict[str, dict[float, list[Comparison]]] = {}
+    for dose, results in sorted(by_dose.items()):
+        for result, payload in comparisons(results, "test sets", subset=subset, measures=[measure]):
+            if payload.relative is not None and result.system not in BASELINES:
+                points.setdefault(result.system, {}).setdefault(dose, []).append(payload)
+    required(list(points), f"a comparison of test sets in {measure} over {subset}")
+    doses = sorted(by_dose)
+    gap = min((after - before for before, after in pairwise(doses)), default=1.0)
+    with styled():
+        figure = new_figure(width, 3.4)
+        axes = figure.subplots()
+        axes.axhspan(-limit, limit, color=BAND.light, alpha=0.45, linewidth=0, zorder=0)
+        axes.axhline(0, color=INK.light, linewidth=1, zorder=1)
+        for edge in (-limit, limit):
+            axes.axhline(edge, color=MUTED.light, linewidth=0.8, linestyle=DASHES[2], zorder=1)
+        for index, at in enumerate(points.values()):
+            colour, marker = colour_of(index), MARKERS[index % len(MARKERS)]
+            shift = gap * 0.07 * (index - (len(points) - 1) / 2)
+            means = [sum(p.relative or 0.0 for p in payloads) / len(payloads) for payloads in at.values()]
+            axes.plot([dose + shift for dose in at], means, color=colour, linestyle=DASHES[index % len(DASHES)], linewidth=1.4)
+            for dose, payloads in at.items():
+                for place, payload in enumerate(payloads):
+                    x = dose + shift + gap * 0.02 * (place - (len(payloads) - 1) / 2)
+                    bounds = payload.relative_interval
+                    if bounds is not None:
+                        axes.plot([x, x], [bounds.low, bounds.high], color=colour, linewidth=1.4, solid_capstyle="butt")
+                    axes.plot([x], [payload.relative or 0.0], color=colour, marker=marker, markersize=5, linestyle="none")
+        axes.set_xticks(doses)
+        axes.set_xlabel("Front-loading of the collection")
+        axes.set_ylabel(f"Change in {measure}")
+        percent_marks(axes.yaxis, sign=True)
+        handles = [
+            line_handle(colour_of(i), DASHES[i % len(DASHES)], marker=MARKERS[i % len(MARKERS)]) for i in range(len(points))
+        ]
+        legend_above(figure, [*handles, band_handle()], [*points, f"within ±{percent(limit, 0)}"], width)
+    return figure

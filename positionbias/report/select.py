@@ -1,0 +1,74 @@
+"""Which results a figure or a table is about, and the shortest label that tells them apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from positionbias.core.result import Comparison, Result
+
+__all__ = ["ALL_QUERIES", "AXES", "BASELINES", "axis_of", "comparisons", "compared", "distinct", "labels", "of_kind"]
+
+T = TypeVar("T")
+
+ALL_QUERIES = "all queries"
+AXES = ("test sets", "trainings", "baseline")
+BASELINES = ("bm25", "position-only")  # what a model is measured against, and no model itself
+
+
+def of_kind(results: Iterable[Result], kind: str) -> list[Result]:
+    """The results whose payload is of this kind ("histogram", "ats", …), in the order given."""
+    return [result for result in results if result.kind == kind]
+
+
+def axis_of(result: Result) -> str:
+    """What a comparison compares: one of ``AXES``, or "" where nothing was said."""
+    assert isinstance(result.payload, Comparison)
+    axis = result.payload.notes.get("axis", "")
+    return axis if axis in AXES else ""
+
+
+def comparisons(
+    results: Iterable[Result], axis: str, *, subset: str | None = None, measures: Sequence[str] | None = None
+) -> list[tuple[Result, Comparison]]:
+    """The comparisons along one axis, each with its payload; ``subset`` and ``measures`` narrow them."""
+    found = []
+    for result in of_kind(results, "comparison"):
+        payload = result.payload
+        assert isinstance(payload, Comparison)
+        if axis_of(result) != axis or (subset is not None and payload.subset != subset):
+            continue
+        if measures is None or result.measure in measures:
+            found.append((result, payload))
+    return found
+
+
+def compared(payload: Comparison) -> str:
+    """What is compared, as "baseline → candidate": the systems where the notes name them, else the two names."""
+    first, second = payload.notes.get("systems", (payload.baseline, payload.candidate))
+    return f"{first} → {second}"
+
+
+def distinct(items: Iterable[T]) -> list[T]:
+    """Each item once, in order of first appearance."""
+    return list(dict.fromkeys(items))
+
+
+_FIELDS: tuple[Callable[[Result], str], ...] = (
+    lambda result: result.system,
+    lambda result: result.collection,
+    lambda result: result.split,
+    lambda result: "" if result.seed is None else f"seed {result.seed}",
+)
+
+
+def labels(results: Sequence[Result], *, first: int = 0) -> list[str]:
+    """One label a result: the field numbered ``first``, then whichever others differ among these results.
+
+    Fields: 0 system, 1 collection, 2 split, 3 seed. "tk-original" alone where all else is equal; "tk-original ·
+    squad" where several collections stand side by side.
+    """
+    order = [first, *(index for index in range(len(_FIELDS)) if index != first)]
+    columns = [[_FIELDS[index](result) for result in results] for index in order]
+    kept = [column for number, column in enumerate(columns) if number == 0 or len(set(column)) > 1]
+    return [" · ".join(part for part in parts if part) or "unnamed" for parts in zip(*kept, strict=True)]

@@ -1,0 +1,246 @@
+"""A Table: one small record, and its three forms: text for a terminal, LaTeX (booktabs), CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import unicodedata
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+
+from positionbias.core.files import atomic_folder
+
+__all__ = ["Cell", "Column", "Table", "as_csv", "as_latex", "as_text", "header_groups", "row_spans", "save_tables"]
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What is shown, and beside it what CSV writes: the unrounded value and, where there is one, its interval."""
+
+    text: str
+    value: str | int | float | None = None
+    low: float | None = None
+    high: float | None = None
+    strong: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column's heading; ``group`` stands above neighbours that share it. Numbers are set flush right."""
+
+    name: str
+    group: str = ""
+    numeric: bool = True
+
+    @property
+    def full_name(self) -> str:
+        """The heading with its group, for forms that have one line of headings."""
+        return f"{self.group} {self.name}".strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Title, columns, rows, notes. The first ``stub`` columns name the row; ``name`` is the file's name.
+
+    Raises:
+        ValueError: a row that has not one cell a column.
+    """
+
+    name: str
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+    notes: Sequence[str] = field(default_factory=tuple)
+    stub: int = 1
+
+    def __post_init__(self) -> None:
+        for number, row in enumerate(self.rows, 1):
+            if len(row) != len(self.columns):
+                raise ValueError(f"table {self.name!r}, row {number}: {len(row)} cells for {len(self.columns)} columns")
+
+
+def header_groups(table: Table) -> list[tuple[str, int]]:
+    """The upper line of headings as (group, columns it spans); empty where no column has a group."""
+    groups = [(group, len(list(items))) for group, items in groupby(column.group for column in table.columns)]
+    return groups if any(group for group, _ in groups) else []
+
+
+def row_spans(table: Table) -> list[list[int]]:
+    """For each row and stub column, how many rows the cell spans; 0 where a cell above covers it.
+
+    The last stub column is never merged: it names the single row.
+    """
+    spans = [[1] * table.stub for _ in table.rows]
+    for column in range(table.stub - 1):
+        first = 0
+        for index in range(1, len(table.rows)):
+            same = all(table.rows[index][c].text == table.rows[first][c].text for c in range(column + 1))
+            if same:
+                spans[first][column] += 1
+                spans[index][column] = 0
+            else:
+                first = index
+    return spans
+
+
+def _width(text: str) -> int:
+    """Columns that a text takes in a terminal."""
+    wide = (2 if unicodedata.east_asian_width(char) in "WF" else 0 if unicodedata.combining(char) else 1 for char in text)
+    return sum(wide)
+
+
+def _pad(text: str, width: int, *, right: bool) -> str:
+    gap = " " * max(0, width - _width(text))
+    return gap + text if right else text + gap
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split("\n")).replace("\t", " ").replace("\r", " ")
+
+
+def as_text(table: Table) -> str:
+    """Aligned columns for a terminal; merged row names stand once, ``*`` marks what is set in bold elsewhere."""
+    spans = row_spans(table)
+    body: list[list[str]] = []
+    for row, span in zip(table.rows, spans, strict=True):
+        shown = [_one_line(cell.text) + ("*" if cell.strong else "") for cell in row]
+        body.append(["" if index < table.stub and not span[index] else text for index, text in enumerate(shown)])
+    headings = [_one_line(column.name) for column in table.columns]
+    widths = [max(map(_width, column)) for column in zip(headings, *body, strict=True)] if table.columns else []
+    right = [column.numeric for column in table.columns]
+    groups = header_groups(table)
+    _stretch(widths, groups)
+
+    def line(cells: Sequence[str]) -> str:
+        padded = (_pad(cell, width, right=flush) for cell, width, flush in zip(cells, widths, right, strict=True))
+        return "  ".join(padded).rstrip()
+
+    lines = [_one_line(table.title), ""]
+    if groups:
+        starts = [sum(span for _, span in groups[:index]) for index in range(len(groups))]
+        room = [_room(widths, start, span) for start, (_, span) in zip(starts, groups, strict=True)]
+        cells = (_pad(_one_line(group), wide, right=False) for (group, _), wide in zip(groups, room, strict=True))
+        lines.append("  ".join(cells).rstrip())
+    lines += [line(headings), "  ".join("─" * width for width in widths), *map(line, body)]
+    if table.notes:
+        lines += ["", *map(_one_line, table.notes)]
+    return "\n".join(lines)
+
+
+def _room(widths: Sequence[int], start: int, span: int) -> int:
+    return sum(widths[start : start + span]) + 2 * (span - 1)
+
+
+def _stretch(widths: list[int], groups: Sequence[tuple[str, int]]) -> None:
+    """Widen the last column of a group whose heading needs more room than its columns have."""
+    at = 0
+    for group, span in groups:
+        widths[at + span - 1] += max(0, _width(group) - _room(widths, at, span))
+        at += span
+
+
+def as_csv(table: Table) -> str:
+    """One line of headings; unrounded values; an interval becomes two further columns, ``NAME low`` and ``NAME high``."""
+    ranged = [any(row[index].low is not None for row in table.rows) for index in range(len(table.columns))]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    headings: list[str] = []
+    for column, has_interval in zip(table.columns, ranged, strict=True):
+        headings += [column.full_name, f"{column.full_name} low", f"{column.full_name} high"][: 3 if has_interval else 1]
+    writer.writerow(headings)
+    for row in table.rows:
+        record: list[str | int | float] = []
+        for cell, column, has_interval in zip(row, table.columns, ranged, strict=True):
+            missing = "" if column.numeric else cell.text
+            record.append(cell.value if cell.value is not None else missing)
+            if has_interval:
+                record += ["" if bound is None else bound for bound in (cell.low, cell.high)]
+        writer.writerow(record)
+    return out.getvalue()
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "\n": " ",
+    "\u00a0": "~",
+    "−": "$-$",
+    "±": r"$\pm$",
+    "×": r"$\times$",
+    "→": r"$\rightarrow$",
+    "≤": r"$\leq$",
+    "≥": r"$\geq$",
+    "Δ": r"$\Delta$",
+    "Σ": r"$\Sigma$",
+    "–": "--",
+}
+
+
+def latex_escape(text: str) -> str:
+    """Text as LaTeX sets it, in text mode."""
+    return "".join(_LATEX.get(char, char) for char in text)
+
+
+def as_latex(table: Table) -> str:
+    """A ``table`` environment for booktabs: caption, label ``tab:NAME``, notes below."""
+    alignment = "".join("r" if column.numeric else "l" for column in table.columns)
+    lines = [
+        "% needs \\usepackage{booktabs}",
+        "\\begin{table}",
+        "\\centering",
+        f"\\caption{{{latex_escape(table.title)}}}",
+        f"\\label{{tab:{table.name}}}",
+        f"\\begin{{tabular}}{{{alignment}}}",
+        "\\toprule",
+    ]
+    if groups := header_groups(table):
+        cells, rules, at = [], [], 1
+        for group, width in groups:
+            cells.append(f"\\multicolumn{{{width}}}{{l}}{{{latex_escape(group)}}}")
+            if group:
+                rules.append(f"\\cmidrule(lr){{{at}-{at + width - 1}}}")
+            at += width
+        lines += [" & ".join(cells) + r" \\", " ".join(rules)]
+    lines += [" & ".join(latex_escape(column.name) for column in table.columns) + r" \\", "\\midrule"]
+    for number, (row, span) in enumerate(zip(table.rows, row_spans(table), strict=True)):
+        if number and table.stub > 1 and span[0]:
+            lines.append("\\addlinespace")
+        lines.append(" & ".join(_latex_cells(row, span)) + r" \\")
+    lines += ["\\bottomrule", "\\end{tabular}"]
+    lines += [f"\\par\\smallskip\\footnotesize {latex_escape(note)}" for note in table.notes]
+    return "\n".join([*lines, "\\end{table}", ""])
+
+
+def _latex_cells(row: Sequence[Cell], span: Sequence[int]) -> list[str]:
+    cells = []
+    for index, cell in enumerate(row):
+        text = "" if index < len(span) and not span[index] else latex_escape(cell.text)
+        # a row that begins with "[" would be read as the optional argument of the line break before it
+        text = f"{{}}{text}" if index == 0 and text.startswith(("[", "*")) else text
+        cells.append(f"\\textbf{{{text}}}" if cell.strong and text else text)
+    return cells
+
+
+def save_tables(tables: Mapping[str, Table], folder: Path | str, *, overwrite: bool = False) -> None:
+    """Write each table as ``NAME.csv`` and ``NAME.tex``; the folder appears whole or not at all.
+
+    Raises:
+        OutputExistsError: the folder exists and ``overwrite`` is false.
+        StorageError: the file system refused.
+    """
+    with atomic_folder(folder, overwrite=overwrite) as partial:
+        for name, table in tables.items():
+            (partial / f"{name}.csv").write_text(as_csv(table), encoding="utf-8", newline="")
+            (partial / f"{name}.tex").write_text(as_latex(table), encoding="utf-8", newline="")

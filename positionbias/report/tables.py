@@ -1,0 +1,213 @@
+"""The tables of a study, each a pure function: Results in, Table out. None drops a result of its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from positionbias.core.result import AtsCurve, Interval, PositionHistogram, Result, Statistics, TrainingCurve
+from positionbias.report.cells import (
+    any_cell,
+    as_interval,
+    count_cell,
+    decimal_cell,
+    drop_columns,
+    level_heading,
+    percent_cell,
+    text_cell,
+)
+from positionbias.report.effectiveness import baseline_table, effectiveness_table, significance_table, systems_table
+from positionbias.report.select import distinct, labels, of_kind
+from positionbias.report.table import Cell, Column, Table
+
+__all__ = [
+    "baseline_table",
+    "collection_table",
+    "effectiveness_table",
+    "mats_table",
+    "outcomes_table",
+    "positions_table",
+    "significance_table",
+    "statistics_table",
+    "systems_table",
+    "training_table",
+]
+
+
+COLLECTION_MEASURES = ("passages", "queries")
+FIGURE_NAMES = {
+    "mean": "Mean position",
+    "first_tenth": "Share in the first tenth",
+    "first_fifth": "Share in the first fifth",
+    "total_variation": "Total variation from unbiased",
+}
+
+
+def positions_table(results: Sequence[Result]) -> Table:
+    """What sums up each histogram, beside what an unbiased collection would show."""
+    found = of_kind(results, "histogram")
+    names = labels(found, first=1)
+    rows: list[list[Cell]] = []
+    bounds: list[Interval | None] = []
+    for result, name in zip(found, names, strict=True):
+        assert isinstance(result.payload, PositionHistogram)
+        for figure, record in result.payload.figures.items():
+            if not isinstance(record, Mapping) or not isinstance(record.get("value"), int | float):
+                continue
+            bounds.append(as_interval(record.get("interval")))
+            rows.append(
+                [
+                    text_cell(name),
+                    text_cell(FIGURE_NAMES.get(figure, figure.replace("_", " "))),
+                    decimal_cell(record["value"], bounds[-1]),
+                    decimal_cell(record.get("expected")),
+                    decimal_cell(record.get("by_chance")),
+                ]
+            )
+    columns = [Column("Answers of", numeric=False), Column("Figure", numeric=False), Column(level_heading("Observed", bounds))]
+    columns += [Column("If unbiased"), Column("By chance alone")]
+    notes = (
+        "If unbiased: every answer equally likely at each start that it could have, given its length and its passage's. "
+        "By chance alone: the mean after rotating every passage, for a figure that noise cannot lower below 0.",
+    )
+    return Table("positions", "Where answers start in their passages", columns, rows, notes, stub=2)
+
+
+def outcomes_table(results: Sequence[Result]) -> Table:
+    """What became of the answers that a histogram counts: matched, unmatched, empty, cut …"""
+    found = of_kind(results, "histogram")
+    payloads = [result.payload for result in found if isinstance(result.payload, PositionHistogram)]
+    causes = distinct(cause for payload in payloads for cause in payload.outcomes)
+    rows = [[text_cell(cause.capitalize()), *(count_cell(p.outcomes.get(cause)) for p in payloads)] for cause in causes]
+    columns = [Column("", numeric=False), *(Column(label) for label in labels(found, first=1))]
+    return Table("answers", "What became of the answers", columns, rows)
+
+
+def statistics_table(results: Sequence[Result], *, name: str, title: str) -> Table:
+    """Named figures side by side, a column a result; figures that are themselves named stand as ``NAME: PART``."""
+    found = of_kind(results, "statistics")
+    flat = [_flatten(result.payload.rows) for result in found if isinstance(result.payload, Statistics)]
+    keys = distinct(key for record in flat for key in record)
+    rows = [[text_cell(key), *(_figure_cell(key, record.get(key)) for record in flat)] for key in keys]
+    columns = [Column("", numeric=False), *(Column(label) for label in labels(found, first=1))]
+    return Table(name, title, columns, rows)
+
+
+def _flatten(rows: Mapping[str, Any]) -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in rows.items():
+        words = str(key).replace("_", " ")
+        if isinstance(value, Mapping):
+            flat |= {f"{words}: {part}": item for part, item in _flatten(value).items()}
+        else:
+            flat[words] = value
+    return flat
+
+
+def _figure_cell(name: str, value: Any) -> Cell:
+    return percent_cell(value, sign=False) if "share" in name and isinstance(value, float) else any_cell(value)
+
+
+def collection_table(results: Sequence[Result]) -> Table:
+    """The paper's Table 1 for these collections: passages and each split's queries, with judgements, answers and lengths."""
+    found = [result for result in of_kind(results, "statistics") if result.measure in COLLECTION_MEASURES]
+    rows = []
+    for result in found:
+        assert isinstance(result.payload, Statistics)
+        figures = result.payload.rows
+        over = next(((key, value) for key, value in figures.items() if key.startswith("share_over_")), None)
+        rows.append(
+            [
+                text_cell(result.collection),
+                text_cell(f"{result.measure}, {result.split}" if result.split else result.measure),
+                count_cell(result.count),
+                count_cell(figures.get("judgements")),
+                count_cell(figures.get("answers")),
+                any_cell((figures.get("words_quantiles") or {}).get("median")),
+                decimal_cell(figures.get("mean_words"), places=1),
+                percent_cell(over[1], sign=False, more=f" over {over[0].split('_')[2]}") if over else percent_cell(None),
+            ]
+        )
+    columns = [Column("Collection", numeric=False), Column("Part", numeric=False)]
+    columns += [Column(name) for name in ("Count", "Judgements", "Answers", "Median words", "Mean words", "Truncated")]
+    unknown = [index for index in range(5, len(columns)) if all(row[index].value is None for row in rows)]
+    lengths = len(columns) - 5 - len(unknown)
+    drop_columns(columns, rows, unknown)
+    notes = ("Words by BlingFire. Truncated: the share of texts that a re-ranker does not read to the end.",) if lengths else ()
+    return Table("collections", "The collections", columns, rows, notes, stub=2)
+
+
+def mats_table(
+    results: Sequence[Result],
+    published: Mapping[str, tuple[float, float]] | None = None,
+    *,
+    published_name: str = "Published, MS MARCO",
+) -> Table:
+    """MATS of each model, printed (Eq. 9) and plain, its deviation over Δ, and what it rests on (the paper's Table 2).
+
+    ``published`` gives, by system, the MATS and deviation that a paper prints for such a training; they stand beside ours.
+    """
+    found = of_kind(results, "ats")
+    known = {system: figures for system, figures in (published or {}).items() if any(r.system == system for r in found)}
+    rows = []
+    for result, name in zip(found, labels(found), strict=True):
+        curve = result.payload
+        assert isinstance(curve, AtsCurve)
+        figures = curve.figures
+        row = [
+            text_cell(result.collection),
+            text_cell(name.replace(f" · {result.collection}", "", 1)),
+            decimal_cell(result.value),
+            decimal_cell(figures.get("mats_plain")),
+            decimal_cell(figures.get("mats_std")),
+            count_cell(max(curve.deltas, default=None)),
+            count_cell(min(curve.terms, default=None)),
+            count_cell(sum(curve.pairs)),
+        ]
+        if known:
+            row += map(decimal_cell, known.get(result.system, (None, None)))
+        rows.append(row)
+    columns = [
+        Column("Passages probed", numeric=False),
+        Column("System", numeric=False),
+        Column("printed", "MATS"),
+        Column("plain mean", "MATS"),
+        Column("deviation", "MATS"),
+        Column("Largest Δ"),
+        Column("Fewest terms at a Δ"),
+        Column("Pairs"),
+    ]
+    if known:
+        columns += [Column("MATS", published_name), Column("deviation", published_name)]
+    undefined = [
+        f"{result.system} on {result.collection}: MATS is undefined. {result.payload.figures['undefined']}."
+        for result in found
+        if isinstance(result.payload, AtsCurve) and result.payload.figures.get("undefined")
+    ]
+    notes = (
+        "Printed: Σ (ATS(0) − ATS(Δ)) / (max Δ − 1), the paper's Eq. 9; plain mean: divided by the number of Δ. "
+        "Deviation: of ATS(0) − ATS(Δ) over Δ. Lower MATS means less position dependence.",
+        *undefined,
+    )
+    return Table("mats", "Term similarity by distance in position (MATS)", columns, rows, notes, stub=2)
+
+
+def training_table(results: Sequence[Result]) -> Table:
+    """Where each training ended: its last validation, and the last value of every series logged."""
+    found = of_kind(results, "training")
+    payloads = [result.payload for result in found if isinstance(result.payload, TrainingCurve)]
+    series = distinct(name for payload in payloads for name in payload.series)
+    rows = []
+    for payload, label in zip(payloads, labels(found), strict=True):
+        last = [next((v for v in reversed(payload.series.get(name, ())) if v is not None), None) for name in series]
+        rows.append(
+            [
+                text_cell(label),
+                count_cell(len(payload.steps)),
+                count_cell(payload.steps[-1] if len(payload.steps) else None),
+                *map(decimal_cell, last),
+            ]
+        )
+    columns = [Column("System", numeric=False), Column("Validations"), Column("Last step")]
+    columns += [Column(f"{name}, last") for name in series]
+    return Table("training", "Where each training ended", columns, rows)
