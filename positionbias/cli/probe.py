@@ -67,7 +67,7 @@ def ats(as_csv: bool, as_json: bool, **given: Any) -> None:
         from positionbias.report import table as forms
 
         curves = _curve_table(results)
-        return forms.as_csv(curves).rstrip("\n") if as_csv else f"{forms.as_text(curves)}\n{_remarks(results)}"
+        return forms.as_csv(curves).rstrip("\n") if as_csv else f"{forms.as_text(curves)}\n\n{_remarks(results)}{_undefined(results)}"
 
     emit(results, as_json=as_json, table=table)
 
@@ -85,7 +85,7 @@ def mats(as_json: bool, **given: Any) -> None:
         from positionbias.report.table import as_text
         from positionbias.report.tables import mats_table
 
-        return f"{as_text(mats_table(results))}\n{_remarks(results)}"
+        return f"{as_text(mats_table(results))}\n\n{_remarks(results)}"
 
     emit(results, as_json=as_json, table=table)
 
@@ -196,22 +196,23 @@ def _curve_table(results: Sequence[Result]) -> Table:
 
 
 def _remarks(results: Sequence[Result]) -> str:
-    """What was read and left out, and why a value is missing: one line a model."""
+    """What was read and left out, model by model."""
     lines = []
     for result in results:
         figures: Any = result.payload.figures  # type: ignore[union-attr]
         unknown = f"{figures['words_unknown']:,} unknown ones left out"
-        line = f"{result.system}: {result.count:,} passages, {figures['words']:,} words, {unknown}"
+        lines += [f"{result.system}: {result.count:,} passages, {figures['words']:,} words, {unknown}"]
         if figures["passages_at_length_limit"]:
-            line += f", {figures['passages_at_length_limit']:,} passages read only to the model's length limit"
+            lines += [f"  {figures['passages_at_length_limit']:,} passages read only to the model's length limit"]
         if figures["cut_at"] is not None:
-            line += (
-                f"; the curve ends before Δ = {figures['cut_at']}, where {figures['terms_at_cut']} terms have a pair, "
-                f"fewer than {figures['minimum_terms']}"
-            )
+            cut = f"{figures['terms_at_cut']} terms have a pair, fewer than {figures['minimum_terms']}"
+            lines += [f"  the curve ends before Δ = {figures['cut_at']}, where {cut}"]
         if figures["later_deltas_left_out"]:
-            line += f" (left out with it: {figures['later_deltas_left_out']} later Δ with enough)"
-        if "undefined" in figures:
-            line += f"; MATS is undefined: {figures['undefined']}"
-        lines.append(line)
+            lines += [f"  left out with it: {figures['later_deltas_left_out']} later Δ with enough terms"]
     return "\n".join(lines)
+
+
+def _undefined(results: Sequence[Result]) -> str:
+    """Why MATS is missing, where it is."""
+    found = [(result.system, result.payload.figures.get("undefined")) for result in results]  # type: ignore[union-attr]
+    return "".join(f"\n{system}: MATS is undefined: {reason}" for system, reason in found if reason)

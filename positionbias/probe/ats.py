@@ -38,7 +38,7 @@ def average_term_similarity(
     *,
     pairs: PairMode = "different",
     minimum_terms: int = 20,
-    memory_bytes: int = 1 << 30,
+    memory_bytes: int = 1 << 28,
     sample_pairs: int = 2_000,
     seed: int = 1,
 ) -> AtsCurve:

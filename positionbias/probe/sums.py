@@ -94,21 +94,19 @@ def starts_of_runs(*columns: np.ndarray) -> np.ndarray:
 
 
 def position_sums(occurrences: Occurrences, units: UnitRows, pairs: PairMode = "different") -> TermPositionSums:
-    """Add up the unit vectors of every (term, position); the vectors are read once, in stored order, by blocks."""
-    order = np.lexsort((occurrences.positions, occurrences.terms))
-    terms, positions = occurrences.terms[order], occurrences.positions[order]
+    """Add up the unit vectors of every (term, position), reading each vector once, by blocks."""
+    order = np.lexsort((occurrences.rows, occurrences.positions, occurrences.terms))
+    terms, positions, rows = occurrences.terms[order], occurrences.positions[order], occurrences.rows[order]
     starts = starts_of_runs(terms, positions)
-    cells = np.empty(len(order), np.int64)  # the cell of each occurrence
-    cells[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(order)))
+    cells = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(order)))
     sums, squares = np.zeros((len(starts), units.dimension)), np.zeros(len(starts))
-    for start in range(0, len(cells), BLOCK_ROWS):
-        block = cells[start : start + BLOCK_ROWS]
-        by_cell = np.argsort(block, kind="stable")
-        vectors = units.take(occurrences.rows[start : start + BLOCK_ROWS][by_cell])
-        block = block[by_cell]
-        runs = starts_of_runs(block)
-        sums[block[runs]] += np.add.reduceat(vectors, runs, axis=0)
-        squares[block[runs]] += np.add.reduceat(np.einsum("ij,ij->i", vectors, vectors), runs)
+    for start in range(0, len(rows), BLOCK_ROWS):
+        block = slice(start, start + BLOCK_ROWS)
+        vectors = units.take(rows[block])
+        runs = starts_of_runs(cells[block])
+        found = slice(cells[start], cells[start] + len(runs))  # a block's cells follow one another
+        sums[found] += np.add.reduceat(vectors, runs, axis=0)
+        squares[found] += np.add.reduceat(np.einsum("ij,ij->i", vectors, vectors), runs)
     counts = np.diff(starts, append=len(order))
     same = _same_passage_sums(occurrences, units) if pairs == "different" else _NO_PAIRS
     return TermPositionSums(pairs, terms[starts], positions[starts], counts, sums, squares, *same)
