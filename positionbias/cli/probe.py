@@ -67,7 +67,11 @@ def ats(as_csv: bool, as_json: bool, **given: Any) -> None:
         from positionbias.report import table as forms
 
         curves = _curve_table(results)
-        return forms.as_csv(curves).rstrip("\n") if as_csv else f"{forms.as_text(curves)}\n\n{_remarks(results)}{_undefined(results)}"
+        return (
+            forms.as_csv(curves).rstrip("\n")
+            if as_csv
+            else f"{forms.as_text(curves)}\n\n{_remarks(results)}{_undefined(results)}"
+        )
 
     emit(results, as_json=as_json, table=table)
 
