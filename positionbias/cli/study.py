@@ -32,18 +32,32 @@ def study() -> None:
 @click.option("--train-depth", type=int, default=100, show_default=True, help="Candidates from which negatives are drawn.")
 @click.option("--k1", type=float, default=0.9, show_default=True, help="Of BM25.")
 @click.option("--b", type=float, default=0.4, show_default=True, help="Of BM25.")
-@click.option("--words", type=click.Choice(["blingfire", "whitespace"]), default="blingfire", show_default=True)
+@click.option(
+    "--words",
+    type=click.Choice(["blingfire", "whitespace"]),
+    default="blingfire",
+    show_default=True,
+    help="What a word is, in the rotation.",
+)
 @click.option(
     "--rotate-at-reading", is_flag=True, help="Train on fresh rotations at every read, not on a collection rotated once."
 )
 @click.option("--only", "trainings", multiple=True, metavar="TRAINING", help="Only this training: original or rotated.")
-@click.option("--batch-size", type=int, default=32, show_default=True)
-@click.option("--learning-rate", type=float, default=1e-4, show_default=True)
-@click.option("--kernel-learning-rate", type=float, default=1e-3, show_default=True)
-@click.option("--max-steps", type=int, default=100_000, show_default=True)
-@click.option("--validate-every", type=int, default=2_000, show_default=True)
-@click.option("--patience", type=int, default=30, show_default=True)
-@click.option("--precision", type=click.Choice(["float32", "bfloat16"]), default="float32", show_default=True)
+@click.option("--batch-size", type=int, default=32, show_default=True, help="Training pairs a step.")
+@click.option("--learning-rate", type=float, default=1e-4, show_default=True, help="Words and contextualisation.")
+@click.option("--kernel-learning-rate", type=float, default=1e-3, show_default=True, help="Kernel weights.")
+@click.option("--max-steps", type=int, default=100_000, show_default=True, help="Batches at most.")
+@click.option("--validate-every", type=int, default=2_000, show_default=True, help="Batches between validations.")
+@click.option(
+    "--patience", type=int, default=30, show_default=True, help="Validations without a better nDCG@10 before stopping."
+)
+@click.option(
+    "--precision",
+    type=click.Choice(["float32", "bfloat16"]),
+    default="float32",
+    show_default=True,
+    help="Of the arithmetic in training.",
+)
 @click.option("--threads", type=int, default=0, help="CPU threads in training; 0 leaves it to torch.")
 @click.option("--embedding-deviation", type=float, default=0.4, show_default=True, help="Of words that start at random.")
 @click.option("--probe-passages", type=click.IntRange(min=1), help="Passages MATS is measured on at the end; by default all.")
