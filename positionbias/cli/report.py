@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -25,15 +26,18 @@ def report(folders: tuple[str, ...], out: str, title: str | None, tables: str | 
     Several DIRs stand side by side.
     """
     from positionbias.report.html import report_tables, write_report
-    from positionbias.report.load import load_studies
+    from positionbias.report.load import Study, load_studies, origin_of
     from positionbias.report.table import as_text, save_tables
-    from positionbias.studies.published import MATS_PUBLISHED
+    from positionbias.studies.published import published_mats_of
+
+    def published(study: Study) -> Mapping[str, tuple[float, float]] | None:
+        return published_mats_of(origin_of(study))
 
     places = [_results_place(folder) for folder in folders]
-    path = write_report(places, output_place(out), title=title, overwrite=overwrite, published=MATS_PUBLISHED)
+    path = write_report(places, output_place(out), title=title, overwrite=overwrite, published=published)
     say(f"wrote {path}")
     studies = load_studies(places)
-    found = report_tables(studies, MATS_PUBLISHED)
+    found = report_tables(studies, published)
     if tables is not None:
         save_tables(found, output_place(tables), overwrite=overwrite)
         say(f"wrote {len(found)} tables to {output_place(tables)}")

@@ -94,27 +94,9 @@ def significance_table(
     Seeds are named where there are several; so are subsets, where there is another than all queries. What is
     compared stands in the title where it is the same in every row.
     """
-    found = comparisons(results, axis)
+    found = _by_test_set(comparisons(results, axis))
     adjusted = _corrections(payload for _, payload in found)
-    rows = []
-    for result, payload in found:
-        rows.append(
-            [
-                text_cell(result.collection),
-                text_cell(payload.subset),
-                text_cell("" if result.seed is None else f"{result.seed}"),
-                text_cell(result.measure),
-                text_cell(compared(payload)),
-                decimal_cell(payload.baseline_mean),
-                decimal_cell(payload.candidate_mean),
-                decimal_cell(payload.difference, payload.difference_interval, sign=True),
-                percent_cell(payload.relative, payload.relative_interval),
-                decimal_cell(payload.effect_size, places=2, sign=True),
-                Cell(p_value(payload.p_wilcoxon), payload.p_wilcoxon),
-                *(Cell(p_value(payload.p_adjusted.get(method)), payload.p_adjusted.get(method)) for method in adjusted),
-                count_cell(result.count),
-            ]
-        )
+    rows = [_comparison_row(result, payload, adjusted) for result, payload in found]
     columns = [
         Column("Test passages", numeric=False),
         Column("Subset", numeric=False),
@@ -138,18 +120,49 @@ def significance_table(
     everything = all(payload.subset == ALL_QUERIES for _, payload in found)
     _, kept = drop_constant(columns, rows, [1, 2] if everything else [2])
     kept += not everything
-    reasons = distinct(
-        f"{compared(payload)}, {result.measure}: {key} {text}."
+    notes = (
+        "Difference = second − first over the same queries. Wilcoxon: signed ranks, zero differences dropped. "
+        "Effect size: mean difference over its deviation (d_z).",
+        *_undefined(found),
+    )
+    return Table(name, title, columns, rows, notes, stub=named + kept)
+
+
+def _by_test_set(found: list[tuple[Result, Comparison]]) -> list[tuple[Result, Comparison]]:
+    """In order of test passages, subset, seed and measure, each as it first appears: so that rows of a block stand together."""
+    keys = [(r.collection, p.subset, r.seed, r.measure) for r, p in found]
+    orders = [distinct(column) for column in zip(*keys, strict=True)]
+    ranks = [tuple(order.index(item) for order, item in zip(orders, key, strict=True)) for key in keys]
+    return [found[i] for i in sorted(range(len(found)), key=ranks.__getitem__)]
+
+
+def _comparison_row(result: Result, payload: Comparison, adjusted: Sequence[str]) -> list[Cell]:
+    return [
+        text_cell(result.collection),
+        text_cell(payload.subset),
+        text_cell("" if result.seed is None else f"{result.seed}"),
+        text_cell(result.measure),
+        text_cell(compared(payload)),
+        decimal_cell(payload.baseline_mean),
+        decimal_cell(payload.candidate_mean),
+        decimal_cell(payload.difference, payload.difference_interval, sign=True),
+        percent_cell(payload.relative, payload.relative_interval),
+        decimal_cell(payload.effect_size, places=2, sign=True),
+        Cell(p_value(payload.p_wilcoxon), payload.p_wilcoxon),
+        *(Cell(p_value(payload.p_adjusted.get(method)), payload.p_adjusted.get(method)) for method in adjusted),
+        count_cell(result.count),
+    ]
+
+
+def _undefined(found: Sequence[tuple[Result, Comparison]]) -> list[str]:
+    """Why a figure is missing, once for each measure and reason."""
+    reasons = Counter(
+        f"{result.measure}: {key} {text}"
         for result, payload in found
         for key, text in payload.notes.items()
         if isinstance(text, str) and "undefined" in text
     )
-    notes = (
-        "Difference = second − first over the same queries. Wilcoxon: signed ranks, zero differences dropped. "
-        "Effect size: mean difference over its deviation (d_z).",
-        *reasons,
-    )
-    return Table(name, title, columns, rows, notes, stub=named + kept)
+    return [f"{reason} ({number} of the comparisons)." for reason, number in reasons.items()]
 
 
 def _corrections(payloads: Iterable[Comparison]) -> list[str]:

@@ -51,17 +51,17 @@ def write_report(
 ) -> Path:
     """Write one self-contained HTML page about these folders of results (saved by ``core.result.save_results``).
 
-    The same folders give the same bytes. ``published`` gives, by system, the MATS and deviation that a paper prints.
+    The same folders give the same bytes. ``published`` gives, by system, the MATS and deviation that a paper prints: a mapping,
+    or a function of the study where studies differ.
 
     Raises:
         InputError: a folder without results, or no folder.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
     studies = load_studies(folders)
-    page = render(studies, title=title, published=published)
     out = Path(out)
     with atomic_file(out, overwrite=overwrite) as partial:
-        partial.write_text(page, encoding="utf-8", newline="")
+        partial.write_text(render(studies, title=title, published=published), encoding="utf-8", newline="")
     return out
 
 

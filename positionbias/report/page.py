@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["Block", "Picture", "Section", "Sheet", "build_sections"]
 
 BESIDE = 5.0  # inches: a figure that stands beside another study's
-Published = Mapping[str, tuple[float, float]] | None
+Figures = Mapping[str, tuple[float, float]]
+Published = Figures | Callable[[Study], Figures | None] | None  # by system; for all studies, or for each its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +92,8 @@ class _Maker:
     """Makes one study's part of each section; anchors carry the study's number, so no two are alike."""
 
     def __init__(self, study: Study, published: Published) -> None:
-        self.study, self.published = study, published
+        self.study = study
+        self.published = published(study) if callable(published) else published
         self.results = study.results
 
     def block(self) -> Block:
@@ -194,7 +196,7 @@ def _counts(results: Sequence[Result]) -> str:
         if named:
             parts.append(f"{word.removesuffix('s') if len(named) == 1 else word} {', '.join(named)}")
     text = "; ".join(parts)
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
+    return f"{text[:1].upper()}{text[1:]}." if text else "These folders hold no results."
 
 
 SECTIONS: tuple[tuple[str, str, str, Callable[[_Maker], Block]], ...] = (

@@ -103,9 +103,11 @@ def _one_line(text: str) -> str:
 def as_text(table: Table) -> str:
     """Aligned columns for a terminal; merged row names stand once, ``*`` marks what is set in bold elsewhere."""
     spans = row_spans(table)
+    # a blank in place of the star, so that figures stay below each other
+    marks = [" " if any(row[index].strong for row in table.rows) else "" for index in range(len(table.columns))]
     body: list[list[str]] = []
     for row, span in zip(table.rows, spans, strict=True):
-        shown = [_one_line(cell.text) + ("*" if cell.strong else "") for cell in row]
+        shown = [_one_line(cell.text) + ("*" if cell.strong else mark) for cell, mark in zip(row, marks, strict=True)]
         body.append(["" if index < table.stub and not span[index] else text for index, text in enumerate(shown)])
     headings = [_one_line(column.name) for column in table.columns]
     widths = [max(map(_width, column)) for column in zip(headings, *body, strict=True)] if table.columns else []

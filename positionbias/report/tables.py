@@ -78,7 +78,10 @@ def outcomes_table(results: Sequence[Result]) -> Table:
     found = of_kind(results, "histogram")
     payloads = [result.payload for result in found if isinstance(result.payload, PositionHistogram)]
     causes = distinct(cause for payload in payloads for cause in payload.outcomes)
-    rows = [[text_cell(cause.capitalize()), *(count_cell(p.outcomes.get(cause)) for p in payloads)] for cause in causes]
+    rows = [
+        [text_cell(cause.replace("_", " ").capitalize()), *(count_cell(p.outcomes.get(cause)) for p in payloads)]
+        for cause in causes
+    ]
     columns = [Column("", numeric=False), *(Column(label) for label in labels(found, first=1))]
     return Table("answers", "What became of the answers", columns, rows)
 
@@ -140,8 +143,6 @@ def collection_table(results: Sequence[Result]) -> Table:
 def mats_table(
     results: Sequence[Result],
     published: Mapping[str, tuple[float, float]] | None = None,
-    *,
-    published_name: str = "Published, MS MARCO",
 ) -> Table:
     """MATS of each model, printed (Eq. 9) and plain, its deviation over Δ, and what it rests on (the paper's Table 2).
 
@@ -178,7 +179,7 @@ def mats_table(
         Column("Pairs"),
     ]
     if known:
-        columns += [Column("MATS", published_name), Column("deviation", published_name)]
+        columns += [Column("MATS", "Published"), Column("deviation", "Published")]
     undefined = [
         f"{result.system} on {result.collection}: MATS is undefined. {result.payload.figures['undefined']}."
         for result in found
@@ -187,6 +188,7 @@ def mats_table(
     notes = (
         "Printed: Σ (ATS(0) − ATS(Δ)) / (max Δ − 1), the paper's Eq. 9; plain mean: divided by the number of Δ. "
         "Deviation: of ATS(0) − ATS(Δ) over Δ. Lower MATS means less position dependence.",
+        *(["Published: what the position-bias paper prints for such a training of TK (Table 2)."] if known else []),
         *undefined,
     )
     return Table("mats", "Term similarity by distance in position (MATS)", columns, rows, notes, stub=2)
@@ -205,9 +207,13 @@ def training_table(results: Sequence[Result]) -> Table:
                 text_cell(label),
                 count_cell(len(payload.steps)),
                 count_cell(payload.steps[-1] if len(payload.steps) else None),
+                count_cell(payload.notes.get("best_step")),
+                count_cell(payload.notes.get("depth")),
                 *map(decimal_cell, last),
             ]
         )
-    columns = [Column("System", numeric=False), Column("Validations"), Column("Last step")]
-    columns += [Column(f"{name}, last") for name in series]
+    columns = [Column("System", numeric=False)]
+    columns += [Column(name) for name in ("Validations", "Last step", "Step kept", "Re-ranking depth")]
+    columns += [Column(f"Last {name}") for name in series]
+    drop_columns(columns, rows, [index for index in (3, 4) if all(row[index].value is None for row in rows)])
     return Table("training", "Where each training ended", columns, rows)

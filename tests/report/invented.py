@@ -13,6 +13,7 @@ import numpy as np
 
 from positionbias.core.manifest import InputRef, Manifest
 from positionbias.core.result import (
+    KINDS,
     AtsCurve,
     Comparison,
     Finding,
@@ -262,9 +263,18 @@ def manifest(name: str = "position-bias on planted", *, loading: float = 0.8) ->
     )
 
 
-def save_study(folder: Path, name: str = "planted", *, title: str | None = None, loading: float = 0.8, **how: float) -> Path:
+def save_study(
+    folder: Path,
+    name: str = "planted",
+    *,
+    title: str | None = None,
+    loading: float = 0.8,
+    kinds: tuple[str, ...] = tuple(KINDS),
+    **how: float,
+) -> Path:
+    """One study as a folder of results; ``kinds`` keeps some of them, where a test needs no more."""
     record = manifest(title or f"position-bias on {name}", loading=loading)
-    save_results(folder, study(name, **how), record)
+    save_results(folder, [result for result in study(name, **how) if result.kind in kinds], record)
     return folder
 
 

@@ -1,0 +1,92 @@
+"""``posbias report``."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from positionbias.cli.main import main
+from positionbias.core.result import Result, Statistics, save_results
+
+from . import invented
+
+FEW = ("histogram", "comparison")  # enough for what a command does
+
+
+def posbias(*arguments: str | Path) -> int:
+    with pytest.raises(SystemExit) as stop:
+        main([str(argument) for argument in arguments])
+    return int(stop.value.code or 0)
+
+
+def test_it_writes_the_page_and_prints_the_2_by_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    invented.save_study(tmp_path / "study", kinds=FEW)
+    assert posbias("report", tmp_path / "study", "--out", tmp_path / "report.html", "--title", "Mine") == 0
+    out, err = capsys.readouterr()
+    assert "nDCG@10  tk-original            0.432         0.395       −9.4\u00a0%" in out
+    assert err == f"wrote {tmp_path / 'report.html'}\n"
+    assert "<h1>Mine</h1>" in (tmp_path / "report.html").read_text("utf-8")
+
+
+def test_it_writes_the_tables(tmp_path: Path) -> None:
+    invented.save_study(tmp_path / "study", kinds=FEW)
+    assert posbias("report", tmp_path / "study", "--out", tmp_path / "r.html", "--tables", tmp_path / "tables") == 0
+    names = {path.name for path in (tmp_path / "tables").iterdir()}
+    assert {
+        "effectiveness-all-queries.csv",
+        "effectiveness-all-queries.tex",
+        "positions.csv",
+        "baselines.tex",
+    } <= names
+
+
+def test_published_figures_stand_beside_those_of_the_same_collection(tmp_path: Path) -> None:
+    def made_by(result: Result) -> Result:
+        rows = {"manifest": {"command": "import squad"}}
+        return replace(result, payload=Statistics(rows)) if result.measure == "passages" else result
+
+    save_results(
+        tmp_path / "study", [made_by(r) for r in invented.study() if r.kind in ("ats", "statistics")], invented.manifest()
+    )
+    assert posbias("report", tmp_path / "study", "--out", tmp_path / "r.html", "--tables", tmp_path / "tables") == 0
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "tables" / "mats.csv").read_text("utf-8"))))
+    # Table 2 of the paper, SQuAD
+    assert [(row["Published MATS"], row["Published deviation"]) for row in rows[:2]] == [("0.056", "0.014"), ("0.007", "0.002")]
+
+
+def test_tables_of_several_studies_are_told_apart(tmp_path: Path) -> None:
+    places = [invented.save_study(tmp_path / name, kinds=FEW) for name in ("a", "b")]
+    assert posbias("report", *places, "--out", tmp_path / "r.html", "--tables", tmp_path / "tables") == 0
+    assert (tmp_path / "tables" / "answers-1.csv").is_file()
+    assert "(position-bias on planted (b))" in (tmp_path / "tables" / "answers-2.tex").read_text("utf-8")
+
+
+def test_names_under_home(tmp_path: Path, posbias_home: Path) -> None:
+    invented.save_study(posbias_home / "mystudy", kinds=FEW)
+    assert posbias("report", "mystudy", "--out", "page") == 0
+    assert (posbias_home / "page").is_file()
+
+
+def test_json_holds_the_results(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    invented.save_study(tmp_path / "study", kinds=FEW)
+    assert posbias("--quiet", "report", tmp_path / "study", "--out", tmp_path / "r.html", "--json") == 0
+    out, err = capsys.readouterr()
+    assert len(json.loads(out)["results"]) == sum(result.kind in FEW for result in invented.study())
+    assert err == ""
+
+
+def test_faults(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert posbias("report", tmp_path / "none", "--out", tmp_path / "r.html") == 2
+    assert posbias("report", "--out", tmp_path / "r.html") == 2
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study" / "results.json").write_text('{"results": [')
+    assert posbias("report", tmp_path / "study", "--out", tmp_path / "r.html") == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 3
+    assert all(line.startswith("posbias: ") for line in lines)
+    assert not (tmp_path / "r.html").exists()

@@ -1,0 +1,301 @@
+"""The page: whole, self-contained, escaped, accessible, and true to the results."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+from positionbias.core.errors import InputError, OutputExistsError
+from positionbias.core.result import Finding, Result, save_results
+from positionbias.report.figure import SERIES, Colour
+from positionbias.report.html import PAGE_COLOURS, report_tables, write_report
+from positionbias.report.load import dose_of, load_studies
+from positionbias.report.table import as_csv
+
+from . import invented
+from .pages import Page
+
+HOSTILE = "<img src=x onerror=alert(1)> & \"q\" '$' {{ 7*7 }}"
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("one")
+    invented.save_study(folder / "study")
+    return write_report([folder / "study"], folder / "report.html").read_text(encoding="utf-8")
+
+
+KINDS = ("histogram", "comparison", "ats", "finding")
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("several")
+    places = [
+        invented.save_study(
+            folder / f"dose-{dose}", title="Position bias: planted", loading=dose, gap=dose, strength=dose, kinds=KINDS
+        )
+        for dose in (0.0, 0.5, 1.0)
+    ]
+    return write_report(places, folder / "report.html").read_text(encoding="utf-8")
+
+
+def check(text: str) -> Page:
+    """What holds of any report."""
+    page = Page(text)
+    ids = [element.attributes["id"] for element in page.root.every() if "id" in element.attributes]
+    assert [name for name, number in Counter(ids).items() if number > 1] == []
+    for element in page.root.every():
+        assert element.tag not in ("script", "link", "img", "iframe", "object", "embed", "base", "form", "image")
+        assert not [name for name in element.attributes if name.startswith("on")]
+        for name, value in element.attributes.items():
+            if name in ("href", "xlink:href", "src", "srcset", "action"):
+                assert value.startswith(("#", "data:text/")), value
+                assert not value.startswith("#") or value[1:] in ids, value
+            if name in ("aria-labelledby", "aria-describedby"):
+                assert value in ids
+    assert not re.search(r"https?:|@import|url\((?!#)", re.sub(r'href="data:[^"]*"', "", text))
+    levels = [int(element.tag[1]) for element in page.root.every() if re.fullmatch(r"h[1-6]", element.tag)]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+    return page
+
+
+def test_a_page_of_one_study_is_whole_and_self_contained(one: str) -> None:
+    page = check(one)
+    titles = [element.text for element in page.root.every("h2")]
+    assert titles == [
+        "What was found",
+        "What was run",
+        "Where answers sit",
+        "Effectiveness on original and rotated passages",
+        "Against the baselines",
+        "Trainings compared",
+        "Term similarity by distance",
+        "How the trainings went",
+        "Definitions",
+        "Provenance",
+    ]
+    links = [element.attributes["href"] for element in page.root.every("nav")[0].every("a")]
+    assert len(links) == len(titles)
+    assert page.root.every("title")[0].text == "position-bias on planted"
+    assert page.root.every("html")[0].attributes["lang"] == "en"
+    assert "default-src 'none'" in next(
+        e.attributes["content"] for e in page.root.every("meta") if "http-equiv" in e.attributes
+    )
+
+
+def test_figures_are_images_with_names_and_captions(one: str) -> None:
+    page = check(one)
+    figures = page.root.every("figure")
+    assert len(figures) == 4
+    for figure in figures:
+        images = figure.every("svg")
+        assert [image.attributes["role"] for image in images] == ["img", "img"]  # one for wide screens, one for phones
+        caption = figure.every("figcaption")[0].text
+        for image in images:
+            assert image.children[0].tag == "title"
+            assert image.children[0].text == caption
+    assert "45.4\u00a0% of 11,879 answers start in the first fifth, 20.5\u00a0% if unbiased" in figures[0].text
+    assert "nDCG@10 over all queries: tk-original −8.6\u00a0%\u00a0[−10.0,\u00a0−7.2]" in figures[1].text
+
+
+def test_tables_are_marked_up_as_tables(one: str) -> None:
+    page = check(one)
+    tables = page.root.every("table")
+    assert len(tables) > 8
+    for table in tables:
+        assert len(table.every("caption")) == 1
+        assert all(th.attributes.get("scope") in ("col", "colgroup", "row", "rowgroup") for th in table.every("th"))
+        head = table.every("thead")[0].every("tr")
+        columns = len(head[-1].children)
+        if len(head) > 1:
+            assert sum(int(cell.attributes.get("colspan", 1)) for cell in head[0].children) == columns
+        covered: list[int] = []  # columns that a cell above reaches into
+        for row in (row for body in table.every("tbody") for row in body.every("tr")):
+            assert len(row.children) + sum(left > 0 for left in covered) == columns
+            covered = [left - 1 for left in covered if left > 1]
+            covered += [int(cell.attributes["rowspan"]) - 1 for cell in row.children if "rowspan" in cell.attributes]
+        assert not covered
+        box = table.parent
+        assert box is not None
+        assert (box.attributes["class"], box.attributes["tabindex"], box.attributes["role"]) == ("scroll", "0", "region")
+
+
+def test_the_figures_of_the_2_by_2_stand_in_the_page(one: str) -> None:
+    page = check(one)
+    table = next(t for t in page.root.every("table") if t.every("caption")[0].text.endswith("test passages: all queries"))
+    first = [cell.text.replace("\u00a0", " ") for cell in table.every("tbody")[0].every("tr")[0].children]
+    assert first == ["nDCG@10", "tk-original", "0.432", "0.395", "−9.4 %", "−8.6 % [−10.0, −7.2]", "2,000"]
+
+
+def test_findings_stand_first_with_how_sure_they_are(one: str) -> None:
+    page = check(one)
+    section = page.root.every("section")[0]
+    items = section.every("li")
+    assert [item.text.replace("\u00a0", " ") for item in items] == [text for text, _ in invented.FINDINGS]
+    assert [item.attributes.get("class") for item in items] == [
+        None if holds is None else "decided" for _, holds in invented.FINDINGS
+    ]
+    assert "Intervals are 95\u00a0% intervals (bootstrap over 2,000 queries, clustered by passage)." in section.text
+
+
+def test_every_table_is_there_as_csv_and_latex(one: str, tmp_path: Path) -> None:
+    page = check(one)
+    links = {
+        element.attributes["download"]: element.attributes["href"]
+        for element in page.root.every("a")
+        if "download" in element.attributes
+    }
+    tables = report_tables(load_studies([invented.save_study(tmp_path / "study")]))
+    assert sorted(links) == sorted(f"{name}.{form}" for name in tables for form in ("csv", "tex"))
+    kind, data = links["effectiveness-all-queries.csv"].split(",", 1)
+    assert kind == "data:text/csv;charset=utf-8"
+    assert unquote(data) == as_csv(tables["effectiveness-all-queries"])
+    row = next(csv.DictReader(io.StringIO(unquote(data))))
+    assert float(row["Δ as printed"]) == pytest.approx((0.395 - 0.432) / 0.395)
+
+
+def test_what_made_the_results_is_there(one: str) -> None:
+    page = check(one)
+    section = next(e for e in page.root.every("section") if e.attributes["id"] == "provenance")
+    facts = dict(zip((e.text for e in section.every("dt")), (e.text for e in section.every("dd")), strict=True))
+    assert facts["Command"] == "posbias study position-bias planted --models tk --out study"
+    assert facts["Front loading"] == "0.8"
+    assert facts["Training learning rate"] == "0.0001"
+    assert facts["Input: collection"].startswith("../planted (checksum 5f5f")
+    assert facts["Collection planted"] == "posbias import planted"
+    assert facts["Versions"] == "python 3.12.3, positionbias 0.1.0, torch 2.7.0"
+    number = len(invented.study())
+    assert facts["Results read"].startswith(
+        f"{number} (findings: 6, statistics: 9, histograms: 2, measures of a system: 24, comparisons: "
+    )
+
+
+def test_no_result_is_left_out_unseen(one: str, tmp_path: Path) -> None:
+    """Each kind of measurement has its place; one of a kind that nothing asks for still gets a table."""
+    odd = [r for r in invented.study() if r.measure == "rotation"]
+    other = next(r for r in invented.study() if r.kind == "comparison")
+    plain = replace(other, payload=replace(other.payload, notes={}))  # type: ignore[type-var]
+    save_results(tmp_path / "odd", [*odd, plain], invented.manifest())
+    titles = [
+        e.text for e in check(write_report([tmp_path / "odd"], tmp_path / "r.html").read_text("utf-8")).root.every("caption")
+    ]
+    assert titles == ["Rotation", "Paired comparisons: tk-original on planted → tk-original on planted-rotated"]
+
+
+def test_hostile_text_stays_text(tmp_path: Path) -> None:
+    results = invented.renamed(invented.study(), HOSTILE)
+    results.append(Result("finding", "c", "test", "s", 1, None, None, 0, Finding(HOSTILE)))
+    record = replace(invented.manifest(HOSTILE), command=HOSTILE, notes=(HOSTILE,), settings={HOSTILE: HOSTILE})
+    save_results(tmp_path / "study", results, record)
+    text = write_report([tmp_path / "study"], tmp_path / "report.html", title=f"</title>{HOSTILE}").read_text("utf-8")
+    page = check(text)
+    assert page.root.every("h1")[0].text == f"</title>{HOSTILE}"
+    assert HOSTILE in [item.text for item in page.root.every("li")]
+    assert "49" not in page.root.every("h1")[0].text
+    assert "<img" not in text
+
+
+def test_several_studies_stand_side_by_side(several: str) -> None:
+    page = check(several)
+    titles = [f"Position bias: planted (dose-{dose})" for dose in (0.0, 0.5, 1.0)]
+    answers = next(e for e in page.root.every("section") if e.attributes["id"] == "answers")
+    assert [e.text for e in answers.every("h3")] == titles
+    captions = [e.text for e in answers.every("caption")]
+    assert captions[:3] == [f"Where answers start in their passages ({title})" for title in titles]
+    assert "Change against front-loading" in [e.text for e in page.root.every("h2")]
+    assert page.root.every("title")[0].text == "Position bias in retrieval"
+    downloads = [e.attributes["href"] for e in page.root.every("a") if e.attributes.get("download") == "mats.csv"]
+    assert len(downloads) == 3
+
+
+def test_two_doses_make_no_curve(tmp_path: Path) -> None:
+    places = [invented.save_study(tmp_path / f"{dose}", loading=dose, kinds=("comparison",)) for dose in (0.0, 1.0)]
+    assert "Change against front-loading" not in write_report(places, tmp_path / "r.html").read_text("utf-8")
+    assert [dose_of(study) for study in load_studies(places)] == [0.0, 1.0]
+
+
+def test_the_dose_may_stand_in_the_collections_own_manifest(tmp_path: Path) -> None:
+    save_results(tmp_path / "study", invented.study(), replace(invented.manifest(), settings={}))
+    assert dose_of(load_studies([tmp_path / "study"])[0]) == 0.8
+    save_results(tmp_path / "other", [], replace(invented.manifest(), settings={}))
+    assert dose_of(load_studies([tmp_path / "other"])[0]) is None
+
+
+def test_a_section_without_results_is_not_there(tmp_path: Path) -> None:
+    save_results(tmp_path / "study", [r for r in invented.study() if r.kind == "ats"], invented.manifest())
+    page = check(write_report([tmp_path / "study"], tmp_path / "report.html").read_text("utf-8"))
+    assert [e.text for e in page.root.every("h2")] == [
+        "What was run",
+        "Term similarity by distance",
+        "Definitions",
+        "Provenance",
+    ]
+
+
+def test_no_results_at_all_make_a_page_that_says_so(tmp_path: Path) -> None:
+    save_results(tmp_path / "study", [], invented.manifest())
+    page = check(write_report([tmp_path / "study"], tmp_path / "report.html").read_text("utf-8"))
+    assert [e.text for e in page.root.every("h2")] == ["What was run", "Definitions", "Provenance"]
+    assert "These folders hold no results." in page.root.text
+
+
+def test_the_same_folders_give_the_same_bytes(one: str, tmp_path: Path) -> None:
+    invented.save_study(tmp_path / "study")
+    assert write_report([tmp_path / "study"], tmp_path / "again.html").read_text("utf-8") == one
+
+
+def test_a_studys_folder_leads_to_its_results(tmp_path: Path) -> None:
+    invented.save_study(tmp_path / "study" / "results")
+    assert load_studies([tmp_path / "study"])[0].folder == "study"
+
+
+def test_faults_are_one_clear_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="wanted at least one folder of results; found none; give"):
+        write_report([], tmp_path / "r.html")
+    with pytest.raises(InputError, match=r"wanted a folder of results; found no results\.json; give"):
+        write_report([tmp_path], tmp_path / "r.html")
+    (tmp_path / "r.html").write_text("mine")
+    with pytest.raises(OutputExistsError):
+        write_report([invented.save_study(tmp_path / "study")], tmp_path / "r.html")
+    assert (tmp_path / "r.html").read_text() == "mine"
+
+
+def luminance(colour: str) -> float:
+    """Relative luminance by WCAG 2.2."""
+    parts = (int(colour[index : index + 2], 16) / 255 for index in (1, 3, 5))
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def contrast(one: str, other: str) -> float:
+    low, high = sorted((luminance(one), luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def test_contrast_by_definition() -> None:
+    assert contrast("#000000", "#ffffff") == pytest.approx(21)
+
+
+@pytest.mark.parametrize("form", ["light", "dark"])
+def test_colours_can_be_read(form: str) -> None:
+    """WCAG AA: 4.5 for text, 3 for what must be told apart in a figure."""
+
+    def of(colour: Colour) -> str:
+        return str(getattr(colour, form))
+
+    ground = of(PAGE_COLOURS["ground"])
+    for name in ("ink", "muted", "link"):
+        assert contrast(of(PAGE_COLOURS[name]), ground) >= 4.5
+    for colour in SERIES:
+        assert contrast(of(colour), ground) >= 3

@@ -1,0 +1,216 @@
+"""The tables of a study: figures worked by hand, nothing dropped, reasons given for what is missing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from positionbias.core.result import AtsCurve, Result
+from positionbias.report import tables
+from positionbias.report.select import labels
+from positionbias.report.table import Table
+
+from . import invented
+
+RESULTS = invented.study()
+
+
+def texts(table: Table) -> list[list[str]]:
+    return [[cell.text.replace("\u00a0", " ") for cell in row] for row in table.rows]
+
+
+def test_effectiveness_as_the_paper_prints_it() -> None:
+    rows = {(row[0], row[1]): row[2:] for row in texts(tables.effectiveness_table(RESULTS, subset="all queries"))}
+    # (0.395 − 0.432) / 0.395 = −0.0937; (0.395 − 0.432) / 0.432 = −0.0856, interval −0.0856 ∓ 0.014
+    assert rows["nDCG@10", "tk-original"] == ["0.432", "0.395", "−9.4 %", "−8.6 % [−10.0, −7.2]", "2,000"]
+    # (0.415 − 0.416) / 0.415 = −0.0024
+    assert rows["nDCG@10", "tk-rotated"] == ["0.416", "0.415", "−0.2 %", "−0.2 % [−1.6, +1.2]", "2,000"]
+    # Table 3 of the paper prints −10.7 %, −6.1 % and −0.6 % for these means
+    assert rows["RR@10", "tk-original"][2] == "−10.7 %"
+    assert rows["R@10", "tk-original"][2] == "−6.1 %"
+    assert rows["RR@10", "tk-rotated"][2] == "−0.6 %"
+    assert rows["R@10", "tk-rotated"][2] == "0.0 %"
+
+
+def test_the_smallest_margin_of_the_models_is_bold() -> None:
+    strong = {
+        (row[0].text, row[1].text): row[4].strong for row in tables.effectiveness_table(RESULTS, subset="all queries").rows
+    }
+    assert {key for key, value in strong.items() if value} == {(measure, "tk-rotated") for measure in invented.MEASURES}
+
+
+def test_effectiveness_over_both_subsets() -> None:
+    table = tables.effectiveness_table(RESULTS)
+    assert [column.name for column in table.columns][:3] == ["Subset", "Measure", "System"]
+    assert (len(table.rows), table.stub) == (2 * 3 * 3, 3)
+    assert [row[0] for row in texts(table)] == ["all queries"] * 9 + ["queries whose answer was left whole"] * 9
+
+
+def test_a_lone_subset_stands_in_the_title() -> None:
+    some = [r for r in RESULTS if r.kind != "comparison" or r.payload.subset == invented.SUBSETS[1]]  # type: ignore[union-attr]
+    assert tables.effectiveness_table(some).title.endswith("queries whose answer was left whole")
+
+
+def test_seeds_are_told_apart_where_there_are_several() -> None:
+    again = [replace(result, seed=2) for result in RESULTS]
+    names = {row[1] for row in texts(tables.effectiveness_table([*RESULTS, *again], subset="all queries"))}
+    assert "tk-original · seed 1" in names
+    assert "tk-original · seed 2" in names
+    assert "Seed" in [column.name for column in tables.significance_table([*RESULTS, *again]).columns]
+    assert "Seed" not in [column.name for column in tables.significance_table(RESULTS).columns]
+
+
+def test_significance_of_trainings() -> None:
+    table = tables.significance_table(RESULTS)
+    assert table.title == "Trainings compared: tk-original → tk-rotated"
+    assert [column.name for column in table.columns] == [
+        "Test passages", "Measure", "First", "Second", "Difference [95\u00a0%]", "Change [95\u00a0%]", "Effect size",
+        "p Wilcoxon", "p Holm", "Queries",
+    ]  # fmt: skip
+    rows = texts(table)
+    assert [row[0] for row in rows] == ["planted"] * 3 + ["planted-rotated"] * 3
+    # 0.415 − 0.395 = 0.020, ± 0.006; 0.020 / 0.395 = 5.1 %; d = 0.020 / 0.31 = 0.06
+    assert rows[3][1:] == [
+        "nDCG@10",
+        "0.395",
+        "0.415",
+        "+0.020 [+0.014, +0.026]",
+        "+5.1 % [+3.7, +6.5]",
+        "+0.06",
+        "<0.001",
+        "<0.001",
+        "2,000",
+    ]
+
+
+def test_rows_of_a_test_set_stand_together() -> None:
+    shuffled = sorted(RESULTS, key=lambda r: r.measure)
+    assert [row[0] for row in texts(tables.significance_table(shuffled))] == ["planted"] * 3 + ["planted-rotated"] * 3
+
+
+def test_what_is_undefined_says_why() -> None:
+    found = next(r for r in RESULTS if r.kind == "comparison" and r.payload.notes["axis"] == "trainings")  # type: ignore[union-attr]
+    payload = replace(
+        found.payload, p_wilcoxon=None, effect_size=None, notes={"axis": "trainings", "tests": "undefined: no query differs"}
+    )  # type: ignore[type-var]
+    table = tables.significance_table([replace(found, payload=payload)])
+    assert "nDCG@10: tests undefined: no query differs (1 of the comparisons)." in table.notes
+    assert "–" in texts(table)[0]
+
+
+def test_baselines_have_no_relative_change() -> None:
+    table = tables.baseline_table(RESULTS)
+    assert not [column.name for column in table.columns if column.name.startswith("Change")]
+    # 0.432 − 0.241 = 0.191
+    assert texts(table)[0][2:6] == ["bm25 → tk-original", "0.241", "0.432", "+0.191 [+0.185, +0.197]"]
+
+
+def test_systems_table_holds_every_mean() -> None:
+    table = tables.systems_table(RESULTS)
+    assert len(table.rows) == 2 * 4
+    assert texts(table)[0] == [
+        "planted",
+        "tk-original",
+        "0.432 [0.421, 0.443]",
+        "0.372 [0.361, 0.383]",
+        "0.630 [0.619, 0.641]",
+        "2,000",
+    ]
+    assert table.notes == ["3 queries without candidates: every run."]
+
+
+def test_a_second_result_with_the_same_header_is_not_lost() -> None:
+    found = [r for r in RESULTS if r.kind == "per_query"][:1]
+    other = replace(found[0], value=0.1, interval=None)
+    assert [row[2] for row in texts(tables.systems_table([*found, other]))] == ["0.432 [0.421, 0.443]", "0.100"]
+
+
+def test_positions_stand_beside_their_expectation() -> None:
+    rows = texts(tables.positions_table(RESULTS))
+    assert [row[1] for row in rows[:4]] == [
+        "Mean position",
+        "Share in the first tenth",
+        "Share in the first fifth",
+        "Total variation from unbiased",
+    ]
+    # total variation of the rotated collection: nothing but what chance gives
+    assert rows[7] == ["planted-rotated", "Total variation from unbiased", "0.000 [0.000, 0.010]", "0.000", "0.011"]
+
+
+def test_outcomes_are_all_counted() -> None:
+    rows = {row[0]: row[1:] for row in texts(tables.outcomes_table(RESULTS))}
+    assert rows["Cut by the rotation that made this collection"] == ["0", "312"]
+    assert rows["Located by offsets"] == ["11,877", "11,565"]
+
+
+def test_mats_beside_the_published_figures() -> None:
+    table = tables.mats_table(RESULTS, {"tk-original": (0.176, 0.046)})
+    assert [column.full_name for column in table.columns][-2:] == ["Published MATS", "Published deviation"]
+    rows = texts(table)
+    curve = next(r for r in RESULTS if r.kind == "ats").payload
+    assert isinstance(curve, AtsCurve)
+    # printed = sum / (140 − 1), plain = sum / 140, for the 140 Δ above 0
+    total = sum(curve.ats[0] - value for value in curve.ats[1:])
+    assert rows[0][:4] == ["planted", "tk-original", f"{total / 139:.3f}", f"{total / 140:.3f}"]
+    assert rows[0][-2:] == ["0.176", "0.046"]
+    assert rows[1][-2:] == ["–", "–"]
+    assert len(tables.mats_table(RESULTS, {"another": (1.0, 1.0)}).columns) == 8
+    assert len(tables.mats_table(RESULTS).columns) == 8
+
+
+def test_an_undefined_mats_says_why() -> None:
+    payload = AtsCurve(
+        [0], [1.0], [30], [30], [0.0], [None], {"mats_plain": None, "mats_std": None, "undefined": "no Δ above 0"}
+    )
+    table = tables.mats_table([Result("MATS", "c", "all", "tk", 1, None, None, 5, payload)])
+    assert texts(table)[0][2:5] == ["–", "–", "–"]
+    assert table.notes[-1] == "tk on c: MATS is undefined. no Δ above 0."
+
+
+def test_collections_as_in_table_1() -> None:
+    rows = texts(tables.collection_table(RESULTS))
+    assert rows[0] == ["planted", "passages", "20,000", "–", "–", "56", "57.0", "0.0 % over 200"]
+    assert rows[3] == ["planted", "queries, test", "2,000", "2,000", "2,000", "–", "9.4", "1.2 % over 30"]
+    bare = [replace(r, payload=type(r.payload)({"judgements": 3})) for r in RESULTS if r.measure == "queries"]  # type: ignore[call-arg]
+    assert [column.name for column in tables.collection_table(bare).columns] == [
+        "Collection",
+        "Part",
+        "Count",
+        "Judgements",
+        "Answers",
+    ]
+
+
+def test_other_statistics_are_flattened() -> None:
+    rotation = [r for r in RESULTS if r.measure == "rotation"]
+    table = tables.statistics_table(rotation, name="rotation", title="Rotation")
+    assert texts(table)[0] == ["passages: rotated", "19,640"]
+    assert texts(table)[-1] == ["answers of test: cut", "52"]
+
+
+def test_training_ends() -> None:
+    table = tables.training_table(RESULTS)
+    assert [column.name for column in table.columns][:5] == [
+        "System",
+        "Validations",
+        "Last step",
+        "Step kept",
+        "Re-ranking depth",
+    ]
+    assert texts(table)[0][:5] == ["tk-original", "31", "6,000", texts(table)[0][3], "35"]
+
+
+def test_labels_name_what_differs() -> None:
+    curves = [r for r in RESULTS if r.kind == "ats"]
+    assert labels(curves[:2]) == ["tk-original", "tk-rotated"]
+    assert labels(curves)[2] == "tk-original · planted-rotated"
+    assert labels(curves, first=1)[0] == "planted · tk-original"
+
+
+@pytest.mark.parametrize(
+    "build", [tables.effectiveness_table, tables.significance_table, tables.baseline_table, tables.systems_table,
+              tables.positions_table, tables.outcomes_table, tables.mats_table, tables.training_table, tables.collection_table]
+)  # fmt: skip
+def test_nothing_to_show_is_an_empty_table(build: object) -> None:
+    assert build([]).rows == []  # type: ignore[operator]
