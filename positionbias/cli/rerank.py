@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
-from positionbias.cli.common import out_option, output_place, overwrite_option, say
+from positionbias.cli.common import input_place, out_option, output_place, overwrite_option, say
 
 __all__ = ["rerank"]
 
@@ -15,13 +13,13 @@ __all__ = ["rerank"]
 @click.argument("collection")
 @click.option("--model", required=True, help="The checkpoint.")
 @click.option("--split", default="test", show_default=True, help="Whose queries.")
-@click.option("--candidates", type=click.Path(dir_okay=False, path_type=Path), required=True, help="The run to re-rank.")
+@click.option("--candidates", metavar="RUN", required=True, help="The run to re-rank.")
 @click.option("--depth", type=click.IntRange(min=1), help="Candidates to re-rank; by default what validation found best.")
 @click.option("--name", help="The run's tag; by default the checkpoint's name.")
 @out_option(what="The re-ranked run.")
 @overwrite_option
 def rerank(
-    collection: str, model: str, split: str, candidates: Path, depth: int | None, name: str | None, out: str, overwrite: bool
+    collection: str, model: str, split: str, candidates: str, depth: int | None, name: str | None, out: str, overwrite: bool
 ) -> None:
     """Re-rank the candidates of COLLECTION's queries; each distinct passage is encoded once.
 
@@ -32,14 +30,14 @@ def rerank(
     from positionbias.models.checkpoint import load_checkpoint
     from positionbias.ranking.rerank import rerank_run
 
-    checkpoint = load_checkpoint(output_place(model))
+    checkpoint = load_checkpoint(input_place(model))
     found = find_collection(collection)
-    place = output_place(out)
-    done = rerank_run(
-        checkpoint, found, split, read_run(candidates), candidates, place, depth=depth, name=name, overwrite=overwrite
-    )
+    source, place = input_place(candidates), output_place(out)
+    done = rerank_run(checkpoint, found, split, read_run(source), source, place, depth=depth, name=name, overwrite=overwrite)
     share = done.truncated / max(1, done.passages)
-    say(f"{done.passages:,} passages encoded once, {share:.1%} of them cut at {checkpoint.model.config.passage_length} words")
+    say(
+        f"{done.passages:,} passages encoded once, {share:.1%} of them up to the limit of {checkpoint.model.config.passage_length} words"
+    )
     if done.empty_queries:
         say(f"{done.empty_queries:,} queries hold no word: their passages tie")
     say(f"written to {place}; next: posbias evaluate {out} --collection {collection} --split {split}")

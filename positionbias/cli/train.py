@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from positionbias.cli.common import out_option, output_place, overwrite_option, say, seed_option
+from positionbias.cli.common import input_place, out_option, output_place, overwrite_option, say, seed_option
 
 __all__ = ["train"]
 
@@ -22,8 +22,8 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 
 @train.command()
 @click.argument("collection")
-@click.option("--candidates", type=FILE, required=True, help="Run over the training queries: negatives are drawn from it.")
-@click.option("--validation-candidates", type=FILE, required=True, help="Run over the validation queries.")
+@click.option("--candidates", metavar="RUN", required=True, help="Over the training queries: negatives are drawn from it.")
+@click.option("--validation-candidates", metavar="RUN", required=True, help="Over the validation queries.")
 @out_option(what="The checkpoint, a folder.")
 @click.option("--split", default="train", show_default=True, help="Queries to train on.")
 @click.option("--validation-split", default="validation", show_default=True, help="Queries to validate on.")
@@ -79,6 +79,8 @@ def tk(collection: str, out: str, resume: bool, overwrite: bool, rotate: bool, s
     model = TKConfig(**{name: given.pop(name) for name in TKConfig.__dataclass_fields__ if name in given})
     training = TrainConfig(seed=seed, **{name: given.pop(name) for name in TrainConfig.__dataclass_fields__ if name in given})
     place = output_place(out)
+    for name in ("candidates", "validation_candidates"):
+        given[name] = input_place(given[name])
     plan = TrainTK(model=model, training=training, rotate=Rotation(seed=seed) if rotate else None, **given)
     found = find_collection(collection)
     candidates, validation = read_run(plan.candidates), read_run(plan.validation_candidates)
@@ -86,6 +88,12 @@ def tk(collection: str, out: str, resume: bool, overwrite: bool, rotate: bool, s
         found, candidates, validation, plan, place, resume=resume, overwrite=overwrite, on_validation=_say_row
     )
     content = checkpoint.manifest.content
+    say(
+        f"{content['training_pairs']:,} training pairs; left out: {content['pairs_without_negatives']:,} without a candidate to "
+        f"set against them, {content['pairs_with_an_empty_side']:,} reads with an empty side"
+    )
+    if plan.word_vectors:
+        say(f"{content['words_with_a_given_vector']:,} of {content['words']:,} words started from a given vector")
     say(
         f"best nDCG@10 on {plan.validation_split}: {content['validation_ndcg@10']:.4f} at step {content['best_step']:,} "
         f"(re-ranking depth {checkpoint.depth}); stopped after {content['steps']:,} steps: {content['stopped']}"

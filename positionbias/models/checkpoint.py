@@ -16,7 +16,7 @@ from typing import Any
 
 from torch import Tensor
 
-from positionbias.core.errors import bad_input
+from positionbias.core.errors import SettingError, StorageError, bad_input
 from positionbias.core.files import atomic_folder, read_json, sha256_file, write_json
 from positionbias.core.manifest import MANIFEST, Manifest, read_manifest, write_manifest
 from positionbias.models.tk import TK, TKConfig
@@ -25,6 +25,7 @@ from positionbias.text.vocabulary import Vocabulary
 __all__ = ["Checkpoint", "load_checkpoint", "load_tensors", "save_checkpoint", "save_tensors"]
 
 KIND = "checkpoint"
+DO = "train again, or fetch the checkpoint again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +45,21 @@ class Checkpoint:
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Write tensors as safetensors."""
+    """Write tensors as safetensors.
+
+    Raises:
+        StorageError: the file system refused.
+    """
+    from safetensors import SafetensorError
     from safetensors.torch import save_file
 
-    save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, path)
+    try:
+        save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, path)
+    except SafetensorError as error:  # the library's own error for a full disk
+        found = str(error).splitlines()[0]
+        raise StorageError(
+            f"{path}: wanted to write here; found: {found}; free some space or give another --out, then run again"
+        ) from error
 
 
 def load_tensors(path: Path) -> dict[str, Tensor]:
@@ -63,9 +75,7 @@ def load_tensors(path: Path) -> dict[str, Tensor]:
         return load_file(path)
     except (OSError, SafetensorError) as error:
         found = "no such file" if not path.exists() else str(error).splitlines()[0]
-        raise bad_input(
-            path, wanted="a safetensors file", found=found, do="train again, or fetch the checkpoint again"
-        ) from error
+        raise bad_input(path, wanted="a safetensors file", found=found, do=DO) from error
 
 
 def save_checkpoint(
@@ -77,7 +87,7 @@ def save_checkpoint(
         write_json(partial / "config.json", {"kind": model.kind, "depth": depth, "shape": asdict(model.config)})
         write_json(partial / "vocabulary.json", model.vocabulary.words)
         write_json(partial / "training.json", training)
-        content = {"checksum": sha256_file(partial / "model.safetensors"), **manifest.content}
+        content = {**manifest.content, "checksum": sha256_file(partial / "model.safetensors")}
         write_manifest(partial / MANIFEST, replace(manifest, content=content))
 
 
@@ -85,7 +95,7 @@ def load_checkpoint(path: Path | str) -> Checkpoint:
     """Read a checkpoint.
 
     Raises:
-        InputError: not a checkpoint, a missing or mis-shaped tensor, a file that is gone.
+        InputError: not a checkpoint, a missing or mis-shaped tensor, a file that is gone, weights that are not the manifest's.
     """
     path = Path(path)
     manifest = read_manifest(path, kind=KIND)
@@ -96,11 +106,15 @@ def load_checkpoint(path: Path | str) -> Checkpoint:
             raise bad_input(path / "config.json", wanted="a model of kind tk", found=repr(config["kind"]), do="update posbias")
         model = TK(TKConfig(**config["shape"]), Vocabulary(words))
         depth = int(config["depth"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise bad_input(
-            path / "config.json", wanted="a checkpoint's configuration", found=str(error), do="train again"
-        ) from error
-    load_weights(model, path / "model.safetensors")
+        if depth < 1:
+            raise ValueError(f"a re-ranking depth of {depth}")
+    except (KeyError, TypeError, ValueError, SettingError) as error:
+        found = f"none of {error}" if isinstance(error, KeyError) else str(error)
+        raise bad_input(path / "config.json", wanted="a checkpoint's configuration", found=found, do=DO) from error
+    weights = path / "model.safetensors"
+    load_weights(model, weights)
+    if sha256_file(weights) != manifest.content.get("checksum"):
+        raise bad_input(weights, wanted="the weights that manifest.json names", found="other content", do=DO)
     model.eval()
     return Checkpoint(path, model, manifest, depth, read_json(path / "training.json", what="a training log"))
 
@@ -109,13 +123,12 @@ def load_weights(model: TK, path: Path) -> None:
     """Fill a model from a safetensors file that holds exactly its tensors."""
     tensors = load_tensors(path)
     wanted = model.state_dict()
-    do = "train again, or fetch the checkpoint again"
     for name, tensor in wanted.items():
         if name not in tensors:
-            raise bad_input(path, wanted=f"the tensor {name}", found="none of this name", do=do)
+            raise bad_input(path, wanted=f"the tensor {name}", found="none of this name", do=DO)
         if tensors[name].shape != tensor.shape:
             found = f"shape {tuple(tensors[name].shape)}"
-            raise bad_input(path, wanted=f"{name} of shape {tuple(tensor.shape)}", found=found, do=do)
+            raise bad_input(path, wanted=f"{name} of shape {tuple(tensor.shape)}", found=found, do=DO)
     if extra := sorted(set(tensors) - set(wanted)):
-        raise bad_input(path, wanted="the model's own tensors only", found=f"also {extra[0]}", do=do)
+        raise bad_input(path, wanted="the model's own tensors only", found=f"also {extra[0]}", do=DO)
     model.load_state_dict(tensors)

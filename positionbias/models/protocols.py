@@ -38,7 +38,7 @@ class TermInteractionModel(Protocol):
     def eval(self) -> Any: ...
 
 
-def pad_rows(rows: Sequence[Sequence[int]]) -> Tensor:
+def pad_rows(rows: Sequence[Sequence[int] | np.ndarray]) -> Tensor:
     """Word numbers of uneven length as one tensor ``(len(rows), longest)``, padded with 0; at least one column."""
     width = max(1, max(map(len, rows), default=1))
     out = np.zeros((len(rows), width), dtype=np.int64)

@@ -45,9 +45,16 @@ class TKConfig:
         if self.dimension % 2 or self.dimension < 4:
             raise SettingError(f"--dimension: wanted an even number from 4; found {self.dimension}; positions need two halves")
         if self.kernels < 3 or self.kernel_layout not in KERNEL_LAYOUTS:
+            known = " or ".join(KERNEL_LAYOUTS)
             raise SettingError(
-                f"kernels: wanted at least 3, laid out as {' or '.join(KERNEL_LAYOUTS)}; found {self.kernels}, {self.kernel_layout}"
+                f"--kernel-layout: wanted at least 3 kernels laid out as {known}; found {self.kernels}, {self.kernel_layout}"
             )
+        if not 0 < self.kernel_sigma < math.inf:
+            raise SettingError(f"kernel_sigma: wanted a number above 0; found {self.kernel_sigma}; the paper's is 0.1")
+        if not 0 <= self.embedding_deviation < math.inf:
+            raise SettingError(f"--embedding-deviation: wanted a number from 0; found {self.embedding_deviation}; raise it")
+        if self.passage_start < 0:
+            raise SettingError(f"passage_start: wanted a position from 0; found {self.passage_start}; the paper's is 500")
 
 
 def sinusoid_positions(length: int, dimension: int) -> Tensor:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from positionbias.core.errors import bad_input
-from positionbias.core.files import open_text
+from positionbias.core.files import input_errors, open_text
 from positionbias.core.seeds import generator
 from positionbias.text.vocabulary import PADDING, UNKNOWN, Vocabulary
 
@@ -29,23 +29,28 @@ class WordVectors:
 def read_word_vectors(path: Path | str, words: Container[str], dimension: int) -> WordVectors:
     """Read ``word v1 … vd`` lines, plain, ``.gz`` or ``.zst``; a word2vec header (two numbers) is skipped.
 
-    A word that stands in several cases keeps its lower-cased line, else the first.
+    A word that stands in several cases keeps its lower-cased line, else the first. Only the wanted words' lines are looked at;
+    a line whose word has spaces in it (there are some in GloVe's largest file) is nobody's.
 
     Raises:
-        InputError: a line of another width, a value that is no finite number, or none of the words found.
+        InputError: a wanted word's line of another width or with a value that is no finite number, none of the words found, or
+            a file that is not UTF-8 or ends early.
     """
     found: dict[str, np.ndarray] = {}
     exact: set[str] = set()
     number = 0
-    with open_text(path) as handle:
+    with input_errors(path, wanted="word vectors"), open_text(path) as handle:
         for number, line in enumerate(handle, 1):
-            word, _, rest = line.rstrip("\n").rstrip().partition(" ")
+            word, _, rest = line.rstrip().partition(" ")
             if number == 1 and rest.isdigit() and word.isdigit():
                 continue
             lowered = word.lower()
             if lowered not in words or lowered in exact or (lowered in found and word != lowered):
                 continue
-            found[lowered] = _values(path, number, rest, dimension)
+            parts = rest.split(" ")
+            if len(parts) > dimension and not _is_number(parts[0]):
+                continue
+            found[lowered] = _values(path, number, parts, dimension)
             if word == lowered:
                 exact.add(lowered)
     if not found:
@@ -55,12 +60,19 @@ def read_word_vectors(path: Path | str, words: Container[str], dimension: int) -
     return WordVectors(found, dimension, number)
 
 
-def _values(path: Path | str, number: int, text: str, dimension: int) -> np.ndarray:
-    parts = text.split(" ")
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _values(path: Path | str, number: int, parts: list[str], dimension: int) -> np.ndarray:
     wanted = f"a word and {dimension} numbers"
     if len(parts) != dimension:
         raise bad_input(
-            path, line=number, wanted=wanted, found=f"{len(parts)} numbers", do="give a file of this width, or --dimension"
+            path, line=number, wanted=wanted, found=f"{len(parts)} values", do="give a file of this width, or --dimension"
         )
     try:
         values = [float(part) for part in parts]

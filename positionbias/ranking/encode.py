@@ -6,26 +6,34 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
+from typing import IO, Protocol
 
 import numpy as np
 import torch
 
-from positionbias.core.collection import Collection
-from positionbias.core.files import storage_errors
+from positionbias.core.errors import StorageError
 from positionbias.core.progress import step
 from positionbias.models.protocols import TermInteractionModel, pad_rows
 
-__all__ = ["EncodedPassages", "encode_passages", "length_batches"]
+__all__ = ["EncodedPassages", "PassageTexts", "encode_passages", "length_batches"]
 
 BATCH_WORDS = 8_192
 READ_PASSAGES = 8_192
+RESERVE_BLOCK = 1 << 24
+
+
+class PassageTexts(Protocol):
+    """Where texts come from: a Collection, or a view of one."""
+
+    def texts(self, passage_ids: Sequence[str]) -> list[str]: ...
 
 
 @dataclass
 class EncodedPassages:
-    """Term vectors of distinct passages. A context manager: the vectors' file goes when it ends.
+    """Term vectors of distinct passages. A context manager: the vectors go when it ends.
 
     ``offsets (n + 1,)`` int64: passage ``i`` has the words ``offsets[i] … offsets[i + 1]``; a word's position is its index in
     its passage. ``terms (words,)`` int32 vocabulary numbers; ``vectors (words, dim)`` float32, memory-mapped.
@@ -36,7 +44,6 @@ class EncodedPassages:
     terms: np.ndarray
     vectors: np.ndarray
     truncated: int
-    file: Path
 
     def __enter__(self) -> EncodedPassages:
         return self
@@ -45,9 +52,8 @@ class EncodedPassages:
         self.close()
 
     def close(self) -> None:
-        """Drop the vectors."""
+        """Drop the vectors, and with them their file, which has no name."""
         self.vectors = np.empty((0, 0), np.float32)
-        self.file.unlink(missing_ok=True)
 
 
 def length_batches(lengths: Sequence[int] | np.ndarray, budget: int) -> Iterator[np.ndarray]:
@@ -62,9 +68,9 @@ def length_batches(lengths: Sequence[int] | np.ndarray, budget: int) -> Iterator
 
 
 def _read(
-    model: TermInteractionModel, collection: Collection, passage_ids: Sequence[str]
+    model: TermInteractionModel, collection: PassageTexts, passage_ids: Sequence[str]
 ) -> tuple[np.ndarray, np.ndarray, int]:
-    """Terms of all passages one after another, their offsets, and how many passages were cut at the length limit."""
+    """Terms of all passages one after another, their offsets, and how many passages reach the length limit."""
     limit = model.config.passage_length
     lengths = np.zeros(len(passage_ids) + 1, dtype=np.int64)
     blocks, truncated = [], 0
@@ -72,14 +78,44 @@ def _read(
         rows = [model.read_passage(text) for text in collection.texts(passage_ids[start : start + READ_PASSAGES])]
         lengths[start + 1 : start + 1 + len(rows)] = [len(row) for row in rows]
         truncated += sum(len(row) >= limit for row in rows)
-        blocks.append(np.fromiter((number for row in rows for number in row), np.int32))
+        blocks.append(np.fromiter(chain.from_iterable(rows), np.int32))
     return np.concatenate(blocks) if blocks else np.empty(0, np.int32), np.cumsum(lengths), truncated
+
+
+def _room(words: int, dimension: int, folder: Path | None) -> np.ndarray:
+    """Zeros ``(words, dim)`` float32 in a file without a name: however the process ends, nothing stays behind.
+
+    Raises:
+        StorageError: no room for them.
+    """
+    if not words:
+        return np.zeros((0, dimension), np.float32)
+    size = words * dimension * 4
+    try:
+        with tempfile.TemporaryFile(dir=folder) as file:
+            _reserve(file, size)
+            return np.memmap(file, dtype=np.float32, mode="r+", shape=(words, dimension))
+    except OSError as error:
+        raise StorageError(
+            f"{folder or tempfile.tempdir or '$TMPDIR'}: wanted {size / 1e9:.3g} GB for the term vectors of {words:,} words; "
+            f"found: {error.strerror or error}; free some space, or set $TMPDIR to a folder with more"
+        ) from error
+
+
+def _reserve(file: IO[bytes], size: int) -> None:
+    """Take a file's whole room at once: a mapped file that ran out of disk later would end the process with a signal."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(file.fileno(), 0, size)
+    else:  # macOS
+        for start in range(0, size, RESERVE_BLOCK):
+            file.write(bytes(min(RESERVE_BLOCK, size - start)))
+        file.flush()
 
 
 @torch.inference_mode()
 def encode_passages(
     model: TermInteractionModel,
-    collection: Collection,
+    collection: PassageTexts,
     passage_ids: Sequence[str],
     *,
     batch_words: int = BATCH_WORDS,
@@ -97,26 +133,13 @@ def encode_passages(
     """
     terms, offsets, truncated = _read(model, collection, passage_ids)
     device = next(iter(model.parameters())).device
-    dimension = model.config.dimension
-    handle, name = tempfile.mkstemp(prefix="posbias-vectors-", dir=folder)
-    try:
-        with storage_errors(name):
-            # reserve the room now: a mapped file that runs out of disk later would end the process with a signal
-            if len(terms):
-                os.posix_fallocate(handle, 0, len(terms) * dimension * 4)
-        shape = (max(1, len(terms)), dimension)
-        vectors: np.ndarray = np.memmap(name, dtype=np.float32, mode="r+" if len(terms) else "w+", shape=shape)
-        lengths = np.diff(offsets)
-        with step(description, len(passage_ids), unit="passages") as bar:
-            for batch in length_batches(lengths, batch_words):
-                rows = [terms[offsets[i] : offsets[i + 1]].tolist() for i in batch]
-                encoded = model.passage_vectors(pad_rows(rows).to(device)).float().cpu().numpy()
-                for row, index in enumerate(batch):
-                    vectors[offsets[index] : offsets[index + 1]] = encoded[row, : lengths[index]]
-                bar.advance(len(batch))
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    finally:
-        os.close(handle)
-    return EncodedPassages(list(passage_ids), offsets, terms, vectors[: len(terms)], truncated, Path(name))
+    vectors = _room(len(terms), model.config.dimension, folder)
+    lengths = np.diff(offsets)
+    with step(description, len(passage_ids), unit="passages") as bar:
+        for batch in length_batches(lengths, batch_words):
+            rows = [terms[offsets[i] : offsets[i + 1]] for i in batch]
+            encoded = model.passage_vectors(pad_rows(rows).to(device)).float().cpu().numpy()
+            for row, index in enumerate(batch):
+                vectors[offsets[index] : offsets[index + 1]] = encoded[row, : lengths[index]]
+            bar.advance(len(batch))
+    return EncodedPassages(list(passage_ids), offsets, terms, vectors, truncated)

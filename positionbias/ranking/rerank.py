@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from positionbias.core.collection import Collection
-from positionbias.core.errors import InputError
+from positionbias.core.errors import InputError, SettingError
 from positionbias.core.files import refuse_existing, sha256_file
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
 from positionbias.core.progress import step
@@ -20,7 +20,7 @@ from positionbias.core.run import Ranking, Run, write_run
 from positionbias.evaluation.depth import apply_depth
 from positionbias.models.checkpoint import Checkpoint
 from positionbias.models.protocols import TermInteractionModel, pad_rows
-from positionbias.ranking.encode import EncodedPassages, encode_passages
+from positionbias.ranking.encode import EncodedPassages, PassageTexts, encode_passages
 
 __all__ = ["Rescored", "known_queries", "rerank_run", "rescore", "score_pairs"]
 
@@ -67,7 +67,7 @@ def _passages_of(encoded: EncodedPassages, indices: np.ndarray, device: torch.de
 @torch.inference_mode()
 def rescore(
     model: TermInteractionModel,
-    collection: Collection,
+    collection: PassageTexts,
     queries: Sequence[Query],
     candidates: Run,
     *,
@@ -107,25 +107,24 @@ def _score_query(
 ) -> np.ndarray:
     indices = np.fromiter((place[item] for item in ranking.passage_ids), np.int64, len(ranking.passage_ids))
     query_numbers = pad_rows([numbers]).to(device)
-    query = model.query_vectors(query_numbers)
+    query, query_mask = model.query_vectors(query_numbers), query_numbers != 0  # a batch of 1, which serves all passages
     longest = max(1, int(np.diff(encoded.offsets)[indices].max(initial=1)))
     size = max(1, pair_words // longest)
     scores = []
     for start in range(0, len(indices), size):
         vectors, mask = _passages_of(encoded, indices[start : start + size], device)
-        n = len(vectors)
-        query_mask = (query_numbers != 0).expand(n, -1)
-        scores.append(model.interact(query.expand(n, -1, -1), query_mask, vectors, mask).float().cpu().numpy())
+        scores.append(model.interact(query, query_mask, vectors, mask).float().cpu().numpy())
     return np.concatenate(scores) if scores else np.empty(0, np.float32)
 
 
 @torch.inference_mode()
 def score_pairs(model: TermInteractionModel, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
-    """Score (query text, passage text) pairs one batch at a time, nothing reused: what ``rescore`` must equal."""
-    query_numbers = pad_rows([model.read_query(query) for query, _ in pairs])
-    passage_numbers = pad_rows([model.read_passage(passage) for _, passage in pairs])
+    """Scores of (query text, passage text) pairs in one batch, nothing reused: what ``rescore`` must equal, ``(len(pairs),)``."""
+    device = next(iter(model.parameters())).device
+    query_numbers = pad_rows([model.read_query(query) for query, _ in pairs]).to(device)
+    passage_numbers = pad_rows([model.read_passage(passage) for _, passage in pairs]).to(device)
     query, passage = model.query_vectors(query_numbers), model.passage_vectors(passage_numbers)
-    return model.interact(query, query_numbers != 0, passage, passage_numbers != 0).numpy()
+    return model.interact(query, query_numbers != 0, passage, passage_numbers != 0).float().cpu().numpy()
 
 
 def rerank_run(
@@ -142,14 +141,21 @@ def rerank_run(
 ) -> Rescored:
     """Re-rank ``candidates`` to ``depth`` (default: the checkpoint's tuned one) and write the run with its manifest.
 
+    What stands below that depth keeps its place, so it is neither encoded nor scored.
+
     Raises:
-        InputError: a candidate names a passage or query that is not there.
+        SettingError: ``depth`` is below 1.
+        InputError: a candidate, at any depth, names a passage or query that is not there.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
-    depth = depth or checkpoint.depth
+    depth = checkpoint.depth if depth is None else depth
+    if depth < 1:
+        raise SettingError(f"--depth: wanted at least 1; found {depth}; raise it")
     name = name or checkpoint.name
     refuse_existing(out, overwrite=overwrite)
-    done = rescore(checkpoint.model, collection, collection.queries(split), candidates, name=name, description=name)
+    collection.rows(candidates.passage_ids)
+    shallow = candidates.top(depth)
+    done = rescore(checkpoint.model, collection, collection.queries(split), shallow, name=name, description=name)
     write_run(out, apply_depth(candidates, done.run, depth, name=name), overwrite=overwrite)
     checksums = (checkpoint.manifest.content["checksum"], collection.checksum, sha256_file(candidates_path))
     places = (("model", checkpoint.path), ("collection", collection.path), ("candidates", candidates_path))

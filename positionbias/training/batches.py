@@ -11,10 +11,12 @@ from torch import Tensor
 
 from positionbias.core.collection import Collection
 from positionbias.models.protocols import TermInteractionModel, pad_rows
-from positionbias.positions.rotate import Rotation, cut_offset, rotate_at
+from positionbias.positions.rotate import Rotation
 from positionbias.training.trainsets.sample import GroupSampler, TrainingGroup
 
 __all__ = ["Batch", "batches", "encode_ragged"]
+
+PURPOSE = "rotate at reading"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,24 +60,10 @@ def batches(
         texts = collection.texts(passage_ids)
         if rotation is not None:
             indices = [index for index, _ in block] * 2
-            texts = [_turn(*item, epoch, rotation) for item in zip(texts, passage_ids, indices, strict=True)]
+            reads = zip(texts, indices, passage_ids, strict=True)
+            texts = [rotation.apply(text, epoch, index, item, purpose=PURPOSE) for text, index, item in reads]
         yield _batch(model, groups, texts, query_texts, epoch, number)
         number += 1
-
-
-def _turn(text: str, passage_id: str, index: int, epoch: int, rotation: Rotation) -> str:
-    cut = cut_offset(
-        text,
-        epoch,
-        index,
-        passage_id,
-        seed=rotation.seed,
-        purpose="rotate at reading",
-        words=rotation.words,
-        mode=rotation.mode,
-        identity=rotation.identity,
-    )
-    return rotate_at(text, cut)
 
 
 def _batch(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from positionbias.core.errors import SettingError
@@ -15,8 +16,9 @@ PRECISIONS = ("float32", "bfloat16")
 class TrainConfig:
     """Settings of one training (position-bias paper, §3, and the reference where the paper is silent).
 
-    A *step* is one batch. ``patience`` counts validations without a better nDCG@10. ``depths`` bounds the re-ranking depths
-    tried at a validation. ``probe_passages`` is the fixed sample on which MATS is logged; 0 turns it off.
+    A *step* is one batch. ``patience`` counts validations without a better nDCG@10. ``most_depth`` bounds the re-ranking
+    depths tried at a validation. ``probe_passages`` is the fixed sample on which MATS is logged; 0 turns it off. ``threads`` 0
+    leaves their number to torch.
     """
 
     batch_size: int = 32
@@ -33,15 +35,15 @@ class TrainConfig:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        least = {"batch_size": 1, "max_steps": 1, "validate_every": 1, "patience": 1, "most_depth": 1, "probe_passages": 0}
-        for name, minimum in least.items():
+        least = dict.fromkeys(("batch_size", "max_steps", "validate_every", "patience", "most_depth"), 1)
+        for name, minimum in {**least, "probe_passages": 0, "threads": 0, "seed": 0}.items():
             if getattr(self, name) < minimum:
                 flag = name.replace("_", "-")
                 raise SettingError(f"--{flag}: wanted at least {minimum}; found {getattr(self, name)}; raise it")
         for name in ("learning_rate", "kernel_learning_rate", "margin"):
-            if not getattr(self, name) > 0:
+            if not 0 < getattr(self, name) < math.inf:
                 raise SettingError(
-                    f"--{name.replace('_', '-')}: wanted a number above 0; found {getattr(self, name)}; raise it"
+                    f"--{name.replace('_', '-')}: wanted a number above 0; found {getattr(self, name)}; give another"
                 )
         if self.precision not in PRECISIONS:
             raise SettingError(f"--precision: wanted {' or '.join(PRECISIONS)}; found {self.precision!r}; pick one")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +13,7 @@ from typing import Any
 import torch
 
 from positionbias.core.collection import Collection
-from positionbias.core.errors import OutputExistsError
+from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.progress import step as progress_step
 from positionbias.core.records import Query
 from positionbias.models.tk import TK
@@ -20,7 +21,7 @@ from positionbias.positions.rotate import Rotation
 from positionbias.training.batches import Batch, batches, encode_ragged
 from positionbias.training.config import TrainConfig
 from positionbias.training.losses import pairwise_hinge
-from positionbias.training.state import load_best, load_state, save_best, save_state, working_folder
+from positionbias.training.state import find_state, load_best, restore_state, save_best, save_state, working_folder
 from positionbias.training.trainsets.sample import GroupSampler
 from positionbias.training.validation import Validation, validate
 
@@ -76,15 +77,22 @@ def score_batch(model: TK, batch: Batch, *, half: bool) -> tuple[torch.Tensor, t
 
 
 def take_step(model: TK, batch: Batch, optimizers: Sequence[torch.optim.Optimizer], config: TrainConfig) -> tuple[float, float]:
-    """One optimisation step: its loss, and the share of pairs in the right order."""
+    """One optimisation step: its loss, and the share of pairs in the right order.
+
+    Raises:
+        SettingError: the loss is no finite number: the training has diverged.
+    """
     positive, negative = score_batch(model, batch, half=config.precision == "bfloat16")
     loss = pairwise_hinge(positive, negative, config.margin)
+    value = float(loss.detach())
+    if not math.isfinite(value):
+        raise SettingError(f"--learning-rate: wanted a finite loss; found {value}; lower it, or --kernel-learning-rate")
     for optimizer in optimizers:
         optimizer.zero_grad()
     loss.backward()
     for optimizer in optimizers:
         optimizer.step()
-    return float(loss.detach()), float((positive > negative).float().mean())
+    return value, float((positive > negative).float().mean())
 
 
 def train(
@@ -106,24 +114,23 @@ def train(
     Raises:
         OutputExistsError: an unfinished training towards ``out`` stands there and ``resume`` is false.
         InputError: nothing to resume, or other settings.
+        SettingError: the training diverged.
     """
     if config.threads:
         torch.set_num_threads(config.threads)
     folder = working_folder(out)
+    saved = find_state(out, settings, resume=resume)
     optimizers = make_optimizers(model, config)
     record = Trained()
-    if resume:
-        record = Trained(**load_state(folder, model, optimizers, settings)["record"])
-    elif folder.exists():
-        raise OutputExistsError(
-            f"{folder}: wanted no unfinished training here; found one; continue it with --resume, or remove the folder"
-        )
+    if saved is not None:
+        restore_state(out, model, optimizers)
+        record = _recorded(saved["record"], folder)
     texts = {query.query_id: query.text for query in data.queries}
 
     def save() -> None:
         save_state(folder, model, optimizers, {"step": record.step, "settings": dict(settings), "record": asdict(record)})
 
-    if not resume:
+    if saved is None:
         _validated(model, validation, config, record, folder, {"loss": None, "pair_accuracy": None}, on_validation)
         save()
     with progress_step(f"training {out.stem}", config.max_steps, unit="steps") as bar:
@@ -164,6 +171,14 @@ def train(
     final = validate(model, validation, most_depth=config.most_depth, every_depth=True)
     record.depth = int(final["depth"] or 1)
     return record
+
+
+def _recorded(record: Mapping[str, Any], folder: Path) -> Trained:
+    try:
+        return Trained(**record)
+    except TypeError as error:
+        do = "resume with the version that began it, or remove the folder to begin anew"
+        raise bad_input(folder, wanted="a training's counters", found=str(error), do=do) from error
 
 
 def _validated(

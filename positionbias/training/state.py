@@ -1,31 +1,81 @@
 """The state a training is resumed from: weights, optimisers, counters and the log, in safetensors and JSON.
 
-It lives in a working folder beside the checkpoint to be (``.NAME.training``); each save is whole before the last one goes, so a
-training killed at any moment continues from its last save to the weights it would have had.
+It lives in a working folder beside the checkpoint to be (``.NAME.training``):
+
+state-STEP/  model.safetensors, optimizers.safetensors, state.json (settings, counters, log)
+best-STEP/   model.safetensors, the weights with the best validation so far
+
+Each save is whole before what it replaces goes, so a training killed at any moment continues from its last save to the weights
+it would have had.
 """
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from positionbias.core.errors import InputError, bad_input
+from positionbias.core.errors import InputError, OutputExistsError, bad_input
 from positionbias.core.files import atomic_folder, read_json, write_json
 from positionbias.models.checkpoint import load_tensors, load_weights, save_tensors
 from positionbias.models.tk import TK
 
-__all__ = ["load_best", "load_state", "save_best", "save_state", "working_folder"]
+__all__ = ["find_state", "load_best", "restore_state", "save_best", "save_state", "unfinished", "working_folder"]
 
 
 def working_folder(out: Path) -> Path:
     """Where a training towards ``out`` keeps its state."""
     return out.with_name(f".{out.name}.training")
+
+
+def unfinished(out: Path) -> Path | None:
+    """The last saved state of a training towards ``out``; None where there is nothing to continue from."""
+    return max(working_folder(out).glob("state-*"), default=None)
+
+
+def find_state(out: Path, settings: Mapping[str, Any], *, resume: bool) -> dict[str, Any] | None:
+    """The record that ``save_state`` wrote last, checked against ``settings``; None where a training begins anew.
+
+    Raises:
+        OutputExistsError: an unfinished training stands there and ``resume`` is false.
+        InputError: nothing to resume, a damaged state, or one of other settings (the first that differs is named).
+    """
+    folder, latest = working_folder(out), unfinished(out)
+    if latest is None:
+        if resume:
+            raise InputError(f"{folder}: wanted a training to resume; found none; start it without --resume")
+        return None
+    if not resume:
+        raise OutputExistsError(
+            f"{folder}: wanted no unfinished training here; found one; continue it with --resume, or remove the folder"
+        )
+    path = latest / "state.json"
+    record = read_json(path, what="a training's state")
+    if not (isinstance(record, dict) and all(isinstance(record.get(key), dict) for key in ("settings", "record"))):
+        raise bad_input(path, wanted="a training's state", found="other JSON", do=f"remove {folder} and train again")
+    before, now = dict(_flat(record["settings"])), dict(_flat(settings))
+    for name in sorted(before.keys() | now.keys()):
+        if before.get(name) != now.get(name):
+            raise bad_input(
+                folder,
+                wanted=f"the settings it began with ({name} = {before.get(name)})",
+                found=f"{name} = {now.get(name)}",
+                do="resume with the same, or remove the folder to begin anew",
+            )
+    return record
+
+
+def _flat(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Nested settings under dotted names."""
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
 
 
 def _optimizer_tensors(optimizers: Sequence[torch.optim.Optimizer]) -> dict[str, Tensor]:
@@ -51,59 +101,43 @@ def _restore_optimizers(optimizers: Sequence[torch.optim.Optimizer], flat: Mappi
         optimizer.load_state_dict(record)
 
 
-def _replace(folder: Path, prefix: str, step: int) -> Iterator[Path]:
-    """Give a new ``prefix-STEP`` to write; once it is whole, drop the older ones. A kill leaves one of them whole."""
-    final = folder / f"{prefix}-{step:08d}"
-    with atomic_folder(final, overwrite=True) as partial:
-        yield partial
-    for older in folder.glob(f"{prefix}-*"):
-        if older != final:
-            shutil.rmtree(older)
-
-
-_replacing = contextmanager(_replace)
-
-
 def save_state(folder: Path, model: TK, optimizers: Sequence[torch.optim.Optimizer], record: Mapping[str, Any]) -> None:
-    """Write the whole state; ``record`` holds settings, counters (``step`` among them) and the log."""
-    with _replacing(folder, "state", record["step"]) as partial:
+    """Write the whole state, then drop what it replaces.
+
+    ``record`` holds ``step``, ``settings``, and as ``record`` the counters (``best_step`` among them) and the log.
+    """
+    final = folder / f"state-{record['step']:08d}"
+    with atomic_folder(final, overwrite=True) as partial:
         save_tensors(partial / "model.safetensors", model.state_dict())
         save_tensors(partial / "optimizers.safetensors", _optimizer_tensors(optimizers))
         write_json(partial / "state.json", record)
+    kept = {final, _best(folder, record["record"]["best_step"])}
+    for older in {*folder.glob("state-*"), *folder.glob("best-*")} - kept:
+        shutil.rmtree(older)
 
 
-def load_state(
-    folder: Path, model: TK, optimizers: Sequence[torch.optim.Optimizer], settings: Mapping[str, Any]
-) -> dict[str, Any]:
-    """Restore what ``save_state`` wrote and return its record.
+def restore_state(out: Path, model: TK, optimizers: Sequence[torch.optim.Optimizer]) -> None:
+    """Fill model and optimisers from the last saved state.
 
     Raises:
-        InputError: no state there, a damaged one, or one of other settings (the first that differs is named).
+        InputError: a missing or damaged file.
     """
-    latest = max(folder.glob("state-*"), default=None)
-    if latest is None:
-        raise InputError(f"{folder}: wanted a training to resume; found none; start it without --resume")
-    record = read_json(latest / "state.json", what="a training's state")
-    for key in sorted(set(record["settings"]) | set(settings)):
-        before, now = record["settings"].get(key), settings.get(key)
-        if before != now:
-            raise bad_input(
-                latest,
-                wanted=f"the settings it began with ({key} = {before})",
-                found=f"{key} = {now}",
-                do="resume with the same",
-            )
+    latest = unfinished(out)
+    assert latest is not None
     load_weights(model, latest / "model.safetensors")
     _restore_optimizers(optimizers, load_tensors(latest / "optimizers.safetensors"))
-    return record
+
+
+def _best(folder: Path, step: int) -> Path:
+    return folder / f"best-{step:08d}"
 
 
 def save_best(folder: Path, model: TK, step: int) -> None:
-    """Keep the weights with the best validation so far."""
-    with _replacing(folder, "best", step) as partial:
+    """Keep these weights. Those kept before stay until ``save_state`` has written a state that names these."""
+    with atomic_folder(_best(folder, step), overwrite=True) as partial:
         save_tensors(partial / "model.safetensors", model.state_dict())
 
 
 def load_best(folder: Path, model: TK, step: int) -> None:
     """Put the best weights back."""
-    load_weights(model, folder / f"best-{step:08d}" / "model.safetensors")
+    load_weights(model, _best(folder, step) / "model.safetensors")

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from positionbias.core.collection import Collection
+from positionbias.core.errors import SettingError
 from positionbias.core.files import refuse_existing, sha256_file
 from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
 from positionbias.core.progress import track
@@ -21,11 +22,13 @@ from positionbias.models.tk import TK, TKConfig
 from positionbias.models.word_vectors import embedding_matrix, read_word_vectors
 from positionbias.positions.rotate import Rotation
 from positionbias.probe.passages import original_collection, sample_passages
+from positionbias.ranking.rerank import known_queries
 from positionbias.text.vocabulary import Vocabulary, count_words, words_of
 from positionbias.training.config import TrainConfig
 from positionbias.training.loop import Trained, TrainingData, forget_state, train
+from positionbias.training.state import find_state
 from positionbias.training.trainsets.sample import GroupSampler, make_sampler
-from positionbias.training.validation import Validation
+from positionbias.training.validation import RotatedTexts, Validation
 
 __all__ = ["TrainTK", "train_tk"]
 
@@ -47,6 +50,12 @@ class TrainTK:
     rotate: Rotation | None = None
     word_vectors: Path | None = None
 
+    def __post_init__(self) -> None:
+        if self.relevant_from < 1:
+            raise SettingError(
+                f"--relevant-from: wanted a grade from 1 (0 is judged not relevant); found {self.relevant_from}; raise it"
+            )
+
     def settings(self, collection: Collection) -> dict[str, Any]:
         """The settings as the manifest and the resumable state record them: files by their checksum, no paths."""
         record = asdict(self)
@@ -56,17 +65,20 @@ class TrainTK:
         return record
 
 
-def build_model(collection: Collection, plan: TrainTK) -> TK:
-    """TK over the words of the collection's passages and training queries; a function of the seed."""
+def build_model(collection: Collection, plan: TrainTK) -> tuple[TK, int]:
+    """TK over the words of the collection's passages and training queries, and how many words started from a given vector.
+
+    A function of the seed.
+    """
     counts = count_words(track((p.text for p in collection.passages()), "counting words", len(collection), unit="passages"))
     counts.update(word for query in collection.queries(plan.split) for word in words_of(query.text))
-    # the global generator is the one nn.Module initialises from; seeding it here makes the model a function of the seed
-    torch.manual_seed(key64(plan.training.seed, "initial weights") % 2**63)
-    if plan.word_vectors is None:
-        return TK(plan.model, Vocabulary.build(counts))
-    given = read_word_vectors(plan.word_vectors, counts.keys(), plan.model.dimension)
-    vocabulary = Vocabulary.build(counts, vectored=set(given.vectors))
-    return TK(plan.model, vocabulary, embedding_matrix(vocabulary, given, seed=plan.training.seed))
+    given = read_word_vectors(plan.word_vectors, counts.keys(), plan.model.dimension) if plan.word_vectors else None
+    vocabulary = Vocabulary.build(counts, vectored=set(given.vectors) if given else set())
+    matrix = embedding_matrix(vocabulary, given, seed=plan.training.seed) if given else None
+    # nn.Module initialises from the global generator: seeded here, and left as it was
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(key64(plan.training.seed, "initial weights") % 2**63)
+        return TK(plan.model, vocabulary, matrix), len(given.vectors) if given else 0
 
 
 def train_tk(
@@ -83,18 +95,24 @@ def train_tk(
     """Train TK and write its checkpoint to ``out``.
 
     Raises:
-        InputError: candidates that do not fit the split, nothing to resume, other settings than it began with.
+        InputError: candidates that do not fit collection and split, nothing to resume, other settings than it began with.
         OutputExistsError: ``out``, or an unfinished training towards it, stands there.
     """
     refuse_existing(out, overwrite=overwrite)
     training = plan.training
-    model = build_model(collection, plan)
+    settings = plan.settings(collection)
+    # whatever is wrong shows now, not when the words have been counted or a batch draws an unknown passage
+    find_state(out, settings, resume=resume)
+    for run in (candidates, validation_candidates):
+        collection.rows(run.passage_ids)
+    known_queries(validation_candidates, collection.queries(plan.validation_split))
     sampler = make_sampler(collection.qrels(plan.split), candidates, seed=training.seed, relevant_from=plan.relevant_from)
     data = TrainingData(collection, collection.queries(plan.split), sampler, plan.rotate)
+    model, vectored = build_model(collection, plan)
     # MATS is logged on passages of the original collection whatever is trained on, so that trainings can be compared
     probed = original_collection(collection) if training.probe_passages else collection
     validation = Validation(
-        collection,
+        RotatedTexts(collection, plan.rotate) if plan.rotate else collection,
         collection.queries(plan.validation_split),
         [
             Qrel(q.query_id, q.passage_id, q.grade if q.grade >= plan.relevant_from else 0)
@@ -104,9 +122,9 @@ def train_tk(
         probed,
         sample_passages(probed, training.probe_passages, training.seed) if training.probe_passages else [],
     )
-    settings = plan.settings(collection)
     record = train(model, data, validation, training, out, settings=settings, resume=resume, on_validation=on_validation)
-    manifest = _manifest(collection, plan, settings, sampler, record, out)
+    words = {"words": len(model.vocabulary.words), "words_with_a_given_vector": vectored}
+    manifest = _manifest(collection, plan, settings, sampler, record, words, out)
     log = {"log": record.log, "best_step": record.best_step, "stopped": record.stopped}
     save_checkpoint(out, model, depth=record.depth, training=log, manifest=manifest, overwrite=overwrite)
     forget_state(out)
@@ -114,7 +132,13 @@ def train_tk(
 
 
 def _manifest(
-    collection: Collection, plan: TrainTK, settings: Mapping[str, Any], sampler: GroupSampler, record: Trained, out: Path
+    collection: Collection,
+    plan: TrainTK,
+    settings: Mapping[str, Any],
+    sampler: GroupSampler,
+    record: Trained,
+    words: Mapping[str, int],
+    out: Path,
 ) -> Manifest:
     inputs = [input_ref("collection", collection.path, collection.checksum, artefact=out)]
     for role in ("candidates", "validation_candidates", "word_vectors"):
@@ -130,6 +154,7 @@ def _manifest(
         seed=plan.training.seed,
         inputs=tuple(inputs),
         content={
+            **words,
             "training_pairs": len(sampler),
             "pairs_without_negatives": sampler.left_out,
             "pairs_with_an_empty_side": record.dropped,

@@ -10,17 +10,32 @@ from positionbias.core.records import Qrel, Query
 from positionbias.core.run import Run
 from positionbias.evaluation.depth import tune_depth
 from positionbias.models.protocols import TermInteractionModel
+from positionbias.positions.rotate import Rotation
 from positionbias.probe.term_vectors import probe
+from positionbias.ranking.encode import PassageTexts
 from positionbias.ranking.rerank import rescore
 
-__all__ = ["Validation", "validate"]
+__all__ = ["RotatedTexts", "Validation", "validate"]
+
+
+@dataclass(frozen=True, slots=True)
+class RotatedTexts:
+    """A collection's passages as ``debias`` would store them: validation text follows the training text [decision]."""
+
+    collection: Collection
+    rotation: Rotation
+
+    def texts(self, passage_ids: Sequence[str]) -> list[str]:
+        """The rotated texts of these passages."""
+        stored = self.collection.texts(passage_ids)
+        return [self.rotation.apply(text, passage_id) for text, passage_id in zip(stored, passage_ids, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
 class Validation:
     """What a model is validated on: queries with judgements and candidates, and the passages on which MATS is logged."""
 
-    collection: Collection
+    collection: PassageTexts
     queries: Sequence[Query]
     qrels: Sequence[Qrel]
     candidates: Run
@@ -35,10 +50,9 @@ def validate(
 
     Depths 5, 10 … while training, every depth when ``every_depth`` (at the end).
     """
-    rescored = rescore(
-        model, validation.collection, validation.queries, validation.candidates, name="validation", description="validating"
-    )
     deepest = min(most_depth, validation.candidates.depth)
+    shallow = validation.candidates.top(deepest)
+    rescored = rescore(model, validation.collection, validation.queries, shallow, name="validation", description="validating")
     depths = range(1, deepest + 1) if every_depth else sorted({*range(5, deepest + 1, 5), deepest})
     choice = tune_depth(validation.candidates, rescored.run, validation.qrels, list(depths))
     return {"ndcg": choice.value, "depth": float(choice.depth), "mats": _mats(model, validation)}

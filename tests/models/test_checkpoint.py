@@ -1,0 +1,207 @@
+"""A checkpoint comes back as it was; whatever is wrong with one is one clear line; nothing in it can run."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+import positionbias
+from positionbias.cli.main import main
+from positionbias.core.errors import InputError, OutputExistsError
+from positionbias.core.manifest import Manifest
+from positionbias.models.checkpoint import load_checkpoint, save_checkpoint
+from positionbias.models.protocols import pad_rows
+
+from ..tiny import tiny_tk
+
+TEXTS = ["the lamp of orvell burns green oil", "the iron gate of orvell burns", "green oil in the iron lamp"]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    manifest = Manifest(kind="checkpoint", name="tk", command="train tk", content={"steps": 7, "checksum": "of something else"})
+    save_checkpoint(tmp_path / "tk.ckpt", tiny_tk(TEXTS), depth=7, training={"log": [{"step": 0}]}, manifest=manifest)
+    return tmp_path / "tk.ckpt"
+
+
+def test_round_trip(place: Path) -> None:
+    model, loaded = tiny_tk(TEXTS), load_checkpoint(place)
+    assert (loaded.name, loaded.depth, loaded.training, loaded.path) == ("tk", 7, {"log": [{"step": 0}]}, place)
+    assert loaded.model.config == model.config
+    assert loaded.model.vocabulary.words == model.vocabulary.words
+    assert not loaded.model.training
+    queries, passages = pad_rows([model.read_query(t) for t in TEXTS]), pad_rows([model.read_passage(t) for t in TEXTS[::-1]])
+    with torch.no_grad():
+        assert loaded.model(queries, passages).tolist() == model(queries, passages).tolist()  # to the last bit
+    assert sorted(item.name for item in place.iterdir()) == [
+        "config.json", "manifest.json", "model.safetensors", "training.json", "vocabulary.json",
+    ]  # fmt: skip
+
+
+def test_what_stands_is_not_replaced_unasked(place: Path) -> None:
+    manifest = Manifest(kind="checkpoint", name="tk", command="train tk")
+    with pytest.raises(OutputExistsError, match="--overwrite"):
+        save_checkpoint(place, tiny_tk(TEXTS, seed=2), depth=1, training={}, manifest=manifest)
+    assert load_checkpoint(place).depth == 7
+    save_checkpoint(place, tiny_tk(TEXTS, seed=2), depth=1, training={}, manifest=manifest, overwrite=True)
+    assert load_checkpoint(place).depth == 1
+    assert [item.name for item in place.parent.iterdir()] == ["tk.ckpt"]
+
+
+def tensors(place: Path, change: Callable[[dict[str, torch.Tensor]], object]) -> None:
+    found = load_file(place / "model.safetensors")
+    change(found)
+    save_file(found, place / "model.safetensors")
+
+
+def record(place: Path, name: str, change: Callable[[dict], object]) -> None:
+    found = json.loads((place / name).read_text())
+    change(found)
+    (place / name).write_text(json.dumps(found))
+
+
+def cut(place: Path, name: str) -> None:
+    data = (place / name).read_bytes()
+    (place / name).write_bytes(data[: len(data) // 2])
+
+
+FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "missing tensor": (
+        lambda p: tensors(p, lambda t: t.pop("gate")),
+        r"model.safetensors: wanted the tensor gate; found none of this name; train again, or fetch the checkpoint again",
+    ),
+    "extra tensor": (
+        lambda p: tensors(p, lambda t: t.update(more=torch.zeros(1))),
+        "wanted the model's own tensors only; found also more",
+    ),
+    "wrong shape": (
+        lambda p: tensors(p, lambda t: t.update({"pooling.scale": torch.ones(10)})),
+        r"wanted pooling.scale of shape \(11,\); found shape \(10,\)",
+    ),
+    "other weights": (
+        lambda p: tensors(p, lambda t: t["gate"].add_(1)),
+        "model.safetensors: wanted the weights that manifest.json names; found other content",
+    ),
+    "weights cut short": (lambda p: cut(p, "model.safetensors"), "model.safetensors: wanted a safetensors file; found "),
+    "weights that are text": (
+        lambda p: (p / "model.safetensors").write_text("weights"),
+        "model.safetensors: wanted a safetensors file; found ",
+    ),
+    "no weights": (
+        lambda p: (p / "model.safetensors").unlink(),
+        "model.safetensors: wanted a safetensors file; found no such file",
+    ),
+    "another kind of model": (
+        lambda p: record(p, "config.json", lambda c: c.update(kind="bert_cat")),
+        "config.json: wanted a model of kind tk; found 'bert_cat'; update posbias",
+    ),
+    "no kind": (
+        lambda p: record(p, "config.json", lambda c: c.pop("kind")),
+        "a checkpoint's configuration; found none of 'kind'",
+    ),
+    "an unknown setting": (
+        lambda p: record(p, "config.json", lambda c: c["shape"].update(colour=1)),
+        "a checkpoint's configuration; found .*unexpected keyword argument 'colour'",
+    ),
+    "a setting out of range": (
+        lambda p: record(p, "config.json", lambda c: c["shape"].update(heads=0)),
+        "config.json: wanted a checkpoint's configuration; found --heads",
+    ),
+    "no depth": (lambda p: record(p, "config.json", lambda c: c.pop("depth")), "found none of 'depth'"),
+    "depth 0": (lambda p: record(p, "config.json", lambda c: c.update(depth=0)), "found a re-ranking depth of 0"),
+    "configuration cut short": (
+        lambda p: cut(p, "config.json"),
+        r"config.json:\d+: wanted a checkpoint's configuration; found .* at column",
+    ),
+    "no configuration": (lambda p: (p / "config.json").unlink(), "config.json: wanted a readable file"),
+    "other words": (
+        lambda p: (p / "vocabulary.json").write_text('["lamp"]'),
+        r"wanted embedding.weight of shape \(3, 8\); found shape \(\d+, 8\)",
+    ),
+    "a word twice": (lambda p: (p / "vocabulary.json").write_text('["lamp", "lamp"]'), "a vocabulary holds every word once"),
+    "no log": (lambda p: (p / "training.json").unlink(), "training.json: wanted a readable file"),
+    "no manifest": (lambda p: (p / "manifest.json").unlink(), "wanted a posbias checkpoint; found no manifest.json"),
+    "the manifest of a run": (
+        lambda p: record(p, "manifest.json", lambda m: m.update(kind="run")),
+        "wanted a posbias checkpoint; found a run",
+    ),
+    "a manifest without a checksum": (
+        lambda p: record(p, "manifest.json", lambda m: m["content"].clear()),
+        "wanted the weights that manifest.json names; found other content",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_one_clear_line(place: Path, fault: str) -> None:
+    damage, complaint = FAULTS[fault]
+    damage(place)
+    with pytest.raises(InputError, match=complaint) as stop:
+        load_checkpoint(place)
+    assert "\n" not in str(stop.value)
+
+
+@pytest.mark.parametrize("fault", ["missing tensor", "weights cut short", "configuration cut short", "no manifest"])
+def test_one_clear_line_on_the_command_line(place: Path, fault: str, capsys: pytest.CaptureFixture[str]) -> None:
+    FAULTS[fault][0](place)
+    with pytest.raises(SystemExit) as stop:
+        main(["rerank", "somewhere", "--model", str(place), "--candidates", "x.run", "--out", "y.run"])
+    out, err = capsys.readouterr()
+    assert (stop.value.code, out, err.count("\n")) == (2, "", 1)
+    assert "wanted" in err
+    assert "Traceback" not in err
+
+
+FULL_DISK = """
+import resource, sys
+from pathlib import Path
+import torch
+from positionbias.core.errors import StorageError
+from positionbias.core.manifest import Manifest
+from positionbias.models.checkpoint import save_checkpoint
+from positionbias.models.tk import TK, TKConfig
+from positionbias.text.vocabulary import Vocabulary
+
+model = TK(TKConfig(dimension=64), Vocabulary([f"w{i}" for i in range(2000)]))  # half a megabyte and more
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))  # refused as on a full disk, with EFBIG for ENOSPC
+try:
+    save_checkpoint(Path(sys.argv[1]), model, depth=1, training={}, manifest=Manifest("checkpoint", "tk", "train tk"))
+except StorageError as error:
+    print(error)
+"""
+
+
+def test_a_full_disk_leaves_nothing_half_written(tmp_path: Path) -> None:
+    place = tmp_path / "full" / "tk.ckpt"
+    done = subprocess.run([sys.executable, "-c", FULL_DISK, str(place)], capture_output=True, text=True, check=True)
+    (line,) = done.stdout.splitlines()
+    assert "tk.ckpt/model.safetensors: wanted to write here; found: " in line
+    assert "partial" not in line
+    assert "free some space" in line
+    assert list(place.parent.iterdir()) == []
+
+
+def test_nothing_is_unpickled() -> None:
+    package = Path(positionbias.__file__).parent
+    for path in package.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names = {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                names = {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                names = {f"{node.value.id}.{node.attr}"}
+            else:
+                continue
+            roots = {name.split(".")[0] for name in names}
+            assert not roots & {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "shelve", "marshal"}, (path, names)
+            assert not names & {"torch.load", "torch.save", "torch.jit.load"}, (path, names)
+        assert "allow_pickle" not in path.read_text(encoding="utf-8"), path
