@@ -22,7 +22,7 @@ PLANTED = PlantedSettings(queries=60, passages=150, test_share=0.3, validation_s
 
 
 def planted(place: Path, settings: PlantedSettings = PLANTED) -> Collection:
-    """36 training, 12 validation and 18 test queries over 150 passages."""
+    """30 training, 12 validation and 18 test queries over 150 passages."""
     return write_planted(place, settings, name="planted")
 
 

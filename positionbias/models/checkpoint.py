@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from positionbias.core.errors import SettingError, StorageError, bad_input
@@ -104,7 +105,8 @@ def load_checkpoint(path: Path | str) -> Checkpoint:
     try:
         if config["kind"] != TK.kind:
             raise bad_input(path / "config.json", wanted="a model of kind tk", found=repr(config["kind"]), do="update posbias")
-        model = TK(TKConfig(**config["shape"]), Vocabulary(words))
+        with torch.random.fork_rng(devices=[]):  # random weights, to be filled: the caller's generator stays as it was
+            model = TK(TKConfig(**config["shape"]), Vocabulary(words))
         depth = int(config["depth"])
         if depth < 1:
             raise ValueError(f"a re-ranking depth of {depth}")

@@ -1,0 +1,66 @@
+"""One planted collection with its candidates for all training tests; nothing writes to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from positionbias.core.collection import Collection
+from positionbias.core.run import read_run
+from positionbias.models.checkpoint import Checkpoint
+from positionbias.training.config import TrainConfig
+from positionbias.training.train_tk import TrainTK, train_tk
+
+from ..tiny import TINY, candidates, planted
+
+QUICK = TrainConfig(
+    batch_size=8, max_steps=6, validate_every=2, probe_passages=30, learning_rate=0.1, kernel_learning_rate=0.1, threads=1
+)
+
+
+class Task(NamedTuple):
+    """A collection, its runs, and a plan to train on it for a few steps."""
+
+    collection: Collection
+    runs: dict[str, Path]
+
+    def plan(self, **changes: object) -> TrainTK:
+        """``training`` changes by keyword where the name is one of its settings, else the plan's own."""
+        own = {name: changes.pop(name) for name in list(changes) if name in TrainTK.__dataclass_fields__}
+        plan = TrainTK(self.runs["train"], self.runs["validation"], model=TINY, training=replace(QUICK, **changes))
+        return replace(plan, **own)  # type: ignore[arg-type]
+
+    def train(self, out: Path, plan: TrainTK | None = None, **options: object) -> Checkpoint:
+        collection = options.pop("collection", self.collection)
+        runs = read_run(self.runs["train"]), read_run(self.runs["validation"])
+        return train_tk(collection, *runs, plan or self.plan(), out, **options)  # type: ignore[arg-type]
+
+
+@pytest.fixture(scope="package")
+def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
+    folder = tmp_path_factory.mktemp("training")
+    collection = planted(folder / "planted")
+    return Task(collection, candidates(collection, folder))
+
+
+@pytest.fixture(scope="package")
+def uninterrupted(task: Task, tmp_path_factory: pytest.TempPathFactory) -> Checkpoint:
+    """The quick plan's checkpoint, trained in one go."""
+    return task.train(tmp_path_factory.mktemp("uninterrupted") / "tk.ckpt")
+
+
+Stop = Callable[[dict], None]
+
+
+def stop_at(step: int) -> Stop:
+    """Ctrl-C while the validation at ``step`` is reported."""
+
+    def on_validation(row: dict) -> None:
+        if row["step"] == step:
+            raise KeyboardInterrupt
+
+    return on_validation

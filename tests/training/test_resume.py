@@ -1,0 +1,190 @@
+"""A training stopped at any moment and resumed ends as if it had never been stopped, bit for bit."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from positionbias.core.errors import InputError, OutputExistsError
+from positionbias.models.checkpoint import Checkpoint
+from positionbias.positions.rotate import Rotation
+from positionbias.training import loop
+from positionbias.training.state import unfinished, working_folder
+
+from .conftest import Task, stop_at
+
+FILES = ("model.safetensors", "config.json", "vocabulary.json", "training.json")
+
+
+def assert_alike(one: Checkpoint, other: Checkpoint) -> None:
+    for name in FILES:
+        assert (one.path / name).read_bytes() == (other.path / name).read_bytes(), name
+    records = [checkpoint.manifest.comparable() for checkpoint in (one, other)]
+    for record in records:
+        record["inputs"] = [(item["role"], item["checksum"]) for item in record["inputs"]]  # paths are relative to the folder
+    assert records[0] == records[1]
+    assert not working_folder(other.path).exists()
+
+
+@pytest.mark.parametrize("steps", [(2,), (4,), (6,), (2, 4, 6)])
+def test_stopped_at_validations_and_resumed(task: Task, uninterrupted: Checkpoint, tmp_path: Path, steps: tuple) -> None:
+    out, resume = tmp_path / "tk.ckpt", False
+    for step in steps:
+        with pytest.raises(KeyboardInterrupt):
+            task.train(out, resume=resume, on_validation=stop_at(step))
+        assert not out.exists()
+        resume = True
+    assert_alike(uninterrupted, task.train(out, resume=True))
+
+
+@pytest.mark.parametrize("changes", [{"rotate": Rotation(seed=1)}, {"precision": "bfloat16", "batch_size": 5}])
+def test_other_ways_of_training_resume_as_well(task: Task, tmp_path: Path, changes: dict) -> None:
+    plan = task.plan(**changes)
+    whole = task.train(tmp_path / "whole" / "tk.ckpt", plan)
+    out = tmp_path / "stopped" / "tk.ckpt"
+    with pytest.raises(KeyboardInterrupt):
+        task.train(out, plan, on_validation=stop_at(4))
+    assert_alike(whole, task.train(out, plan, resume=True))
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from positionbias.core.collection import Collection
+from tests.training.conftest import Task
+
+collection, folder, out = map(Path, sys.argv[1:])
+task = Task(Collection(collection), {split: folder / f"{split}.run" for split in ("train", "validation", "test")})
+
+def kill(row):
+    if row["step"] == 4:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+task.train(out, on_validation=kill)
+"""
+
+
+def test_killed_and_resumed(task: Task, uninterrupted: Checkpoint, tmp_path: Path) -> None:
+    out = tmp_path / "tk.ckpt"
+    root = Path(__file__).parents[2]
+    folder = task.runs["train"].parent
+    done = subprocess.run([sys.executable, "-c", KILLED, task.collection.path, folder, out], cwd=root, capture_output=True)
+    assert done.returncode == -9, done.stderr
+    found = unfinished(out)
+    assert found is not None
+    assert found.name == "state-00000002"
+    assert_alike(uninterrupted, task.train(out, resume=True))
+
+
+@pytest.mark.parametrize("step", [0, 2, 4, 6])
+def test_killed_between_the_best_weights_and_the_state(
+    task: Task, uninterrupted: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    # validation is done and better weights are kept, but the state that names them is not yet written
+    def stopped(folder, model, optimizers, record):
+        if record["step"] == step:
+            raise KeyboardInterrupt
+        save_state(folder, model, optimizers, record)
+
+    save_state = loop.save_state
+    out = tmp_path / "tk.ckpt"
+    with monkeypatch.context() as patch:
+        patch.setattr(loop, "save_state", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            task.train(out)
+    found = unfinished(out)
+    if step == 0:  # nothing to continue from, and so nothing in the way of beginning anew
+        assert found is None
+        assert_alike(uninterrupted, task.train(out))
+    else:
+        assert found is not None
+        state = json.loads((found / "state.json").read_text())
+        assert (working_folder(out) / f"best-{state['record']['best_step']:08d}").is_dir()
+        assert_alike(uninterrupted, task.train(out, resume=True))
+
+
+def test_only_the_last_state_and_its_best_weights_are_kept(task: Task, tmp_path: Path) -> None:
+    out = tmp_path / "tk.ckpt"
+    with pytest.raises(KeyboardInterrupt):
+        task.train(out, on_validation=stop_at(6))
+    state = json.loads((working_folder(out) / "state-00000004" / "state.json").read_text())
+    kept = sorted(item.name for item in working_folder(out).iterdir())
+    assert kept == [f"best-{state['record']['best_step']:08d}", "state-00000004"]
+
+
+# -- what cannot be resumed -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def stopped(task: Task, tmp_path: Path) -> Path:
+    """Where a training stopped at its second validation was going."""
+    with pytest.raises(KeyboardInterrupt):
+        task.train(tmp_path / "tk.ckpt", on_validation=stop_at(4))
+    return tmp_path / "tk.ckpt"
+
+
+@pytest.mark.parametrize(
+    ("changes", "named", "before", "now"),
+    [
+        ({"learning_rate": 0.5}, "training.learning_rate", "0.1", "0.5"),
+        ({"seed": 2}, "training.seed", "1", "2"),
+        ({"max_steps": 10}, "training.max_steps", "6", "10"),
+        ({"rotate": Rotation(seed=1)}, "rotate.identity", "None", "True"),
+        ({"relevant_from": 2}, "relevant_from", "1", "2"),
+    ],
+)
+def test_other_settings_are_named(task: Task, stopped: Path, changes: dict, named: str, before: str, now: str) -> None:
+    with pytest.raises(InputError) as stop:
+        task.train(stopped, task.plan(**changes), resume=True)
+    assert str(stop.value) == (
+        f"{working_folder(stopped)}: wanted the settings it began with ({named} = {before}); found {named} = {now}; "
+        "resume with the same, or remove the folder to begin anew"
+    )
+
+
+def test_an_unfinished_training_is_not_begun_anew_unasked(task: Task, stopped: Path) -> None:
+    with pytest.raises(OutputExistsError, match="wanted no unfinished training here; found one; continue it with --resume, or"):
+        task.train(stopped)
+    with pytest.raises(OutputExistsError, match="--resume"):
+        task.train(stopped, overwrite=True)  # replaces a checkpoint, not a training
+
+
+def test_nothing_to_resume(task: Task, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="wanted a training to resume; found none; start it without --resume"):
+        task.train(tmp_path / "tk.ckpt", resume=True)
+
+
+def damaged(state: Path, change) -> None:
+    record = json.loads((state / "state.json").read_text())
+    change(record)
+    (state / "state.json").write_text(json.dumps(record))
+
+
+@pytest.mark.parametrize(
+    ("damage", "complaint"),
+    [
+        (lambda s: (s / "state.json").write_text("{"), r"state.json:1: wanted a training's state"),
+        (lambda s: (s / "state.json").write_text("[]"), r"state.json: wanted a training's state; found other JSON"),
+        (lambda s: damaged(s, lambda r: r["record"].update(colour=1)), "wanted a training's counters; found .*'colour'"),
+        (lambda s: (s / "model.safetensors").write_bytes(b"x"), "model.safetensors: wanted a safetensors file"),
+        (lambda s: (s / "optimizers.safetensors").unlink(), "optimizers.safetensors: wanted a safetensors file; found no such"),
+    ],
+)
+def test_a_damaged_state_is_one_line(task: Task, stopped: Path, damage, complaint: str) -> None:
+    damage(unfinished(stopped))
+    with pytest.raises(InputError, match=complaint) as stop:
+        task.train(stopped, resume=True)
+    assert "\n" not in str(stop.value)
+
+
+def test_states_of_two_trainings_do_not_meet(task: Task, stopped: Path) -> None:
+    other = stopped.with_name("other.ckpt")
+    checkpoint = task.train(other, task.plan(max_steps=1, probe_passages=0))
+    assert checkpoint.path == other
+    assert unfinished(stopped) is not None
+    assert replace(checkpoint).name == "other"

@@ -1,0 +1,296 @@
+"""Training: it learns, stops early, tunes its depth, and says at once what it cannot use."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import ir_measures
+import pytest
+import torch
+
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.errors import InputError, OutputExistsError, SettingError
+from positionbias.core.manifest import read_manifest
+from positionbias.core.records import Passage, Qrel, Query
+from positionbias.core.run import Run, read_run, write_run
+from positionbias.evaluation.depth import apply_depth
+from positionbias.models.checkpoint import Checkpoint
+from positionbias.models.tk import TK
+from positionbias.positions.debias import debias
+from positionbias.positions.rotate import Rotation
+from positionbias.ranking.rerank import rescore
+from positionbias.text.vocabulary import UNKNOWN
+from positionbias.training.batches import batches
+from positionbias.training.loop import make_optimizers, score_batch, take_step
+from positionbias.training.state import working_folder
+from positionbias.training.train_tk import build_model
+from positionbias.training.trainsets.sample import make_sampler
+from positionbias.training.validation import RotatedTexts, Validation, validate
+
+from ..tiny import TINY, tiny_tk
+from .conftest import QUICK, Task
+
+# -- steps ------------------------------------------------------------------------------------------------
+
+
+def first_batch(task: Task, model: TK):
+    collection = task.collection
+    sampler = make_sampler(collection.qrels("train"), read_run(task.runs["train"]), seed=1)
+    texts = {query.query_id: query.text for query in collection.queries("train")}
+    return next(batches(sampler, model, collection, texts, size=4, epoch=0))
+
+
+def test_a_first_step_moves_each_part_by_its_learning_rate(task: Task) -> None:
+    # Adam's first step is lr · g / (|g| + 1e−8): the learning rate itself wherever there is a gradient
+    model, _ = build_model(task.collection, task.plan())
+    before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
+    batch = first_batch(task, model)
+    config = replace(QUICK, learning_rate=1e-3, kernel_learning_rate=1e-2)
+    loss, right = take_step(model, batch, make_optimizers(model, config), config)
+    assert loss > 0
+    assert right in {0, 0.25, 0.5, 0.75, 1}
+    moved = {name: (parameter - before[name]).abs().detach() for name, parameter in model.named_parameters()}
+    for name, change in moved.items():
+        rate = 1e-2 if name.startswith("pooling") else 1e-3
+        if not name.endswith("key.bias"):  # attention does not change when all keys shift alike: its gradient is rounding
+            assert change.max().item() == pytest.approx(rate, rel=1e-2), name
+    read = set(batch.queries.flatten().tolist()) | set(batch.passages.flatten().tolist())
+    rows = set(torch.nonzero(moved["embedding.weight"].sum(dim=1)).flatten().tolist())
+    assert rows <= read - {0}
+    assert len(rows) > 0.9 * len(read - {0})  # the sparse optimiser touches what was read, and never padding
+
+
+def test_the_loss_of_a_step_is_that_of_its_scores(task: Task) -> None:
+    model, _ = build_model(task.collection, task.plan())
+    batch = first_batch(task, model)
+    with torch.no_grad():
+        positive, negative = score_batch(model, batch, half=False)
+        texts = [batch.passages[:4], batch.passages[4:]]
+        alone = [model(batch.queries, side) for side in texts]
+    assert positive.tolist() == pytest.approx(alone[0].tolist(), abs=1e-5)
+    assert negative.tolist() == pytest.approx(alone[1].tolist(), abs=1e-5)
+    hinge = [max(0.0, 1 - p + n) for p, n in zip(positive.tolist(), negative.tolist(), strict=True)]
+    loss, right = take_step(model, batch, make_optimizers(model, QUICK), QUICK)
+    assert loss == pytest.approx(sum(hinge) / 4, abs=1e-5)
+    assert right == sum(p > n for p, n in zip(positive.tolist(), negative.tolist(), strict=True)) / 4
+
+
+def test_half_precision_scores_stay_near(task: Task) -> None:
+    model, _ = build_model(task.collection, task.plan())
+    batch = first_batch(task, model)
+    with torch.no_grad():
+        full, half = score_batch(model, batch, half=False), score_batch(model, batch, half=True)
+    for one, other in zip(full, half, strict=True):
+        assert other.dtype == torch.float32
+        assert other.tolist() == pytest.approx(one.tolist(), abs=0.1)
+
+
+def test_a_loss_that_is_no_number_stops_the_training(task: Task, tmp_path: Path) -> None:
+    plan = task.plan(learning_rate=1e30, validate_every=50, max_steps=50, probe_passages=0)
+    with pytest.raises(SettingError, match="--learning-rate: wanted a finite loss; found (nan|inf); lower it"):
+        task.train(tmp_path / "tk.ckpt", plan)
+
+
+# -- a training -------------------------------------------------------------------------------------------
+
+
+def test_it_learns(task: Task, tmp_path: Path) -> None:
+    plan = task.plan(max_steps=80, validate_every=10, learning_rate=0.02, kernel_learning_rate=0.05, probe_passages=0)
+    rows: list[dict] = []
+    checkpoint = task.train(tmp_path / "tk.ckpt", plan, on_validation=rows.append)
+    assert [row["step"] for row in rows] == list(range(0, 81, 10))
+    assert rows[0]["loss"] is None
+    assert rows[-1]["loss"] < 0.5 * rows[1]["loss"]
+    assert rows[-1]["pair_accuracy"] > 0.9 > rows[1]["pair_accuracy"]
+    assert checkpoint.training["log"] == rows
+    best = max(rows, key=lambda row: row["ndcg"])
+    assert (checkpoint.training["best_step"], checkpoint.manifest.content["validation_ndcg@10"]) == (best["step"], best["ndcg"])
+    # padding is where it was, after eighty steps
+    assert checkpoint.model.embedding.weight[0].abs().sum() == 0
+
+
+def test_what_a_checkpoint_says_of_itself(task: Task, uninterrupted: Checkpoint) -> None:
+    manifest = uninterrupted.manifest
+    assert (manifest.kind, manifest.name, manifest.command, manifest.seed) == ("checkpoint", "tk", "train tk", 1)
+    assert [item.role for item in manifest.inputs] == ["collection", "candidates", "validation_candidates"]
+    assert not any(item.path.startswith("/") for item in manifest.inputs)
+    assert manifest.settings["training"]["max_steps"] == 6
+    content = dict(manifest.content)
+    assert (content["training_pairs"], content["pairs_without_negatives"], content["pairs_with_an_empty_side"]) == (30, 0, 0)
+    assert (content["steps"], content["stopped"]) == (6, "6 steps")
+    assert content["words"] == len(uninterrupted.model.vocabulary.words)
+    assert content["words_with_a_given_vector"] == 0
+    log = uninterrupted.training["log"]
+    assert [(row["step"], row["epoch"]) for row in log] == [(0, 0), (2, 0), (4, 0), (6, 1)]  # 30 pairs: four batches an epoch
+    assert all(row["mats"] is not None and 0 < row["gate"] < 1 for row in log)
+    assert log[0]["gate"] == 0.5
+    assert not working_folder(uninterrupted.path).exists()
+
+
+def test_the_same_again(task: Task, uninterrupted: Checkpoint, tmp_path: Path) -> None:
+    state = torch.random.get_rng_state()
+    again = task.train(tmp_path / "tk.ckpt")
+    assert torch.equal(torch.random.get_rng_state(), state)  # the caller's generator is the caller's
+    for name in ("model.safetensors", "config.json", "vocabulary.json", "training.json"):
+        assert (again.path / name).read_bytes() == (uninterrupted.path / name).read_bytes(), name
+    other = task.train(tmp_path / "other.ckpt", task.plan(seed=2))
+    assert other.manifest.content["checksum"] != again.manifest.content["checksum"]
+
+
+def test_it_stops_when_nothing_gets_better(task: Task, tmp_path: Path) -> None:
+    # steps too small to change a rank: the untrained model stays the best
+    plan = task.plan(learning_rate=1e-12, kernel_learning_rate=1e-12, patience=3, max_steps=100, probe_passages=0)
+    checkpoint = task.train(tmp_path / "tk.ckpt", plan)
+    assert checkpoint.manifest.content["stopped"] == "no better nDCG@10 in 3 validations"
+    assert checkpoint.manifest.content["steps"] == 3 * 2
+    assert checkpoint.training["best_step"] == 0
+    assert len(checkpoint.training["log"]) == 4
+    assert all(row["mats"] is None for row in checkpoint.training["log"])
+
+
+def test_the_best_weights_are_kept_not_the_last(task: Task, tmp_path: Path) -> None:
+    plan = task.plan(patience=2, max_steps=60, probe_passages=0)
+    checkpoint = task.train(tmp_path / "tk.ckpt", plan)
+    best, steps = checkpoint.training["best_step"], checkpoint.manifest.content["steps"]
+    assert (checkpoint.manifest.content["stopped"], best) == ("no better nDCG@10 in 2 validations", steps - 4)
+    until_then = replace(plan, training=replace(plan.training, max_steps=best))
+    assert best > 0
+    shorter = task.train(tmp_path / "shorter.ckpt", until_then)
+    assert shorter.manifest.content["checksum"] == checkpoint.manifest.content["checksum"]
+
+
+def test_the_depth_is_the_best_of_all(task: Task, uninterrupted: Checkpoint) -> None:
+    validation, run = task.collection.qrels("validation"), read_run(task.runs["validation"])
+    scored = rescore(uninterrupted.model, task.collection, task.collection.queries("validation"), run, name="tk").run
+    values = {}
+    for depth in range(1, run.depth + 1):
+        ranked = apply_depth(run, scored, depth)
+        items = [ir_measures.ScoredDoc(r.query_id, p, -rank) for r in ranked.rankings() for rank, p in enumerate(r.passage_ids)]
+        judged = [ir_measures.Qrel(*qrel) for qrel in validation]
+        values[depth] = ir_measures.calc_aggregate([ir_measures.nDCG @ 10], judged, items)[ir_measures.nDCG @ 10]
+    best = max(values.values())
+    assert uninterrupted.depth == min(depth for depth, value in values.items() if value > best - 1e-9)
+    assert len({round(value, 6) for value in values.values()}) > 1
+
+
+def test_padding_and_rare_words_of_given_vectors(task: Task, tmp_path: Path) -> None:
+    lines = [f"colour {' '.join(['0.5'] * 8)}", f"zzz {' '.join(['1'] * 8)}"]
+    (tmp_path / "v.txt").write_text("\n".join(lines))
+    plan = task.plan(word_vectors=tmp_path / "v.txt", max_steps=1, validate_every=1, probe_passages=0)
+    checkpoint = task.train(tmp_path / "tk.ckpt", plan)
+    assert checkpoint.manifest.content["words_with_a_given_vector"] == 1
+    assert [item.role for item in checkpoint.manifest.inputs][-1] == "word_vectors"
+    model, vectored = build_model(task.collection, plan)
+    assert vectored == 1
+    assert model.embedding.weight[model.vocabulary.number("colour")].tolist() == [0.5] * 8
+    assert model.vocabulary.number("zzz") == UNKNOWN
+
+
+# -- what is validated ------------------------------------------------------------------------------------
+
+
+class Asked:
+    """Passages of one text, and which of them were asked for."""
+
+    def __init__(self) -> None:
+        self.passage_ids: set[str] = set()
+
+    def texts(self, passage_ids: Sequence[str]) -> list[str]:
+        self.passage_ids |= set(passage_ids)
+        return ["the lamp burns oil"] * len(passage_ids)
+
+
+def test_validation_scores_no_deeper_than_it_looks(task: Task) -> None:
+    run = Run("bm25", [("q", [f"p{i}" for i in range(9)], range(9, 0, -1))])
+    asked = Asked()
+    validation = Validation(asked, [Query("q", "the lamp")], [Qrel("q", "p5", 1)], run, task.collection, [])
+    found = validate(tiny_tk(["the lamp burns oil"] * 2), validation, most_depth=4)
+    assert asked.passage_ids == {"p0", "p1", "p2", "p3"}
+    # all texts are alike, so the four tie and stand by id descending; the relevant one stays sixth
+    assert (found["ndcg"], found["mats"]) == (pytest.approx(1 / math.log2(7)), None)
+
+
+def test_rotated_texts_are_those_that_debias_stores(task: Task, tmp_path: Path) -> None:
+    rotation = Rotation(seed=5)
+    stored = debias(task.collection, tmp_path / "rotated", rotation)
+    ids = task.collection.passage_ids()
+    assert RotatedTexts(task.collection, rotation).texts(ids) == stored.texts(ids) != task.collection.texts(ids)
+
+
+def test_validation_text_follows_the_training_text(task: Task, tmp_path: Path) -> None:
+    rotation = Rotation(seed=1)
+    rotated = debias(task.collection, tmp_path / "rotated", rotation)
+    plan = task.plan(max_steps=2)
+    at_reading = task.train(tmp_path / "a.ckpt", replace(plan, rotate=rotation)).training["log"]
+    stored = task.train(tmp_path / "b.ckpt", plan, collection=rotated).training["log"]
+    # before training, both are the same model on the same rotated passages, and MATS is of the original ones
+    assert at_reading[0] == stored[0]
+    assert at_reading[1]["loss"] != stored[1]["loss"]  # then each epoch reads other cuts
+    plain = task.train(tmp_path / "c.ckpt", plan).training["log"]
+    assert plain[0]["mats"] == stored[0]["mats"]
+    assert plain[1]["loss"] != stored[1]["loss"]
+
+
+# -- faults -----------------------------------------------------------------------------------------------
+
+
+def refused(task: Task, out: Path, **options: object) -> str:
+    """The message of a training that must fail before it begins."""
+    with pytest.raises(InputError) as stop:
+        task.train(out, **options)  # type: ignore[arg-type]
+    assert "\n" not in str(stop.value)
+    assert list(out.parent.glob(".*")) == []
+    return str(stop.value)
+
+
+def test_candidates_of_another_collection(task: Task, tmp_path: Path) -> None:
+    first = next(read_run(task.runs["train"]).rankings())
+    alien = Run("bm25", [(first.query_id, [*first.passage_ids, "nowhere"], [*first.scores, -9])])
+    write_run(tmp_path / "alien.run", alien)
+    other = Task(task.collection, {**task.runs, "train": tmp_path / "alien.run"})
+    assert "wanted passage 'nowhere' in the collection" in refused(other, tmp_path / "a" / "tk.ckpt")
+    other = Task(task.collection, {**task.runs, "validation": tmp_path / "alien.run"})
+    assert "wanted passage 'nowhere' in the collection" in refused(other, tmp_path / "a" / "tk.ckpt")
+
+
+def test_candidates_of_another_split(task: Task, tmp_path: Path) -> None:
+    swapped = Task(task.collection, {"train": task.runs["test"], "validation": task.runs["validation"]})
+    assert "wanted candidates for the training queries" in refused(swapped, tmp_path / "tk.ckpt")
+    swapped = Task(task.collection, {"train": task.runs["train"], "validation": task.runs["test"]})
+    assert "wanted queries of the split; found 18 unknown" in refused(swapped, tmp_path / "tk.ckpt")
+
+
+def test_no_such_split(task: Task, tmp_path: Path) -> None:
+    assert "wanted split 'dev'" in refused(task, tmp_path / "tk.ckpt", plan=task.plan(validation_split="dev"))
+
+
+def test_the_place_is_taken(task: Task, uninterrupted: Checkpoint, tmp_path: Path) -> None:
+    with pytest.raises(OutputExistsError, match="--overwrite"):
+        task.train(uninterrupted.path)
+    (tmp_path / "tk.ckpt").mkdir()
+    task.train(tmp_path / "tk.ckpt", task.plan(max_steps=1, probe_passages=0), overwrite=True)
+    assert read_manifest(tmp_path / "tk.ckpt").content["steps"] == 1
+
+
+def test_an_unjudged_validation_split(task: Task, tmp_path: Path) -> None:
+    with create_collection(tmp_path / "c") as writer:
+        writer.add_passages([Passage("a", "lamp oil gate"), Passage("b", "gate oil lamp")])
+        writer.add_split("train", [Query("q", "lamp")], [Qrel("q", "a", 1)])
+        writer.add_split("validation", [Query("v", "oil")], [])
+        writer.finish(name="c", command="a test", settings={})
+    for split, query_id in (("train", "q"), ("validation", "v")):
+        write_run(tmp_path / f"{split}.run", Run("bm25", [(query_id, ["a", "b"], [2, 1])]))
+    other = Task(Collection(tmp_path / "c"), {split: tmp_path / f"{split}.run" for split in ("train", "validation")})
+    with pytest.raises(InputError, match="validation judgements: wanted at least one judged query; found none"):
+        other.train(tmp_path / "tk.ckpt", other.plan(probe_passages=0, model=replace(TINY, layers=1)))
+
+
+def test_the_log_is_json(uninterrupted: Checkpoint) -> None:
+    stored = json.loads((uninterrupted.path / "training.json").read_text())
+    assert stored["stopped"] == "6 steps"
+    assert set(stored["log"][0]) == {"step", "epoch", "loss", "pair_accuracy", "ndcg", "depth", "mats", "gate"}
