@@ -1,0 +1,185 @@
+"""Passages encoded once, into a file that leaves nothing behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError, StorageError
+from positionbias.models.protocols import pad_rows
+from positionbias.models.tk import TK
+from positionbias.ranking import encode
+from positionbias.ranking.encode import encode_passages, length_batches
+
+from ..tiny import TINY, collection_of, tiny_tk
+
+WORDS = [f"word{i}" for i in range(15)]
+TEXTS = ["", " ".join(WORDS), "word3", "word1 unheard word2", "  ", *(" ".join(WORDS[i : 2 * i]) for i in range(1, 8))]
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Collection:
+    return collection_of(tmp_path / "c", TEXTS)
+
+
+@pytest.fixture(scope="module")
+def model() -> TK:
+    return tiny_tk([" ".join(WORDS)] * 2)
+
+
+@given(st.lists(st.integers(0, 40), max_size=30), st.integers(1, 60))
+def test_batches_hold_every_row_once_and_keep_to_the_budget(lengths: list[int], budget: int) -> None:
+    found = list(length_batches(lengths, budget))
+    assert sorted(int(index) for batch in found for index in batch) == list(range(len(lengths)))
+    for batch in found:
+        widest = max(1, *(lengths[index] for index in batch))
+        assert len(batch) == 1 or len(batch) * widest <= budget
+    order = [lengths[index] for batch in found for index in batch]
+    assert order == sorted(lengths, reverse=True)
+
+
+@pytest.mark.parametrize("batch_words", [1, 20, 8192])
+def test_each_passage_alone_and_in_any_batch(collection: Collection, model: TK, batch_words: int) -> None:
+    ids = [f"p{i}" for i in (3, 0, 1, 5, 4, 11)]
+    with encode_passages(model, collection, ids, batch_words=batch_words) as encoded:
+        assert encoded.passage_ids == ids
+        assert encoded.offsets.tolist() == np.cumsum([0, 3, 0, 15, 1, 0, 7]).tolist()
+        assert (encoded.terms.dtype, encoded.vectors.dtype) == (np.int32, np.float32)
+        assert encoded.vectors.shape == (26, TINY.dimension)
+        for number, text in enumerate(collection.texts(ids)):
+            rows = slice(encoded.offsets[number], encoded.offsets[number + 1])
+            assert encoded.terms[rows].tolist() == model.read_passage(text)
+            with torch.no_grad():
+                alone = model.passage_vectors(pad_rows([model.read_passage(text)]))[0, : rows.stop - rows.start]
+            np.testing.assert_allclose(encoded.vectors[rows], alone, atol=1e-5)
+
+
+def test_read_in_blocks(collection: Collection, model: TK, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = collection.passage_ids()
+    whole = encode_passages(model, collection, ids)
+    monkeypatch.setattr(encode, "READ_PASSAGES", 5)  # twelve passages: blocks of 5, 5 and 2
+    parts = encode_passages(model, collection, ids)
+    assert parts.terms.tolist() == whole.terms.tolist()
+    assert parts.offsets.tolist() == whole.offsets.tolist()
+    np.testing.assert_array_equal(parts.vectors, whole.vectors)
+
+
+def test_passages_at_the_length_limit_are_counted(collection: Collection) -> None:
+    short = tiny_tk([" ".join(WORDS)] * 2, config=replace(TINY, passage_length=3))
+    with encode_passages(short, collection, collection.passage_ids()) as encoded:
+        assert np.diff(encoded.offsets).max() == 3
+        assert encoded.truncated == sum(len(text.split()) >= 3 for text in TEXTS)
+
+
+def test_nothing_to_encode(collection: Collection, model: TK) -> None:
+    for ids in ([], ["p0"], ["p0", "p4"]):
+        with encode_passages(model, collection, ids) as encoded:
+            assert (encoded.offsets.tolist(), encoded.vectors.shape) == ([0] * (len(ids) + 1), (0, TINY.dimension))
+
+
+def test_an_unknown_passage(collection: Collection, model: TK) -> None:
+    with pytest.raises(InputError, match="wanted passage 'p99' in the collection"):
+        encode_passages(model, collection, ["p1", "p99"])
+
+
+# -- the file ---------------------------------------------------------------------------------------------
+
+
+def test_the_file_has_no_name_and_goes_with_the_vectors(collection: Collection, model: TK, tmp_path: Path) -> None:
+    place = tmp_path / "vectors"
+    place.mkdir()
+    with encode_passages(model, collection, collection.passage_ids(), folder=place) as encoded:
+        assert isinstance(encoded.vectors, np.memmap)
+        assert list(place.iterdir()) == []
+        assert place.as_posix() in mapped()
+    assert encoded.vectors.shape == (0, 0)
+    assert place.as_posix() not in mapped()
+
+
+def mapped() -> str:
+    """What this process has mapped into memory."""
+    maps = Path("/proc/self/maps")
+    if not maps.exists():
+        pytest.skip("no /proc here to look into")
+    return maps.read_text()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("no more memory")])
+def test_nothing_is_left_of_an_encoding_that_fails(
+    collection: Collection, model: TK, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException
+) -> None:
+    def fail(numbers: torch.Tensor) -> torch.Tensor:
+        raise error
+
+    place = tmp_path / "vectors"
+    place.mkdir()
+    monkeypatch.setattr(model, "passage_vectors", fail)
+    with pytest.raises(type(error)):
+        encode_passages(model, collection, ["p1", "p2"], folder=place)
+    assert list(place.iterdir()) == []
+
+
+def test_without_posix_fallocate(collection: Collection, model: TK, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids = collection.passage_ids()
+    usual = np.array(encode_passages(model, collection, ids).vectors)
+    monkeypatch.delattr(os, "posix_fallocate", raising=False)
+    monkeypatch.setattr(encode, "RESERVE_BLOCK", 100)
+    np.testing.assert_array_equal(encode_passages(model, collection, ids).vectors, usual)
+
+
+FULL_DISK = """
+import resource, sys
+from positionbias.core.collection import Collection
+from positionbias.core.errors import StorageError
+from positionbias.ranking.encode import encode_passages
+from tests.tiny import tiny_tk
+
+collection = Collection(sys.argv[1])
+collection.rows(["p1"])
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))  # refused as on a full disk, with EFBIG for ENOSPC
+try:
+    encode_passages(tiny_tk([" ".join(f"word{i}" for i in range(15))] * 2), collection, [f"p{i}" for i in range(12)])
+except StorageError as error:
+    print(error)
+"""
+
+
+def test_a_full_disk_is_one_line(collection: Collection, tmp_path: Path) -> None:
+    place = tmp_path / "small"
+    place.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, collection.path],
+        cwd=Path(__file__).parents[2],
+        env={**os.environ, "TMPDIR": str(place)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    (line,) = done.stdout.splitlines()
+    assert line.startswith(f"{place}: wanted 1.")  # 49 words of 8 numbers of 4 bytes: 1.57e-06 GB
+    assert "GB for the term vectors of " in line
+    assert line.endswith("; found: File too large; free some space, or set $TMPDIR to a folder with more")
+    assert list(place.iterdir()) == []
+
+
+def test_no_folder_for_the_vectors(collection: Collection, model: TK, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(StorageError, match="wanted .* GB for the term vectors of .*; found: No such file or directory"):
+        encode_passages(model, collection, ["p1"], folder=tmp_path / "none")
+
+    def no_folder() -> str:
+        raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp']")
+
+    monkeypatch.setattr(tempfile, "gettempdir", no_folder)
+    with pytest.raises(StorageError, match="No usable temporary directory found"):
+        encode_passages(model, collection, ["p1"])
