@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -54,7 +55,7 @@ def test_the_models_order_to_the_depth_and_the_tail_behind(
     assert moved > len(after) / 2
     # strictly decreasing as text as well: any evaluator sees these ranks
     lines = [line.split() for line in (tmp_path / "tk.run").read_text().splitlines()]
-    for one, other in zip(lines, lines[1:], strict=False):
+    for one, other in pairwise(lines):
         assert one[0] != other[0] or (float(one[4]) > float(other[4]) and int(one[3]) + 1 == int(other[3]))
     assert done.passages == len(before.top(4).passage_ids) < len(before.passage_ids)  # what keeps its place is not encoded
 
