@@ -106,12 +106,12 @@ def test_show_gives_the_same_figures_as_json(run_posbias: RunPosbias, files: lis
 
 
 def test_planted_takes_its_settings(run_posbias: RunPosbias, tmp_path: Path) -> None:
-    settings = {"--front-loading": 0.25, "--queries": 40, "--passages": 70, "--seed": 5}
+    settings = {"--front-loading": 0.25, "--queries": 40, "--passages": 210, "--seed": 5}
     given = [item for pair in settings.items() for item in pair]
     done = run_posbias("import", "planted", *given, "--out", "./planted", "--json")
     assert done.returncode == 0, done.stderr
     made = Collection(tmp_path / "planted")
-    assert len(made) == 70
+    assert len(made) == 210
     assert sum(len(made.queries(split)) for split in made.splits) == 40
     assert made.manifest.settings["front_loading"] == 0.25
     assert made.manifest.seed == 5

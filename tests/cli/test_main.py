@@ -137,7 +137,7 @@ def test_a_command_without_its_words_shows_its_help(run_posbias: RunPosbias) -> 
 
 def test_a_place_that_is_taken_is_kept(run_posbias: RunPosbias, small_collection: Collection) -> None:
     before = small_collection.checksum
-    done = run_posbias("import", "planted", "--queries", 40, "--passages", 60, "--out", small_collection.path)
+    done = run_posbias("import", "planted", "--queries", 40, "--passages", 200, "--out", small_collection.path)
     assert done.returncode == 2
     assert "give another --out, or --overwrite to replace it" in done.stderr
     assert Collection(small_collection.path).checksum == before
@@ -146,7 +146,7 @@ def test_a_place_that_is_taken_is_kept(run_posbias: RunPosbias, small_collection
 def test_json_is_one_object_with_the_promised_header(run_posbias: RunPosbias, small_collection: Collection) -> None:
     calls = (
         ["show", small_collection.path],
-        ["import", "planted", "--queries", 40, "--passages", 60, "--out", "p"],
+        ["import", "planted", "--queries", 40, "--passages", 200, "--out", "p"],
     )
     for arguments in calls:
         done = run_posbias(*arguments, "--json")
@@ -161,11 +161,11 @@ def test_json_is_one_object_with_the_promised_header(run_posbias: RunPosbias, sm
 
 
 def test_quiet_says_nothing_on_standard_error(run_posbias: RunPosbias) -> None:
-    arguments = ["import", "planted", "--queries", 40, "--passages", 60, "--out"]
+    arguments = ["import", "planted", "--queries", 40, "--passages", 200, "--out"]
     assert "written to" in run_posbias(*arguments, "a").stderr
     quiet = run_posbias("--quiet", *arguments, "b")
     assert (quiet.returncode, quiet.stderr) == (0, "")
-    assert quiet.stdout.startswith("b: 60 passages\n")
+    assert quiet.stdout.startswith("b: 200 passages\n")
 
 
 def on_a_terminal(arguments: list[str], folder: Path) -> str:
@@ -185,15 +185,24 @@ def on_a_terminal(arguments: list[str], folder: Path) -> str:
 
 
 def test_progress_shows_on_a_terminal_and_quiet_hides_it(tmp_path: Path) -> None:
-    arguments = ["import", "planted", "--queries", "40", "--passages", "60", "--out"]
+    arguments = ["import", "planted", "--queries", "40", "--passages", "200", "--out"]
     assert "/s" in on_a_terminal([*arguments, "a"], tmp_path)
     assert on_a_terminal(["-q", *arguments, "b"], tmp_path) == ""
+
+
+# A process started in the background of a script ignores Ctrl-C, and so would this test's: Python's own handler is put back.
+INTERRUPTIBLE = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
 
 
 def interrupt(arguments: list[str], folder: Path, started: str) -> subprocess.CompletedProcess[str]:
     """Press Ctrl-C once something matching ``started`` stands in ``folder``: the signal goes to the whole process group."""
     with subprocess.Popen(
-        [*POSBIAS, *arguments], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        [*POSBIAS[:-1], f"{INTERRUPTIBLE}; {POSBIAS[-1]}", *arguments],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     ) as process:
         while not list(folder.glob(started)):
             assert process.poll() is None, "it ended before it was interrupted"
