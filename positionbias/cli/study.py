@@ -11,6 +11,7 @@ import click
 from positionbias.cli.common import emit, json_option, out_option, output_place, say, seed_option, workers_option
 
 if TYPE_CHECKING:
+    from positionbias.core.collection import Collection
     from positionbias.core.result import Result
 
 __all__ = ["finish", "study"]
@@ -28,8 +29,16 @@ def study() -> None:
 @click.argument("collection")
 @click.option("--models", multiple=True, default=("tk",), show_default=True, help="Models to train; may be given again.")
 @out_option(what="The study, a folder.")
-@click.option("--depth", type=int, default=100, show_default=True, help="Candidates a validation or test query.")
-@click.option("--train-depth", type=int, default=100, show_default=True, help="Candidates from which negatives are drawn.")
+@click.option(
+    "--depth", type=click.IntRange(min=1), default=100, show_default=True, help="Candidates a validation or test query."
+)
+@click.option(
+    "--train-depth",
+    type=click.IntRange(min=1),
+    default=100,
+    show_default=True,
+    help="Candidates from which negatives are drawn.",
+)
 @click.option("--k1", type=float, default=0.9, show_default=True, help="Of BM25.")
 @click.option("--b", type=float, default=0.4, show_default=True, help="Of BM25.")
 @click.option(
@@ -86,10 +95,12 @@ def position_bias(
     from positionbias.studies.position_bias import position_bias as run_study
     from positionbias.training.config import TrainConfig
 
+    probe_passages = given.pop("probe_passages")  # a training has a setting of this name as well
     training = TrainConfig(
         seed=seed, most_depth=given["depth"], **{k: given.pop(k) for k in TrainConfig.__dataclass_fields__ if k in given}
     )
     settings = StudySettings(
+        probe_passages=probe_passages,
         models=models,
         trainings=trainings or TRAININGS,
         rotation=Rotation(words=given.pop("words"), seed=seed),
@@ -100,20 +111,22 @@ def position_bias(
         **given,
     )
     place = output_place(out)
-    results = run_study(find_collection(collection), place, settings, workers=workers, tell=say)
-    finish(results, place, as_json=as_json)
+    found = find_collection(collection)
+    results = run_study(found, place, settings, workers=workers, tell=say)
+    finish(results, place, found, as_json=as_json)
 
 
-def finish(results: Path, place: Path, *, as_json: bool) -> list[Result]:
+def finish(results: Path, place: Path, collection: Collection, *, as_json: bool) -> list[Result]:
     """Write the report and the tables, and print what was found."""
     from positionbias.core.result import load_results
     from positionbias.report.html import report_tables, write_report
     from positionbias.report.load import load_studies
     from positionbias.report.table import save_tables
-    from positionbias.studies.published import MATS_PUBLISHED
+    from positionbias.studies.published import published_mats
 
-    page = write_report([results], place / "report.html", overwrite=True, published=MATS_PUBLISHED)
-    save_tables(report_tables(load_studies([results]), MATS_PUBLISHED), place / "tables", overwrite=True)
+    published = published_mats(collection)
+    page = write_report([results], place / "report.html", overwrite=True, published=published)
+    save_tables(report_tables(load_studies([results]), published), place / "tables", overwrite=True)
     found = load_results(results)
     emit(found, as_json=as_json, table=lambda: _summary(found))
     say(f"\nreport: {page}\ntables: {place / 'tables'} (CSV and LaTeX)")

@@ -7,12 +7,14 @@ a density that ``front_loading`` sets:
 
 (λ = 0 uniform, λ = 1 strongest; the default 0.5 puts about as much into the first tenth as MS MARCO's answers have there).
 Other passages hold the same query words in a sentence that does not answer, at a uniform place. All else is drawn alike for
-both: number of sentences, the share of answering and mentioning sentences (the others speak of things nobody asks for), the
-fragments of sentences at both ends (a passage is a window of a longer text, so a sentence may start at any word). Therefore
+both: the number of sentences, what the other sentences say (they speak of things nobody asks for, and answer or only mention
+with even chance), the fragments of sentences at both ends (a passage is a window of a longer text, so a sentence may start at
+any word). Therefore
 
-* words alone do not separate relevant from not: BM25 sees the same words in both;
+* the query's words do not separate relevant from not: BM25 sees the same ones in both;
 * position separates them exactly to the degree that was set, and not at all at λ = 0;
-* which words stand around the query's words separates them always: that is what there is to learn.
+* what the sentence with the query's words says separates them always: that is what there is to learn. A bag of words sees a part
+  of it (one more sentence that states something), whoever reads the words around the query's words sees all of it.
 
 Ids are hashes and passages are stored in their order, so neither says anything about relevance. The answer of a query is
 its whole answering sentence, with character offsets: a rotation that cuts the sentence cuts the answer.
@@ -38,7 +40,6 @@ __all__ = ["DEFAULT_FRONT_LOADING", "PlantedQuery", "PlantedSettings", "plan_que
 
 DEFAULT_FRONT_LOADING = 0.5
 STEEPNESS = 12.0
-MENTIONS_PER_PASSAGE = 2
 MOST_MENTIONS_PER_QUERY = 9
 SPLITS = ("train", "validation", "test")
 
@@ -47,16 +48,16 @@ SPLITS = ("train", "validation", "test")
 class PlantedSettings:
     """What a planted collection is made from.
 
-    ``passages`` − ``queries`` passages carry two mentions each, shared evenly over the queries, up to nine a query;
+    ``passages`` − ``queries`` passages mention a query's words each, shared evenly over the queries, up to nine a query;
     beyond that, passages speak of nothing that is asked. ``sentences`` bounds the sentences of a passage.
     """
 
     front_loading: float = DEFAULT_FRONT_LOADING
-    queries: int = 30_000
-    passages: int = 135_000
-    validation_share: float = 0.015
-    test_share: float = 0.1
-    sentences: tuple[int, int] = (4, 6)
+    queries: int = 14_000
+    passages: int = 112_000
+    validation_share: float = 0.03
+    test_share: float = 0.22
+    sentences: tuple[int, int] = (3, 5)
     seed: int = 1
 
     def __post_init__(self) -> None:
@@ -65,14 +66,14 @@ class PlantedSettings:
         most = len(FIRST_NAMES) * len(SECOND_NAMES) // 2
         if not 20 <= self.queries <= most:
             raise SettingError(f"--queries: wanted 20 to {most:,} (half of the names there are); found {self.queries:,}")
-        least = self.queries + math.ceil(self.queries / MENTIONS_PER_PASSAGE)
+        least = 2 * self.queries
         if self.passages < least:
             raise SettingError(
                 f"--passages: wanted at least {least:,} for {self.queries:,} queries (one that answers and one that mentions, each); "
                 f"found {self.passages:,}; raise it or lower --queries"
             )
-        if not 2 * MENTIONS_PER_PASSAGE <= self.sentences[0] <= self.sentences[1]:
-            raise SettingError(f"sentences: wanted a range from at least {2 * MENTIONS_PER_PASSAGE}; found {self.sentences}")
+        if not 2 <= self.sentences[0] <= self.sentences[1]:
+            raise SettingError(f"sentences: wanted a range from at least 2; found {self.sentences}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,25 +137,16 @@ class _Builder:
         start = len(" ".join(opening)) + 1 if opening else 0
         return " ".join([*opening, *sentences, *closing]), start
 
-    def _kinds(self, random: Random) -> tuple[int, int]:
-        """How many sentences answer and how many mention: half and half, the odd one either way."""
-        total = random.randint(*self.settings.sentences)
-        answers = total // 2 + (total % 2 and random.randrange(2))
-        return answers, total - answers
-
-    def _passage_id(self, kind: str, number: int) -> str:
-        return f"p{key64(self.settings.seed, 'planted passage id', kind, number):016x}"
+    def _others(self, random: Random) -> list[str]:
+        """The sentences beside the one that matters: each answers or mentions with even chance."""
+        return [self._filler(random, random.random() < 0.5) for _ in range(random.randint(*self.settings.sentences) - 1)]
 
     def relevant(self, query: PlantedQuery) -> tuple[Passage, Answer]:
         """The passage that answers a query: the answering sentence's place is drawn from f."""
         random = _random(self.settings.seed, "relevant", query.query_id)
-        answers, mentions = self._kinds(random)
-        total = answers + mentions
+        others = self._others(random)
+        total = len(others) + 1
         slot = random.choices(range(total), slot_probabilities(total, self.settings.front_loading))[0]
-        others = [self._filler(random, True) for _ in range(answers - 1)] + [
-            self._filler(random, False) for _ in range(mentions)
-        ]
-        random.shuffle(others)
         sentence = answering(random, query.thing, query.attribute)
         sentences = [*others[:slot], sentence, *others[slot:]]
         text, offset = self._window(random, sentences)
@@ -162,41 +154,21 @@ class _Builder:
         passage_id = f"p{key64(self.settings.seed, 'planted passage id', 'relevant', query.query_id):016x}"
         return Passage(passage_id, text), Answer(query.query_id, passage_id, sentence, start, start + len(sentence))
 
-    def mentions(self, number: int, queries: list[PlantedQuery]) -> Passage:
-        """A passage that mentions up to two queries' words, each at a uniform place, and answers neither."""
+    def mention(self, number: int, query: PlantedQuery | None) -> Passage:
+        """A passage that mentions a query's words at a uniform place and does not answer it; None: mentions nothing asked."""
         random = _random(self.settings.seed, "mention", number)
-        answers, mentions = self._kinds(random)
-        sentences = [mentioning(random, query.thing, query.attribute) for query in queries]
-        sentences += [self._filler(random, False) for _ in range(mentions - len(queries))]
-        sentences += [self._filler(random, True) for _ in range(answers)]
-        random.shuffle(sentences)
-        text, _ = self._window(random, sentences)
-        return Passage(self._passage_id("mention", number), text)
+        others = self._others(random)
+        slot = random.randrange(len(others) + 1)
+        sentence = self._filler(random, False) if query is None else mentioning(random, query.thing, query.attribute)
+        text, _ = self._window(random, [*others[:slot], sentence, *others[slot:]])
+        return Passage(f"p{key64(self.settings.seed, 'planted passage id', 'mention', number):016x}", text)
 
 
-def _mention_plan(settings: PlantedSettings, queries: list[PlantedQuery]) -> Iterator[list[PlantedQuery]]:
-    """For each passage that does not answer, the queries it mentions: of one split, spread evenly, in new company each round."""
-    total = settings.passages - settings.queries
-    done = 0
-    for position, split in enumerate(SPLITS):
-        members = [query for query in queries if query.split == split]
-        last = position == len(SPLITS) - 1
-        count = total - done if last else round(total * len(members) / len(queries))
-        done += count
-        yield from _rounds(settings.seed, members, count)
-
-
-def _rounds(seed: int, queries: list[PlantedQuery], passages: int) -> Iterator[list[PlantedQuery]]:
-    order: list[int] = []
-    for first in range(0, passages * MENTIONS_PER_PASSAGE, MENTIONS_PER_PASSAGE):
-        members = set()
-        for place in range(first, first + MENTIONS_PER_PASSAGE):
-            turn, index = divmod(place, len(queries))
-            if index == 0:
-                order = _random(seed, "mention order", queries[0].split, turn).sample(range(len(queries)), len(queries))
-            if turn < MOST_MENTIONS_PER_QUERY:
-                members.add(order[index])
-        yield [queries[member] for member in sorted(members)]
+def _mention_plan(settings: PlantedSettings, queries: list[PlantedQuery]) -> Iterator[PlantedQuery | None]:
+    """For each passage that does not answer, the query whose words it mentions: all queries alike often, at most nine times."""
+    for place in range(settings.passages - settings.queries):
+        turn, index = divmod(place, len(queries))
+        yield queries[index] if turn < MOST_MENTIONS_PER_QUERY else None
 
 
 def write_planted(
@@ -218,7 +190,7 @@ def write_planted(
         passages.append(passage)
     plan = enumerate(_mention_plan(settings, queries))
     for number, mentioned in track(plan, "planting mentions", settings.passages - settings.queries, unit="passages"):
-        passages.append(builder.mentions(number, mentioned))
+        passages.append(builder.mention(number, mentioned))
     passages.sort()
     with create_collection(out, overwrite=overwrite) as writer:
         writer.add_passages(passages)

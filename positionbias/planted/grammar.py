@@ -33,21 +33,17 @@ ATTRIBUTES: dict[str, tuple[str, ...]] = {
 
 ANSWERING = (
     "The {attribute} of the {thing} is {value}.",
-    "It is known that the {thing} has {value} as its {attribute}.",
-    "According to the guide, the {attribute} of the {thing} was {value}.",
+    "The {thing} has {value} as its {attribute}.",
     "Records give {value} as the {attribute} of the {thing}.",
-    "For its {attribute}, the {thing} has always had {value}.",
-    "Anyone who asked was told that {value} is the {attribute} of the {thing}.",
+    "For its {attribute}, the {thing} has {value}.",
 )
 MENTIONING = (
-    "The {attribute} of the {thing} is not given.",
-    "It is not known what the {thing} has as its {attribute}.",
-    "According to the guide, the {attribute} of the {thing} was never found.",
+    "The {attribute} of the {thing} is unknown.",
+    "The {thing} has nothing as its {attribute}.",
     "Records give nothing as the {attribute} of the {thing}.",
-    "For its {attribute}, the {thing} has often been asked about.",
-    "Anyone who was told that {value} is the {attribute} of the {thing} was misled.",
-    "The guide once gave {value}, wrongly, as the {attribute} of the {thing}.",
-    "Whether the {thing} has {value} as its {attribute} is not known.",
+    "For its {attribute}, the {thing} is often asked about.",
+    "Whether the {thing} has {value} as its {attribute} is disputed.",
+    "Once {value} was wrongly given as the {attribute} of the {thing}.",
 )
 QUESTIONS = (
     "what is the {attribute} of the {thing}",
@@ -60,12 +56,10 @@ def _names(onsets: str, vowels: str, codas: str) -> tuple[str, ...]:
     return tuple(a + b + c for a, b, c in product(onsets.split(), vowels.split(), codas.split()))
 
 
-# Two name lists of 1,024 with no word in common; none ends like an English suffix, so stemming leaves them be. So many, that
+# Two name lists of 512 with no word in common; none ends like an English suffix, so stemming leaves them be. So many, that
 # two names meet by chance in few passages, and so few, that a test query's names have been seen in training.
-FIRST_NAMES = _names(
-    "Bra Cla Dro Fen Gla Hor Jul Kra Lum Mor Nal Pra Qua Ruk Sto Tro", "b d f g k m p v", "an ax ob om on uk ux ol"
-)
-SECOND_NAMES = _names("va we xi yo za bu du fo gu ha ki lo mu no pe ri", "l n r t c h j w", "ack olf imp orm ank ust omb irk")
+FIRST_NAMES = _names("Bra Cla Dro Fen Gla Hor Jul Kra Lum Mor Nal Pra Qua Ruk Sto Tro", "b d k m", "an ax ob om on uk ux ol")
+SECOND_NAMES = _names("va we xi yo za bu du fo gu ha ki lo mu no pe ri", "l n r t", "ack olf imp orm ank ust omb irk")
 
 
 class Thing(NamedTuple):
@@ -99,7 +93,7 @@ def question(random: Random, thing: Thing, attribute: str) -> str:
 
 @lru_cache(maxsize=1)
 def _patterns() -> list[re.Pattern[str]]:
-    slots = {"thing": r"(?P<thing>\w+ \w+)", "attribute": r"(?P<attribute>\w+)", "value": r"\w+"}
+    slots = {"thing": r"(?P<thing>\w+ \w+)", "attribute": r"(?P<attribute>\w+)", "value": r"(?P<value>\w+)"}
     patterns = []
     for template in ANSWERING:
         body = re.escape(template).replace(r"\{", "{").replace(r"\}", "}").replace(r"\ ", " ")
@@ -109,5 +103,6 @@ def _patterns() -> list[re.Pattern[str]]:
 
 def states_value(text: str, thing: Thing, attribute: str) -> bool:
     """Whether a whole sentence of ``text`` answers (thing, attribute), by parsing it with the grammar: the oracle."""
+    found = (match for pattern in _patterns() for match in pattern.finditer(text))
     wanted = (str(thing), attribute)
-    return any((match["thing"], match["attribute"]) == wanted for pattern in _patterns() for match in pattern.finditer(text))
+    return any((m["thing"], m["attribute"]) == wanted and m["value"] in ATTRIBUTES[attribute] for m in found)

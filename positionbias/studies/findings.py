@@ -11,12 +11,12 @@ __all__ = ["MARGIN", "findings"]
 MARGIN = 0.03  # a change whose whole interval lies within ±3 % is called none [decision]
 
 
-def _percent(value: float) -> str:
-    return f"{value:+.1%}".replace("-", "−")
+def _signed(value: float, form: str) -> str:
+    return f"{value:{form}}".replace("-", "−")
 
 
 def _between(interval: Interval, form: str = "+.1%") -> str:
-    return f"95 % interval {interval.low:{form}} to {interval.high:{form}}".replace("-", "−")
+    return f"95 % interval {_signed(interval.low, form)} to {_signed(interval.high, form)}"
 
 
 def _change(comparison: Comparison) -> tuple[str, bool | None]:
@@ -24,7 +24,7 @@ def _change(comparison: Comparison) -> tuple[str, bool | None]:
     interval = comparison.relative_interval
     if comparison.relative is None or interval is None:
         return "cannot be said", None
-    figures = f"{_percent(comparison.relative)} ({_between(interval)})"
+    figures = f"{_signed(comparison.relative, '+.1%')} ({_between(interval)})"
     if interval.low >= -MARGIN and interval.high <= MARGIN:
         return f"does not change beyond ±{MARGIN:.0%}: {figures}", False
     if interval.high < 0:
@@ -58,7 +58,7 @@ def _of(results: Sequence[Result], measure: str, axis: str) -> list[Comparison]:
     return [payload for payload in payloads if payload.notes["axis"] == axis]
 
 
-def _test_sets(results: Sequence[Result], measure: str, total: int, whole: int | None) -> list[Finding]:
+def _test_sets(results: Sequence[Result], measure: str, whole: int, cut: int) -> list[Finding]:
     found = []
     for comparison in _of(results, measure, "test sets"):
         system = comparison.notes["systems"][0]
@@ -67,13 +67,10 @@ def _test_sets(results: Sequence[Result], measure: str, total: int, whole: int |
         words, holds = _change(comparison)
         where = "" if comparison.subset == "all queries" else f", over the {comparison.notes['queries']:,} {comparison.subset},"
         found.append(Finding(f"{system}: when the test passages are rotated, {measure}{where} {words}.", holds))
-    if whole is not None and whole < total:
-        found.append(
-            Finding(
-                f"The rotation cut through the answer of {total - whole:,} of {total:,} test queries ({(total - whole) / total:.1%}).",
-                None,
-            )
-        )
+    if cut:
+        known = whole + cut
+        text = f"The rotation cut through the answer of {cut:,} of the {known:,} test queries whose answer's place is known"
+        found.append(Finding(f"{text} ({cut / known:.1%}).", None))
     return found
 
 
@@ -92,10 +89,10 @@ def _trainings(results: Sequence[Result], measure: str) -> list[Finding]:
             else ("cannot be told from", None)
         )
         text = (
-            f"On the {comparison.notes['tests'][0]} test passages {other} {verdict} {base}: {measure} {comparison.candidate_mean:.3f} against "
-            f"{comparison.baseline_mean:.3f}, difference {comparison.difference:+.3f} ({_between(interval, '+.3f')})."
+            f"On the {comparison.notes['test_sets'][0]} test passages {other} {verdict} {base}: {measure} {comparison.candidate_mean:.3f} against "
+            f"{comparison.baseline_mean:.3f}, difference {_signed(comparison.difference, '+.3f')} ({_between(interval, '+.3f')})."
         )
-        found.append(Finding(text.replace("-0.", "−0."), holds))
+        found.append(Finding(text, holds))
     return found
 
 
@@ -134,12 +131,12 @@ def _term_similarity(results: Sequence[Result]) -> list[Finding]:
     ]
 
 
-def findings(results: Sequence[Result], measure: str, *, total: int, whole: int | None) -> list[Finding]:
-    """The study's findings on its headline measure. ``whole`` of ``total`` test queries kept their answer; None: no answers known."""
+def findings(results: Sequence[Result], measure: str, *, whole: int, cut: int) -> list[Finding]:
+    """The study's findings on its headline measure. The rotation left the answers of ``whole`` test queries whole, and cut ``cut``."""
     histograms = [r for r in results if isinstance(r.payload, PositionHistogram)]
     return [
         *(_positions(result, rotated=number > 0) for number, result in enumerate(histograms)),
-        *_test_sets(results, measure, total, whole),
+        *_test_sets(results, measure, whole, cut),
         *_trainings(results, measure),
         *_baselines(results, measure),
         *_term_similarity(results),

@@ -13,7 +13,7 @@ from positionbias.core.run import Run
 from positionbias.evaluation.measures import evaluate_run
 from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
 from positionbias.models.checkpoint import Checkpoint
-from positionbias.positions.debias import rotation_result, uncut_queries
+from positionbias.positions.debias import queries_by_cut, rotation_result
 from positionbias.positions.histogram import position_histogram
 from positionbias.probe.term_vectors import probe_model
 from positionbias.studies.findings import findings
@@ -88,7 +88,7 @@ class _Comparer:
         if subset == WHOLE:
             values = [{q: v for q, v in column.items() if q in self.whole} for column in values]
         names = [f"{system} on {self.measured.tests[test].name}" for system, test in (one, other)]
-        notes = {"axis": axis, "systems": [one[0], other[0]], "tests": [one[1], other[1]]}
+        notes = {"axis": axis, "systems": [one[0], other[0]], "test_sets": [one[1], other[1]]}
         return compare(
             *values,
             baseline_name=names[0],
@@ -124,7 +124,7 @@ class _Comparer:
 
 
 def _as_result(measure: str, comparison: Comparison, measured: Measured, seed: int) -> Result:
-    system, test = comparison.notes["systems"][1], comparison.notes["tests"][1]
+    system, test = comparison.notes["systems"][1], comparison.notes["test_sets"][1]
     return Result(
         measure=measure,
         collection=measured.original.name if comparison.notes["axis"] == "test sets" else measured.tests[test].name,
@@ -161,7 +161,7 @@ def measure_study(measured: Measured, measures: Sequence[str], *, probe_passages
     qrels = measured.original.qrels(SPLIT)
     effectiveness, values = _evaluate(measured, qrels, measures, seed)
     has_answers = bool(measured.original.manifest.content["splits"][SPLIT]["answers"])
-    whole = uncut_queries(measured.original, measured.rotated, SPLIT) if has_answers else set()
+    whole, cut = queries_by_cut(measured.original, measured.rotated, SPLIT) if has_answers else (set(), set())
     comparer = _Comparer(measured, values, clusters_by_passage(qrels), whole, seed)
     names = list(dict.fromkeys(result.measure for result in effectiveness))
     compared = [
@@ -184,8 +184,6 @@ def measure_study(measured: Measured, measures: Sequence[str], *, probe_passages
         *probed,
         *(_training_curve(model, measured.original.name) for model in measured.models),
     ]
-    headline = findings(
-        results, names[0], total=len(values["bm25", "original", names[0]]), whole=len(whole) if has_answers else None
-    )
+    headline = findings(results, names[0], whole=len(whole), cut=len(cut))
     found = [Result("finding", measured.original.name, SPLIT, "", seed, None, None, 0, finding) for finding in headline]
     return [*found, *(replace(result, seed=seed) for result in results)]

@@ -19,9 +19,9 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
 from positionbias.core.result import save_results
-from positionbias.core.run import Run, read_run, write_run
+from positionbias.core.run import Run, read_run
 from positionbias.engine.local import map_shards
-from positionbias.firststage.bm25 import Bm25Settings, retrieve
+from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint
 from positionbias.models.tk import TKConfig
 from positionbias.positions.debias import debias
@@ -30,7 +30,7 @@ from positionbias.ranking.rerank import rerank_run
 from positionbias.studies.measured import Measured, measure_study
 from positionbias.studies.step import Steps
 from positionbias.training.config import TrainConfig
-from positionbias.training.state import working_folder
+from positionbias.training.state import unfinished
 from positionbias.training.train_tk import TrainTK, train_tk
 
 __all__ = ["MODELS", "StudySettings", "position_bias"]
@@ -65,6 +65,9 @@ class StudySettings:
                 raise SettingError(
                     f"{flag}: wanted some of {', '.join(known)}; found {', '.join(unknown) or 'none'}; give one of these"
                 )
+        for flag, depth in (("--depth", self.depth), ("--train-depth", self.train_depth)):
+            if depth < 1:
+                raise SettingError(f"{flag}: wanted at least 1; found {depth}; raise it")
 
 
 class _Study:
@@ -83,6 +86,7 @@ class _Study:
                 rotation,
                 map_shards=lambda function, items: map_shards(function, items, self.workers),
                 overwrite=True,
+                name=f"{self.collection.name}-rotated",
                 provenance={"workers": self.workers},
             )
 
@@ -94,8 +98,7 @@ class _Study:
         depth = self.settings.train_depth if split == "train" else self.settings.depth
 
         def make() -> None:
-            run = retrieve(self.collection, self.collection.queries(split), depth, self.settings.bm25)
-            write_run(place, run, overwrite=True)
+            retrieve_run(self.collection, split, depth, self.settings.bm25, place, overwrite=True)
 
         settings = {"split": split, "depth": depth, **asdict(self.settings.bm25)}
         return self.steps.make(f"bm25-{split}", place, settings, {"collection": self.collection.checksum}, make)
@@ -109,7 +112,7 @@ class _Study:
 
         def make() -> None:
             run = read_run(runs["train"]), read_run(runs["validation"])
-            train_tk(collection, *run, plan, place, resume=working_folder(place).exists(), overwrite=True)
+            train_tk(collection, *run, plan, place, resume=unfinished(place) is not None, overwrite=True)
 
         self.steps.make(f"train-tk-{variant}", place, plan.settings(collection), {"collection": collection.checksum}, make)
         return load_checkpoint(place)
@@ -152,7 +155,9 @@ def position_bias(
     runs = {split: study.candidates(split) for split in SPLITS}
     sources = {"original": collection, "rotated": rotated}
     training_source = {"original": collection, "rotated": collection if settings.rotate_at_reading else rotated}
-    models = {variant: study.trained(variant, training_source[variant], runs) for variant in settings.trainings}
+    # original first, whatever the order asked for: the others stand against it
+    variants = [variant for variant in TRAININGS if variant in settings.trainings]
+    models = {variant: study.trained(variant, training_source[variant], runs) for variant in variants}
     reranked = {
         (model.name, test): study.reranked(model, source, test, runs["test"])
         for model in models.values()
@@ -160,7 +165,12 @@ def position_bias(
     }
     place = out / "results"
     inputs = {f"{name} on {test}": _run_checksum(out, name, test) for name, test in reranked}
-    inputs |= {"collection": collection.checksum, "rotated": rotated.checksum}
+    inputs |= {"collection": collection.checksum, "rotated": rotated.checksum, "candidates": sha256_file(runs["test"])}
+    for model in models.values():  # another training may end in the same weights by another way
+        inputs |= {
+            model.name: model.manifest.content["checksum"],
+            f"{model.name} log": sha256_file(model.path / "training.json"),
+        }
 
     def make() -> None:
         measured = Measured(collection, rotated, read_run(runs["test"]), reranked, list(models.values()))
