@@ -29,7 +29,7 @@ from positionbias.positions.answers import answered_passages
 from positionbias.positions.locate import Matching, Span, TokenisedPassage, known_span, locate
 from positionbias.positions.rotate import Rotation, draw_cut, move_span, rotate_at, unit_starts
 
-__all__ = ["MapShards", "debias", "rotation_of", "rotation_result", "uncut_queries"]
+__all__ = ["MapShards", "debias", "queries_by_cut", "rotation_of", "rotation_result", "uncut_queries"]
 
 MapShards = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
 OWN_CONTENT = ("checksum", "passages_checksum", "passages", "shards", "splits")
@@ -205,7 +205,16 @@ def rotation_of(collection: Collection) -> Rotation:
 def uncut_queries(original: Collection, rotated: Collection, split: str) -> set[str]:
     """The queries of a split none of whose answer spans was cut.
 
-    A query none of whose answers can be found in its passages is not among them: nothing is known of it.
+    Raises:
+        InputError: as ``queries_by_cut``.
+    """
+    return queries_by_cut(original, rotated, split)[0]
+
+
+def queries_by_cut(original: Collection, rotated: Collection, split: str) -> tuple[set[str], set[str]]:
+    """The queries of a split none of whose answer spans was cut, and those with one that was.
+
+    A query none of whose answers can be found in its passages is in neither: nothing is known of it.
 
     Raises:
         InputError: ``rotated`` was not made from ``original``.
@@ -226,7 +235,7 @@ def uncut_queries(original: Collection, rotated: Collection, split: str) -> set[
         moved = placed.moved()
         if moved:
             (whole if all(moved) else cut).add(answers[placed.number].query_id)
-    return whole - cut
+    return whole - cut, cut
 
 
 def rotation_result(collection: Collection) -> Result:

@@ -1,0 +1,84 @@
+"""Steps are skipped when nothing they rest on has changed, and made again when something has."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from positionbias.studies import step as step_module
+from positionbias.studies.step import Steps
+
+
+class Study:
+    """A folder with one step, which counts how often it is made."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.made, self.told = folder, 0, []
+
+    def step(self, settings: dict | None = None, inputs: dict | None = None, *, fails: bool = False) -> bool:
+        """Whether the step was made."""
+        before = self.made
+        artefact = self.folder / "thing"
+
+        def make() -> None:
+            self.made += 1
+            if fails:
+                raise KeyboardInterrupt
+            artefact.write_text(f"made {self.made}")
+
+        steps = Steps(self.folder, self.told.append)
+        assert steps.make("thing", artefact, settings or {"k": 1}, inputs or {"collection": "abc"}, make) == artefact
+        return self.made > before
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Study:
+    made = Study(tmp_path)
+    assert made.step()
+    return made
+
+
+def test_a_finished_step_is_skipped(study: Study) -> None:
+    assert not study.step()
+    assert (study.folder / "thing").read_text() == "made 1"
+    assert study.told == ["thing: 0 s", "thing: done before"]
+    receipt = json.loads((study.folder / "steps" / "thing.json").read_text())
+    assert (receipt["step"], receipt["artefact"], receipt["settings"]) == ("thing", "thing", {"k": 1})
+
+
+def test_other_settings_or_inputs_make_it_again_and_back_again(study: Study) -> None:
+    assert study.step(settings={"k": 2})
+    assert not study.step(settings={"k": 2})
+    assert study.step()
+    assert study.step(inputs={"collection": "def"})
+    assert study.step(inputs={"collection": "def", "model": "x"})
+
+
+def test_the_order_of_settings_says_nothing(study: Study) -> None:
+    assert study.step(settings={"a": 1, "b": (1, 2)})
+    assert not study.step(settings={"b": (1, 2), "a": 1})
+
+
+def test_a_lost_artefact_or_receipt_makes_it_again(study: Study) -> None:
+    (study.folder / "thing").unlink()
+    assert study.step()
+    receipt = study.folder / "steps" / "thing.json"
+    for damage in ("{", "[]", "", '{"fingerprint": 7}'):
+        receipt.write_text(damage)
+        assert study.step()
+    receipt.unlink()
+    assert study.step()
+    assert not study.step()
+
+
+def test_another_version_makes_it_again(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(step_module, "__version__", "0.0.0")
+    assert study.step()
+
+
+def test_a_step_that_fails_is_not_finished(study: Study) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        study.step(settings={"k": 2}, fails=True)
+    assert study.step(settings={"k": 2})
