@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from positionbias.cli.common import input_place, out_option, output_place, overwrite_option, say
+from positionbias.cli.common import emit, input_place, json_option, out_option, output_place, overwrite_option, say
 
 __all__ = ["rerank"]
 
@@ -18,8 +18,17 @@ __all__ = ["rerank"]
 @click.option("--name", help="The run's tag; by default the checkpoint's name.")
 @out_option(what="The re-ranked run.")
 @overwrite_option
+@json_option
 def rerank(
-    collection: str, model: str, split: str, candidates: str, depth: int | None, name: str | None, out: str, overwrite: bool
+    collection: str,
+    model: str,
+    split: str,
+    candidates: str,
+    depth: int | None,
+    name: str | None,
+    out: str,
+    overwrite: bool,
+    as_json: bool,
 ) -> None:
     """Re-rank the candidates of COLLECTION's queries; each distinct passage is encoded once.
 
@@ -40,4 +49,5 @@ def rerank(
     )
     if done.empty_queries:
         say(f"{done.empty_queries:,} queries hold no word: their passages tie")
-    say(f"written to {place}; next: posbias evaluate {out} --collection {collection} --split {split}")
+    emit([done.result(found.name, split)], as_json=as_json, table=lambda: f"{done.run.pairs:,} candidates re-ranked to {place}")
+    say(f"next: posbias evaluate {out} --collection {collection} --split {split}")

@@ -7,7 +7,16 @@ from typing import Any
 
 import click
 
-from positionbias.cli.common import input_place, out_option, output_place, overwrite_option, say, seed_option
+from positionbias.cli.common import (
+    emit,
+    input_place,
+    json_option,
+    out_option,
+    output_place,
+    overwrite_option,
+    say,
+    seed_option,
+)
 
 __all__ = ["train"]
 
@@ -67,14 +76,15 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--resume", is_flag=True, help="Continue an interrupted training with the same settings.")
 @seed_option()
 @overwrite_option
-def tk(collection: str, out: str, resume: bool, overwrite: bool, rotate: bool, seed: int, **given: Any) -> None:
+@json_option
+def tk(collection: str, out: str, resume: bool, overwrite: bool, rotate: bool, seed: int, as_json: bool, **given: Any) -> None:
     """TK on COLLECTION with a pairwise hinge loss, stopped early on validation nDCG@10."""
     from positionbias.core.collection import find_collection
     from positionbias.core.run import read_run
     from positionbias.models.tk import TKConfig
     from positionbias.positions.rotate import Rotation
     from positionbias.training.config import TrainConfig
-    from positionbias.training.train_tk import TrainTK, train_tk
+    from positionbias.training.train_tk import TrainTK, train_tk, training_result
 
     model = TKConfig(**{name: given.pop(name) for name in TKConfig.__dataclass_fields__ if name in given})
     training = TrainConfig(seed=seed, **{name: given.pop(name) for name in TrainConfig.__dataclass_fields__ if name in given})
@@ -94,13 +104,12 @@ def tk(collection: str, out: str, resume: bool, overwrite: bool, rotate: bool, s
     )
     if plan.word_vectors:
         say(f"{content['words_with_a_given_vector']:,} of {content['words']:,} words started from a given vector")
-    say(
+    best = (
         f"best nDCG@10 on {plan.validation_split}: {content['validation_ndcg@10']:.4f} at step {content['best_step']:,} "
-        f"(re-ranking depth {checkpoint.depth}); stopped after {content['steps']:,} steps: {content['stopped']}"
+        f"(re-ranking depth {checkpoint.depth}); stopped after {content['steps']:,} steps: {content['stopped']}; written to {place}"
     )
-    say(
-        f"written to {checkpoint.path}; next: posbias rerank --model {out} {collection} --split test --candidates RUN --out RUN2"
-    )
+    emit([training_result(checkpoint, found.name)], as_json=as_json, table=lambda: best)
+    say(f"next: posbias rerank --model {out} {collection} --split test --candidates RUN --out RUN2")
 
 
 def _say_row(row: Any) -> None:

@@ -16,6 +16,7 @@ from positionbias.core.files import refuse_existing, sha256_file
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
 from positionbias.core.progress import step
 from positionbias.core.records import Query
+from positionbias.core.result import Result, Statistics
 from positionbias.core.run import Ranking, Run, write_run
 from positionbias.evaluation.depth import apply_depth
 from positionbias.models.checkpoint import Checkpoint
@@ -35,6 +36,18 @@ class Rescored:
     passages: int
     truncated: int
     empty_queries: int
+
+    def result(self, collection: str, split: str) -> Result:
+        """The counts as a Result; its value is the number of distinct passages, each encoded once."""
+        rows = {
+            "queries": len(self.run),
+            "candidates": self.run.pairs,
+            "passages encoded": self.passages,
+            "passages up to the length limit": self.truncated,
+            "queries without a word": self.empty_queries,
+        }
+        value = float(self.passages)
+        return Result("re-ranking", collection, split, self.run.name, None, value, None, len(self.run), Statistics(rows))
 
 
 def known_queries(run: Run, queries: Sequence[Query]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from positionbias.core.collection import Collection
 from positionbias.core.progress import track
 from positionbias.core.records import Qrel
-from positionbias.core.result import Comparison, PerQuery, Result, TrainingCurve
+from positionbias.core.result import Comparison, PerQuery, Result
 from positionbias.core.run import Run
 from positionbias.evaluation.measures import evaluate_run
 from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
@@ -19,6 +19,7 @@ from positionbias.probe.term_vectors import probe_model
 from positionbias.studies.findings import findings
 from positionbias.text.overlap import position_only
 from positionbias.text.statistics import collection_counts
+from positionbias.training.train_tk import training_result
 
 __all__ = ["ALL", "WHOLE", "Measured", "measure_study"]
 
@@ -138,18 +139,6 @@ def _as_result(measure: str, comparison: Comparison, measured: Measured, seed: i
     )
 
 
-def _training_curve(model: Checkpoint, collection: str) -> Result:
-    log = model.training["log"]
-    names = {"loss": "loss", "validation nDCG@10": "ndcg", "MATS": "mats", "pair accuracy": "pair_accuracy", "gate": "gate"}
-    content = model.manifest.content
-    notes = {key: content[key] for key in ("best_step", "steps", "stopped", "depth", "training_pairs")}
-    curve = TrainingCurve(
-        [int(row["step"]) for row in log], {label: [row[key] for row in log] for label, key in names.items()}, notes
-    )
-    best = content["validation_ndcg@10"]
-    return Result("training", collection, "validation", model.name, model.manifest.seed, best, None, len(log), curve)
-
-
 def _histograms(measured: Measured) -> list[Result]:
     splits = [s for s, facts in measured.original.manifest.content["splits"].items() if facts["answers"]]
     split = "train" if "train" in splits else splits[0] if splits else None
@@ -182,7 +171,7 @@ def measure_study(measured: Measured, measures: Sequence[str], *, probe_passages
         *effectiveness,
         *compared,
         *probed,
-        *(_training_curve(model, measured.original.name) for model in measured.models),
+        *(training_result(model, measured.original.name) for model in measured.models),
     ]
     headline = findings(results, names[0], whole=len(whole), cut=len(cut))
     found = [Result("finding", measured.original.name, SPLIT, "", seed, None, None, 0, finding) for finding in headline]

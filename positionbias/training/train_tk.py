@@ -10,11 +10,12 @@ from typing import Any
 import torch
 
 from positionbias.core.collection import Collection
-from positionbias.core.errors import SettingError
+from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import refuse_existing, sha256_file
 from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
 from positionbias.core.progress import track
 from positionbias.core.records import Qrel
+from positionbias.core.result import Result, TrainingCurve
 from positionbias.core.run import Run
 from positionbias.core.seeds import key64
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
@@ -30,7 +31,7 @@ from positionbias.training.state import find_state
 from positionbias.training.trainsets.sample import GroupSampler, make_sampler
 from positionbias.training.validation import RotatedTexts, Validation
 
-__all__ = ["TrainTK", "train_tk"]
+__all__ = ["TrainTK", "train_tk", "training_result"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +58,17 @@ class TrainTK:
             )
 
     def settings(self, collection: Collection) -> dict[str, Any]:
-        """The settings as the manifest and the resumable state record them: files by their checksum, no paths."""
+        """The settings as the manifest and the resumable state record them: files by their checksum, no paths.
+
+        Raises:
+            InputError: there is no such file.
+        """
         record = asdict(self)
         for name in ("candidates", "validation_candidates", "word_vectors"):
-            record[name] = sha256_file(record[name]) if record[name] is not None else None
+            path = record[name]
+            if path is not None and not Path(path).is_file():
+                raise bad_input(path, wanted="a readable file", found="no such file", do="check the path")
+            record[name] = sha256_file(path) if path is not None else None
         record["collection"] = collection.checksum
         return record
 
@@ -129,6 +137,19 @@ def train_tk(
     save_checkpoint(out, model, depth=record.depth, training=log, manifest=manifest, overwrite=overwrite)
     forget_state(out)
     return load_checkpoint(out)
+
+
+def training_result(model: Checkpoint, collection: str) -> Result:
+    """What was logged at each validation, as a Result; its value is the best validation nDCG@10."""
+    log = model.training["log"]
+    names = {"loss": "loss", "validation nDCG@10": "ndcg", "MATS": "mats", "pair accuracy": "pair_accuracy", "gate": "gate"}
+    content = model.manifest.content
+    notes = {key: content[key] for key in ("best_step", "steps", "stopped", "depth", "training_pairs")}
+    curve = TrainingCurve(
+        [int(row["step"]) for row in log], {label: [row[key] for row in log] for label, key in names.items()}, notes
+    )
+    best = content["validation_ndcg@10"]
+    return Result("training", collection, "validation", model.name, model.manifest.seed, best, None, len(log), curve)
 
 
 def _manifest(

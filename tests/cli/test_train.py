@@ -1,0 +1,170 @@
+"""``posbias train tk``: a checkpoint from a collection and candidates, resumed, refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from positionbias.cli.main import main
+from positionbias.core.collection import Collection
+from positionbias.models.checkpoint import load_checkpoint
+from positionbias.training.state import unfinished
+
+from ..tiny import candidates, planted
+
+SMALL = (
+    *("--dimension", 8, "--layers", 1, "--heads", 2, "--head-size", 3, "--feed-forward", 6, "--threads", 1),
+    *("--max-steps", 4, "--validate-every", 2, "--batch-size", 8, "--probe-passages", 20, "--learning-rate", 0.05),
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    return planted(tmp_path_factory.mktemp("train") / "planted")
+
+
+@pytest.fixture(scope="module")
+def runs(collection: Collection) -> dict[str, Path]:
+    return candidates(collection, collection.path.parent)
+
+
+def posbias(capsys, *arguments):
+    """Run a command; its exit code, standard output and standard error."""
+    with pytest.raises(SystemExit) as stop:
+        main([str(argument) for argument in arguments])
+    output = capsys.readouterr()
+    return stop.value.code, output.out, output.err
+
+
+@pytest.fixture
+def train(collection, runs, capsys):
+    def run(*arguments, **changes):
+        options = {"--candidates": runs["train"], "--validation-candidates": runs["validation"], **changes}
+        pairs = [part for option in options.items() for part in option]
+        return posbias(capsys, "train", "tk", collection.path, *pairs, *SMALL, *arguments)
+
+    return run
+
+
+def test_a_checkpoint(train, tmp_path):
+    code, _, err = train("--out", tmp_path / "tk.ckpt", "--seed", 3)
+    assert code == 0, err
+    checkpoint = load_checkpoint(tmp_path / "tk.ckpt")
+    assert (checkpoint.manifest.seed, checkpoint.model.config.head_size) == (3, 3)
+    lines = err.splitlines()
+    assert [line.split()[:2] for line in lines[:3]] == [["step", "0"], ["step", "2"], ["step", "4"]]
+    assert "loss" not in lines[0]
+    assert "nDCG@10 0." in lines[0]
+    assert "MATS" in lines[1]
+    assert "30 training pairs; left out: 0 without a candidate to set against them, 0 reads with an empty side" in err
+    assert f"next: posbias rerank --model {tmp_path / 'tk.ckpt'}" in err
+
+
+def test_as_json(train, tmp_path):
+    code, out, _ = train("--out", tmp_path / "tk.ckpt", "--json")
+    assert code == 0
+    (result,) = json.loads(out)["results"]
+    assert (result["measure"], result["system"], result["kind"]) == ("training", "tk", "training")
+    assert result["payload"]["steps"] == [0, 2, 4]
+    assert result["value"] == load_checkpoint(tmp_path / "tk.ckpt").manifest.content["validation_ndcg@10"]
+
+
+def test_plain_names_land_under_the_home_and_are_found_there(collection, capsys, posbias_home):
+    for split in ("train", "validation", "test"):
+        assert posbias(capsys, "retrieve", collection.path, "--split", split, "--depth", 4, "--out", f"bm25-{split}")[0] == 0
+    runs = ("--candidates", "bm25-train", "--validation-candidates", "bm25-validation")
+    assert posbias(capsys, "train", "tk", collection.path, *runs, *SMALL, "--out", "mine")[0] == 0
+    assert (posbias_home / "mine" / "manifest.json").exists()
+    rerank = ("rerank", collection.path, "--model", "mine", "--candidates", "bm25-test", "--out", "reranked")
+    code, _, err = posbias(capsys, *rerank)
+    assert code == 0, err
+    assert (posbias_home / "reranked").read_text().count(" mine\n") == 18 * 4
+
+
+def test_rotated_at_every_read(train, tmp_path):
+    assert train("--out", tmp_path / "tk.ckpt", "--rotate", "--seed", 5)[0] == 0
+    rotate = load_checkpoint(tmp_path / "tk.ckpt").manifest.settings["rotate"]
+    assert rotate == {"words": "blingfire", "mode": "words", "identity": True, "seed": 5}
+
+
+def test_word_vectors(train, tmp_path):
+    (tmp_path / "v.txt").write_text(f"the {' '.join(['0.5'] * 8)}\nzebra {' '.join(['1'] * 8)}\n")
+    code, _, err = train("--out", tmp_path / "tk.ckpt", "--word-vectors", tmp_path / "v.txt")
+    assert code == 0
+    assert "1 of " in err
+    assert "words started from a given vector" in err
+
+
+def test_resumed(train, tmp_path, monkeypatch):
+    from positionbias.cli import train as command
+
+    assert train("--out", tmp_path / "whole" / "tk.ckpt")[0] == 0
+    out = tmp_path / "stopped" / "tk.ckpt"
+
+    def stop(row):
+        if row["step"] == 4:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(command, "_say_row", stop)
+        code, _, err = train("--out", out)
+    assert code == 130
+    assert err.strip() == "posbias: stopped; nothing half-written was left under a final name"
+    assert not out.exists()
+    assert unfinished(out) is not None
+    code, _, err = train("--out", out)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "continue it with --resume" in err
+    code, _, err = train("--out", out, "--resume", "--learning-rate", 0.01)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "(training.learning_rate = 0.05); found training.learning_rate = 0.01" in err
+    code, _, err = train("--out", out, "--resume")
+    assert code == 0
+    assert "step 0" not in err
+    weights = [(tmp_path / name / "tk.ckpt" / "model.safetensors").read_bytes() for name in ("whole", "stopped")]
+    assert weights[0] == weights[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("--resume",), "wanted a training to resume; found none"),
+        (("--batch-size", 0), "--batch-size: wanted at least 1"),
+        (("--learning-rate", "nan"), "--learning-rate: wanted a number above 0"),
+        (("--threads", -1), "--threads: wanted at least 0"),
+        (("--dimension", 7), "--dimension: wanted an even number"),
+        (("--embedding-deviation", -1), "--embedding-deviation: wanted a number from 0"),
+        (("--relevant-from", 0), "--relevant-from: wanted a grade from 1"),
+        (("--precision", "int8"), "'--precision'"),
+        (("--split", "dev"), "wanted split 'dev'; found train, validation, test"),
+        (("--word-vectors", "none.txt"), "none.txt: wanted a readable file"),
+        (("--candidates", "none.run"), "none.run: wanted a readable file"),
+    ],
+)  # fmt: skip
+def test_one_clear_line(train, tmp_path, arguments, complaint):
+    before = sorted(tmp_path.iterdir())
+    code, out, err = train(*arguments, "--out", tmp_path / "tk.ckpt")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert complaint in err
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_candidates_of_another_collection(train, tmp_path):
+    (tmp_path / "alien.run").write_text("q1 Q0 nowhere 1 1.0 bm25\n")
+    code, out, err = train("--out", tmp_path / "tk.ckpt", **{"--candidates": tmp_path / "alien.run"})
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "wanted passage 'nowhere' in the collection" in err
+    (tmp_path / "broken.run").write_text("q1 Q0 p 1 1.0\n")
+    code, _, err = train("--out", tmp_path / "tk.ckpt", **{"--candidates": tmp_path / "broken.run"})
+    assert (code, err.count("\n")) == (2, 1)
+    assert "broken.run:1: wanted six columns" in err
+
+
+def test_what_stands_is_not_replaced_unasked(train, tmp_path):
+    (tmp_path / "tk.ckpt").mkdir()
+    code, _, err = train("--out", tmp_path / "tk.ckpt")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "--overwrite" in err
+    assert train("--out", tmp_path / "tk.ckpt", "--overwrite")[0] == 0
