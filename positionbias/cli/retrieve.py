@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from positionbias.cli.common import out_option, output_place, overwrite_option, say
+from positionbias.cli.common import emit, json_option, out_option, output_place, overwrite_option, say
 
 __all__ = ["retrieve"]
 
@@ -19,6 +19,7 @@ __all__ = ["retrieve"]
 @click.option("--name", default="bm25", show_default=True, help="The run's tag.")
 @out_option(what="The run, in TREC form; .gz compresses it.")
 @overwrite_option
+@json_option
 def retrieve(
     collection: str,
     split: str,
@@ -29,6 +30,7 @@ def retrieve(
     name: str,
     out: str,
     overwrite: bool,
+    as_json: bool,
 ) -> None:
     """Rank COLLECTION's passages for each query of a split by BM25.
 
@@ -44,9 +46,11 @@ def retrieve(
     known = PRESETS[preset]
     settings = Bm25Settings(known.k1 if k1 is None else k1, known.b if b is None else b)
     place = output_place(out)
-    done = retrieve_run(find_collection(collection), split, depth, settings, place, name=name, overwrite=overwrite)
+    found = find_collection(collection)
+    done = retrieve_run(found, split, depth, settings, place, name=name, overwrite=overwrite)
     say(f"BM25 with k1 {settings.k1:g}, b {settings.b:g}; index {done.index_origin}")
     if done.without_known_term:
         say(f"{done.without_known_term:,} of {len(done.run):,} queries have no term that a passage holds: no candidates")
-    say(f"{done.run.pairs:,} candidates of {len(done.run):,} queries written to {place}")
+    line = f"{done.run.pairs:,} candidates of {len(done.run):,} queries written to {place}"
+    emit([done.result(found.name, split)], as_json=as_json, table=lambda: line)
     say(f"next: posbias evaluate {out} --collection {collection} --split {split}")

@@ -31,6 +31,7 @@ from positionbias.core.manifest import (
 )
 from positionbias.core.progress import step, track
 from positionbias.core.records import Query
+from positionbias.core.result import Result, Statistics
 from positionbias.core.run import Run, write_run
 from positionbias.firststage.terms import ANALYSIS, Analyzer, TermLists
 
@@ -132,6 +133,19 @@ class Retrieved(NamedTuple):
     run: Run
     index_origin: str
     without_known_term: int
+
+    def result(self, collection: str, split: str) -> Result:
+        """The counts as a Result; its value is the number of candidates a query, on average."""
+        queries = len(self.run)
+        rows = {
+            "queries": queries,
+            "candidates": self.run.pairs,
+            "depth": self.run.depth,
+            "queries without a known term": self.without_known_term,
+            "index": self.index_origin,
+        }
+        mean = self.run.pairs / queries if queries else None
+        return Result("candidates", collection, split, self.run.name, None, mean, None, queries, Statistics(rows))
 
 
 def retrieve_run(

@@ -5,7 +5,7 @@ a density that ``front_loading`` sets:
 
     f(x) = (1 − λ) + λ · κ·exp(−κ·x) / (1 − exp(−κ)),   x in [0, 1), κ = 12, λ = front_loading
 
-(λ = 0 uniform, λ = 1 strongest; the default 0.5 puts about as much into the first tenth as MS MARCO's answers have there).
+(λ = 0 uniform, λ = 1 strongest; the default 0.7 puts about as much into the first tenth as MS MARCO's answers have there).
 Other passages hold the same query words in a sentence that does not answer, at a uniform place. All else is drawn alike for
 both: the number of sentences, what the other sentences say (they speak of things nobody asks for, and answer or only mention
 with even chance), the fragments of sentences at both ends (a passage is a window of a longer text, so a sentence may start at
@@ -31,6 +31,7 @@ from random import Random
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import SettingError
+from positionbias.core.files import refuse_existing
 from positionbias.core.progress import track
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.seeds import key64
@@ -38,7 +39,7 @@ from positionbias.planted.grammar import ATTRIBUTES, FIRST_NAMES, SECOND_NAMES, 
 
 __all__ = ["DEFAULT_FRONT_LOADING", "PlantedQuery", "PlantedSettings", "plan_queries", "slot_probabilities", "write_planted"]
 
-DEFAULT_FRONT_LOADING = 0.5
+DEFAULT_FRONT_LOADING = 0.7
 STEEPNESS = 12.0
 MOST_MENTIONS_PER_QUERY = 9
 SPLITS = ("train", "validation", "test")
@@ -181,6 +182,7 @@ def write_planted(
     """
     settings = settings or PlantedSettings()
     out = Path(out)
+    refuse_existing(out, overwrite=overwrite)
     queries, background = plan_queries(settings)
     builder = _Builder(settings, background)
     passages: list[Passage] = []

@@ -15,15 +15,16 @@ from positionbias.training.config import TrainConfig
 
 __all__ = ["DEMO_COLLECTION", "DEMO_STUDY", "run_demo"]
 
-DEMO_COLLECTION = PlantedSettings(queries=6_000, passages=24_000, test_share=0.2, validation_share=0.04)
+DEMO_COLLECTION = PlantedSettings(queries=6_000, passages=36_000, validation_share=0.04, test_share=0.2)
 DEMO_STUDY = StudySettings(
     depth=10,
-    train_depth=10,
-    model=TKConfig(),
+    train_depth=20,
+    # a narrower TK than the paper's, so that two trainings fit into minutes
+    model=TKConfig(dimension=128, heads=8, head_size=16, feed_forward=64),
     training=TrainConfig(
-        learning_rate=1e-3, kernel_learning_rate=1e-2, max_steps=300, validate_every=50, patience=4, precision="bfloat16"
+        learning_rate=1e-3, kernel_learning_rate=1e-2, max_steps=600, validate_every=100, patience=3, precision="bfloat16"
     ),
-    probe_passages=1_000,
+    probe_passages=2_000,
 )
 
 

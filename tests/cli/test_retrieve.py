@@ -20,9 +20,10 @@ def posbias(capsys, *arguments):
 def test_a_run_and_its_manifest(small_collection, tmp_path, capsys):
     out = tmp_path / "bm25.run"
     code, printed, err = posbias(capsys, "retrieve", small_collection.path, "--split", "train", "--depth", 2, "--out", out)
-    assert (code, printed) == (0, "")
+    assert code == 0
     assert "index built" in err
     run = read_run(out)
+    assert printed == f"{run.pairs} candidates of 2 queries written to {out}\n"
     assert run.name == "bm25"
     # both passages hold "Orvell"; only the lamp's also holds "lamp" and "burns"
     assert run["q1"].passage_ids == ["p-lamp", "p-gate"]
@@ -32,6 +33,16 @@ def test_a_run_and_its_manifest(small_collection, tmp_path, capsys):
     assert manifest["inputs"] == [{"role": "collection", "path": "../small", "checksum": small_collection.checksum}]
     assert manifest["content"]["checksum"] == sha256_file(out)
     assert (manifest["content"]["queries"], manifest["content"]["pairs"]) == (2, run.pairs)
+
+
+def test_json_counts_the_candidates(small_collection, tmp_path, capsys):
+    out = tmp_path / "bm25.run"
+    _, printed, _ = posbias(capsys, "retrieve", small_collection.path, "--split", "train", "--out", out, "--json")
+    (result,) = json.loads(printed)["results"]
+    pairs = read_run(out).pairs
+    assert (result["measure"], result["split"], result["system"], result["count"]) == ("candidates", "train", "bm25", 2)
+    assert result["value"] == pairs / 2
+    assert result["payload"]["rows"]["queries without a known term"] == 0
 
 
 def test_the_same_again_gives_the_same_bytes(small_collection, tmp_path, capsys):
