@@ -22,7 +22,7 @@ DEMO_STUDY = StudySettings(
     # a narrower TK than the paper's, so that two trainings fit into minutes
     model=TKConfig(dimension=128, heads=8, head_size=16, feed_forward=64),
     training=TrainConfig(
-        learning_rate=1e-3, kernel_learning_rate=1e-2, max_steps=600, validate_every=100, patience=3, precision="bfloat16"
+        learning_rate=1e-3, kernel_learning_rate=1e-2, max_steps=400, validate_every=100, patience=3, precision="bfloat16"
     ),
     probe_passages=2_000,
 )
