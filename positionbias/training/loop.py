@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -137,40 +137,34 @@ def train(
         bar.advance(record.step)
         losses: list[tuple[float, float]] = []
         began = time.monotonic()
-        while not record.stopped:
-            for batch in batches(
-                data.sampler,
-                model,
-                data.collection,
-                texts,
-                size=config.batch_size,
-                epoch=record.epoch,
-                start=record.batch,
-                rotation=data.rotation,
-            ):
-                record.dropped += batch.dropped
-                if len(batch):
-                    losses.append(take_step(model, batch, optimizers, config))
-                record.step, record.batch = record.step + 1, batch.number + 1
-                bar.advance()
-                if record.step % config.validate_every == 0 or record.step == config.max_steps:
-                    record.seconds += time.monotonic() - began
-                    mean = [sum(column) / len(losses) for column in zip(*losses, strict=True)] or [None, None]
-                    _validated(
-                        model, validation, config, record, folder, {"loss": mean[0], "pair_accuracy": mean[1]}, on_validation
-                    )
-                    bar.note(f"nDCG@10 {record.log[-1]['ndcg']:.4f} (best {record.best_ndcg:.4f} at {record.best_step})")
-                    losses = []
-                    save()
-                    began = time.monotonic()
-                    if record.stopped:
-                        break
-            else:
-                record.epoch, record.batch = record.epoch + 1, 0
+        for batch in _stream(model, data, texts, config, record):
+            record.dropped += batch.dropped
+            if len(batch):
+                losses.append(take_step(model, batch, optimizers, config))
+            record.step, record.batch = record.step + 1, batch.number + 1
+            bar.advance()
+            if record.step % config.validate_every and record.step != config.max_steps:
+                continue
+            record.seconds += time.monotonic() - began
+            mean = [sum(column) / len(losses) for column in zip(*losses, strict=True)] or [None, None]
+            _validated(model, validation, config, record, folder, {"loss": mean[0], "pair_accuracy": mean[1]}, on_validation)
+            bar.note(f"nDCG@10 {record.log[-1]['ndcg']:.4f} (best {record.best_ndcg:.4f} at {record.best_step})")
+            save()
+            if record.stopped:
+                break
+            losses, began = [], time.monotonic()
     load_best(folder, model, record.best_step)
     final = validate(model, validation, most_depth=config.most_depth, every_depth=True)
     record.depth = int(final["depth"] or 1)
     return record
+
+
+def _stream(model: TK, data: TrainingData, texts: dict[str, str], config: TrainConfig, record: Trained) -> Iterator[Batch]:
+    """Batches without end, epoch after epoch, from where ``record`` stands unless it has stopped."""
+    while not record.stopped:
+        where = {"epoch": record.epoch, "start": record.batch}
+        yield from batches(data.sampler, model, data.collection, texts, size=config.batch_size, rotation=data.rotation, **where)
+        record.epoch, record.batch = record.epoch + 1, 0
 
 
 def _recorded(record: Mapping[str, Any], folder: Path) -> Trained:
