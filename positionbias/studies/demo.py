@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from positionbias.core.collection import Collection
@@ -15,14 +15,20 @@ from positionbias.training.config import TrainConfig
 
 __all__ = ["DEMO_COLLECTION", "DEMO_STUDY", "run_demo"]
 
-DEMO_COLLECTION = PlantedSettings(queries=6_000, passages=36_000, validation_share=0.04, test_share=0.2)
+DEMO_COLLECTION = PlantedSettings(queries=6_000, passages=36_000, validation_share=0.03, test_share=0.15)
 DEMO_STUDY = StudySettings(
     depth=10,
     train_depth=20,
     # a narrower TK than the paper's, so that two trainings fit into minutes
     model=TKConfig(dimension=128, heads=8, head_size=16, feed_forward=64),
     training=TrainConfig(
-        learning_rate=1e-3, kernel_learning_rate=1e-2, max_steps=400, validate_every=100, patience=3, precision="bfloat16"
+        learning_rate=1e-3,
+        kernel_learning_rate=1e-2,
+        max_steps=600,
+        validate_every=150,
+        patience=3,
+        probe_passages=200,
+        precision="bfloat16",
     ),
     probe_passages=2_000,
 )
@@ -37,7 +43,7 @@ def run_demo(out: Path, *, seed: int = 1, workers: int = 1, tell: Callable[[str]
     def make() -> None:
         write_planted(place, planted, name="planted", overwrite=True)
 
-    steps.make("plant", place, {"settings": repr(planted)}, {}, make)
+    steps.make("plant", place, asdict(planted), {}, make)
     training = replace(DEMO_STUDY.training, seed=seed)
     settings = replace(DEMO_STUDY, seed=seed, training=training, rotation=replace(DEMO_STUDY.rotation, seed=seed))
     return position_bias(Collection(place), out, settings, workers=workers, tell=tell)
