@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from positionbias.text.vocabulary import words_of
 from positionbias.text.words import sentence_starts
 
@@ -24,6 +26,14 @@ def word_overlap(query: str, passage: str) -> float:
     return len(wanted & content_words(passage)) / len(wanted) if wanted else 0.0
 
 
+@lru_cache(maxsize=16_384)  # candidates of many queries share passages; reading one costs far more than scoring it
+def _sentences(passage: str) -> tuple[tuple[int, frozenset[str]], ...]:
+    """Each sentence's start and its content words; a leading fragment counts as a sentence."""
+    starts = sentence_starts(passage)
+    ends = [*starts[1:], len(passage)]  # a sentence ends where the next begins
+    return tuple((start, content_words(passage[start:end])) for start, end in zip(starts, ends, strict=False))
+
+
 def position_only(query: str, passage: str) -> float:
     """How far in front the query is met: 1 − (where the best sentence starts, relative), in [0, 1].
 
@@ -31,11 +41,6 @@ def position_only(query: str, passage: str) -> float:
     score: this scorer knows position and nothing else. A passage without any of the words scores 0.
     """
     wanted = content_words(query)
-    starts = sentence_starts(passage)
-    if not wanted or not starts:
-        return 0.0
-    # leading fragments count as sentences; ends are where the next begins
-    bounds = list(zip(starts, [*starts[1:], len(passage)], strict=True))
-    matches = [len(wanted & content_words(passage[start:end])) for start, end in bounds]
-    best = max(matches)
-    return 1.0 - bounds[matches.index(best)][0] / len(passage) if best else 0.0
+    matches = [(len(wanted & words), start) for start, words in _sentences(passage)]
+    best = max((count for count, _ in matches), default=0)
+    return 1.0 - next(start for count, start in matches if count == best) / len(passage) if best else 0.0
