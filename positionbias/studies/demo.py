@@ -29,6 +29,7 @@ DEMO_STUDY = StudySettings(
         patience=3,
         probe_passages=200,
         precision="bfloat16",
+        threads=1,  # so small a model is slower on two
     ),
     probe_passages=2_000,
 )

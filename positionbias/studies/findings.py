@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from positionbias.core.result import AtsCurve, Comparison, Finding, Interval, PositionHistogram, Result
+from positionbias.core.result import AtsCurve, Comparison, Finding, Interval, PositionHistogram, Result, TrainingCurve
 
 __all__ = ["MARGIN", "findings"]
 
@@ -58,11 +58,11 @@ def _of(results: Sequence[Result], measure: str, axis: str) -> list[Comparison]:
     return [payload for payload in payloads if payload.notes["axis"] == axis]
 
 
-def _test_sets(results: Sequence[Result], measure: str, whole: int, cut: int) -> list[Finding]:
+def _test_sets(results: Sequence[Result], measure: str, whole: int, cut: int, idle: Sequence[str]) -> list[Finding]:
     found = []
     for comparison in _of(results, measure, "test sets"):
         system = comparison.notes["systems"][0]
-        if system == "position-only":
+        if system == "position-only" or system in idle:
             continue
         words, holds = _change(comparison)
         where = "" if comparison.subset == "all queries" else f", over the {comparison.notes['queries']:,} {comparison.subset},"
@@ -74,11 +74,11 @@ def _test_sets(results: Sequence[Result], measure: str, whole: int, cut: int) ->
     return found
 
 
-def _trainings(results: Sequence[Result], measure: str) -> list[Finding]:
+def _trainings(results: Sequence[Result], measure: str, idle: Sequence[str]) -> list[Finding]:
     found = []
     for comparison in _of(results, measure, "trainings"):
         interval = comparison.difference_interval
-        if interval is None:
+        if interval is None or set(comparison.notes["systems"]) <= set(idle):
             continue
         base, other = comparison.notes["systems"]
         verdict, holds = (
@@ -131,13 +131,28 @@ def _term_similarity(results: Sequence[Result]) -> list[Finding]:
     ]
 
 
+def _idle(results: Sequence[Result]) -> list[str]:
+    """Systems whose tuned re-ranking depth is 1: they leave BM25's order as it is."""
+    return [r.system for r in results if isinstance(r.payload, TrainingCurve) and r.payload.notes.get("depth") == 1]
+
+
+def _idleness(system: str) -> Finding:
+    return Finding(
+        f"{system}: no re-ranking depth did better on the validation queries than BM25's own order, so its depth is 1 and it re-ranks "
+        "nothing. Its effectiveness is BM25's and says nothing about the model; train longer, or start from word vectors.",
+        None,
+    )
+
+
 def findings(results: Sequence[Result], measure: str, *, whole: int, cut: int) -> list[Finding]:
     """The study's findings on its headline measure. The rotation left the answers of ``whole`` test queries whole, and cut ``cut``."""
     histograms = [r for r in results if isinstance(r.payload, PositionHistogram)]
+    idle = _idle(results)
     return [
         *(_positions(result, rotated=number > 0) for number, result in enumerate(histograms)),
-        *_test_sets(results, measure, whole, cut),
-        *_trainings(results, measure),
+        *map(_idleness, idle),
+        *_test_sets(results, measure, whole, cut, idle),
+        *_trainings(results, measure, idle),
         *_baselines(results, measure),
         *_term_similarity(results),
     ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from positionbias.core.result import AtsCurve, Comparison, Finding, Interval, PositionHistogram, Result
+from positionbias.core.result import AtsCurve, Comparison, Finding, Interval, PositionHistogram, Result, TrainingCurve
 from positionbias.studies.findings import findings
 
 MEASURE = "nDCG@10"
@@ -185,3 +185,14 @@ def test_mats_of_both_on_the_original_passages() -> None:
 
 def test_nothing_measured_nothing_said() -> None:
     assert told() == []
+
+
+def test_a_model_that_re_ranks_nothing_is_told_and_its_figures_are_not_called_its_own() -> None:
+    curve = Result("training", "planted", "validation", "tk-original", 1, 0.8, None, 1, TrainingCurve([0], {}, {"depth": 1}))
+    (finding,) = told(change(0.0, 0.0, 0.0), curve)
+    assert finding.text.startswith(
+        "tk-original: no re-ranking depth did better on the validation queries than BM25's own order"
+    )
+    assert finding.holds is None
+    deeper = Result("training", "planted", "validation", "tk-original", 1, 0.8, None, 1, TrainingCurve([0], {}, {"depth": 2}))
+    assert "does not change beyond" in told(change(0.0, 0.0, 0.0), deeper)[0].text
