@@ -22,6 +22,7 @@ __all__ = [
     "overwrite_option",
     "say",
     "seed_option",
+    "training_options",
     "workers_option",
 ]
 
@@ -49,6 +50,34 @@ workers_option: Decorator = click.option(
     show_default=True,
     help="Processes; the output is the same for any number.",
 )
+
+
+_TRAINING_OPTIONS: tuple[Decorator, ...] = (
+    click.option("--batch-size", type=int, default=32, show_default=True, help="Training pairs a step."),
+    click.option("--learning-rate", type=float, default=1e-4, show_default=True, help="Words and contextualisation."),
+    click.option("--kernel-learning-rate", type=float, default=1e-3, show_default=True, help="Kernel weights."),
+    click.option("--max-steps", type=int, default=100_000, show_default=True, help="Batches at most."),
+    click.option("--validate-every", type=int, default=2_000, show_default=True, help="Batches between validations."),
+    click.option(
+        "--patience", type=int, default=30, show_default=True, help="Validations without a better nDCG@10 before stopping."
+    ),
+    click.option(
+        "--precision",
+        type=click.Choice(["float32", "bfloat16"]),
+        default="float32",
+        show_default=True,
+        help="Of the arithmetic in training.",
+    ),
+    click.option("--threads", type=int, default=0, help="CPU threads in training; 0 leaves it to torch."),
+    click.option("--embedding-deviation", type=float, default=0.4, show_default=True, help="Of words that start at random."),
+)
+
+
+def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """How TK is trained: the same options wherever it is, in ``train`` and in a study."""
+    for option in reversed(_TRAINING_OPTIONS):
+        command = option(command)
+    return command
 
 
 def output_place(out: str) -> Path:

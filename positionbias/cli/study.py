@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from positionbias.cli.common import emit, json_option, out_option, output_place, say, seed_option, workers_option
+from positionbias.cli.common import (
+    emit,
+    json_option,
+    out_option,
+    output_place,
+    say,
+    seed_option,
+    training_options,
+    workers_option,
+)
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
@@ -52,23 +61,7 @@ def study() -> None:
     "--rotate-at-reading", is_flag=True, help="Train on fresh rotations at every read, not on a collection rotated once."
 )
 @click.option("--only", "trainings", multiple=True, metavar="TRAINING", help="Only this training: original or rotated.")
-@click.option("--batch-size", type=int, default=32, show_default=True, help="Training pairs a step.")
-@click.option("--learning-rate", type=float, default=1e-4, show_default=True, help="Words and contextualisation.")
-@click.option("--kernel-learning-rate", type=float, default=1e-3, show_default=True, help="Kernel weights.")
-@click.option("--max-steps", type=int, default=100_000, show_default=True, help="Batches at most.")
-@click.option("--validate-every", type=int, default=2_000, show_default=True, help="Batches between validations.")
-@click.option(
-    "--patience", type=int, default=30, show_default=True, help="Validations without a better nDCG@10 before stopping."
-)
-@click.option(
-    "--precision",
-    type=click.Choice(["float32", "bfloat16"]),
-    default="float32",
-    show_default=True,
-    help="Of the arithmetic in training.",
-)
-@click.option("--threads", type=int, default=0, help="CPU threads in training; 0 leaves it to torch.")
-@click.option("--embedding-deviation", type=float, default=0.4, show_default=True, help="Of words that start at random.")
+@training_options
 @click.option("--probe-passages", type=click.IntRange(min=1), help="Passages MATS is measured on at the end; by default all.")
 @seed_option()
 @workers_option

@@ -16,6 +16,7 @@ from positionbias.cli.common import (
     overwrite_option,
     say,
     seed_option,
+    training_options,
 )
 
 __all__ = ["train"]
@@ -39,25 +40,10 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 @click.option("--rotate", is_flag=True, help="Rotate every passage anew at each read in training.")
 @click.option("--word-vectors", type=FILE, help="GloVe or word2vec text to start from; by default words start at random.")
 @click.option("--relevant-from", type=int, default=1, show_default=True, help="Grade from which a passage counts as relevant.")
-@click.option("--batch-size", type=int, default=32, show_default=True, help="Training pairs a step.")
-@click.option("--learning-rate", type=float, default=1e-4, show_default=True, help="Words and contextualisation.")
-@click.option("--kernel-learning-rate", type=float, default=1e-3, show_default=True, help="Kernel weights.")
+@training_options
 @click.option("--margin", type=float, default=1.0, show_default=True, help="Of the pairwise hinge loss.")
-@click.option("--max-steps", type=int, default=100_000, show_default=True, help="Batches at most.")
-@click.option("--validate-every", type=int, default=2_000, show_default=True, help="Batches between validations.")
-@click.option(
-    "--patience", type=int, default=30, show_default=True, help="Validations without a better nDCG@10 before stopping."
-)
 @click.option("--most-depth", type=int, default=100, show_default=True, help="Deepest re-ranking depth tried in validation.")
 @click.option("--probe-passages", type=int, default=500, show_default=True, help="Passages on which MATS is logged; 0: none.")
-@click.option(
-    "--precision",
-    type=click.Choice(["float32", "bfloat16"]),
-    default="float32",
-    show_default=True,
-    help="Of the arithmetic in training.",
-)
-@click.option("--threads", type=int, default=0, help="CPU threads; 0 leaves it to torch.")
 @click.option("--dimension", type=int, default=300, show_default=True, help="Width of word vectors.")
 @click.option("--layers", type=int, default=2, show_default=True, help="Transformer layers.")
 @click.option("--heads", type=int, default=16, show_default=True, help="Attention heads of a layer.")
@@ -72,7 +58,6 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     show_default=True,
     help="Means of the 11 kernels: 1, 0.9, 0.7 … −0.9, or evenly from −1 to 1.",
 )
-@click.option("--embedding-deviation", type=float, default=0.4, show_default=True, help="Of words that start at random.")
 @click.option("--resume", is_flag=True, help="Continue an interrupted training with the same settings.")
 @seed_option()
 @overwrite_option
