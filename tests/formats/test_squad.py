@@ -50,7 +50,7 @@ def train_file() -> dict[str, Any]:
     }
 
 
-def test_file() -> dict[str, Any]:
+def development_file() -> dict[str, Any]:
     """Version 2.0: three annotators (two alike), an unanswerable question, a paragraph with nothing but such a one."""
     answers = (("green oil", 25), ("oil", 31), ("green oil", 25))
     unanswerable = {"is_impossible": True, "plausible_answers": [{"text": "dusk", "answer_start": 28}]}
@@ -74,9 +74,6 @@ def test_file() -> dict[str, Any]:
     }
 
 
-test_file.__test__ = False  # type: ignore[attr-defined]
-
-
 def save(path: Path, document: Any) -> Path:
     path.write_text(document if isinstance(document, str) else json.dumps(document, ensure_ascii=False), encoding="utf-8")
     return path
@@ -86,7 +83,7 @@ def imported(
     folder: Path, train: dict[str, Any] | None = None, test: dict[str, Any] | None = None, **settings: Any
 ) -> Collection:
     train_path = save(folder / "train.json", train or train_file())
-    test_path = save(folder / "dev.json", test or test_file())
+    test_path = save(folder / "dev.json", test or development_file())
     return import_squad([train_path], test_path, folder / "squad", overwrite=True, **settings)
 
 
@@ -325,7 +322,7 @@ QUESTION = f"{PARAGRAPH}.qas.0"
 def test_a_fault_is_one_line_that_names_its_place(tmp_path: Path, path: str, value: Any, message: str) -> None:
     document = change(train_file(), path, value)
     save(tmp_path / "train.json", json.dumps(document))  # ASCII: a lone surrogate stands as an escape
-    save(tmp_path / "dev.json", test_file())
+    save(tmp_path / "dev.json", development_file())
     with pytest.raises(InputError, match=rf"train.json.*{message}") as caught:
         import_squad([tmp_path / "train.json"], tmp_path / "dev.json", tmp_path / "squad")
     assert "\n" not in str(caught.value)
@@ -333,7 +330,7 @@ def test_a_fault_is_one_line_that_names_its_place(tmp_path: Path, path: str, val
 
 
 def test_version_2_must_say_what_is_unanswerable(tmp_path: Path) -> None:
-    document = change(test_file(), f"{QUESTION}.is_impossible", KeyError)
+    document = change(development_file(), f"{QUESTION}.is_impossible", KeyError)
     with pytest.raises(InputError, match=r"wanted the key 'is_impossible'; found no such key \(question 'd1'\)"):
         read_squad(save(tmp_path / "dev.json", document))
 
@@ -360,7 +357,7 @@ def faulty_files() -> dict[str, Callable[[str], str | bytes]]:
 def test_a_file_that_is_none_is_one_line_and_leaves_nothing(tmp_path: Path, fault: str) -> None:
     text = faulty_files()[fault](json.dumps(train_file(), ensure_ascii=False))
     (tmp_path / "train.json").write_bytes(text if isinstance(text, bytes) else text.encode())
-    save(tmp_path / "dev.json", test_file())
+    save(tmp_path / "dev.json", development_file())
     with pytest.raises(InputError, match=r"train.json(:1)?: wanted .*; found .*; ") as caught:
         import_squad([tmp_path / "train.json"], tmp_path / "dev.json", tmp_path / "squad")
     assert "\n" not in str(caught.value)
@@ -368,7 +365,7 @@ def test_a_file_that_is_none_is_one_line_and_leaves_nothing(tmp_path: Path, faul
 
 
 def test_a_question_id_in_two_files_names_both(tmp_path: Path) -> None:
-    document = change(test_file(), f"{QUESTION}.id", "t2")
+    document = change(development_file(), f"{QUESTION}.id", "t2")
     with pytest.raises(
         InputError, match=r"dev.json:1: wanted every question id once over all files; found 't2', which .*train.json"
     ):
