@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "emit",
+    "engine_options",
     "input_place",
     "json_option",
     "out_option",
@@ -23,6 +24,7 @@ __all__ = [
     "say",
     "seed_option",
     "training_options",
+    "words_option",
     "workers_option",
 ]
 
@@ -49,6 +51,28 @@ workers_option: Decorator = click.option(
     default=1,
     show_default=True,
     help="Processes; the output is the same for any number.",
+)
+
+
+def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--workers``, ``--engine`` and ``--address``: where shards are worked on; give all three to ``engine.choose.open_engine``."""
+    address = click.option("--address", metavar="HOST:PORT", help="The Ray cluster to use, with --engine ray.")
+    engine = click.option(
+        "--engine",
+        type=click.Choice(["local"]),
+        default="local",
+        show_default=True,
+        help="Processes on this machine, or a Ray cluster; the output is the same.",
+    )
+    return workers_option(engine(address(command)))
+
+
+words_option: Decorator = click.option(
+    "--words",
+    type=click.Choice(["blingfire", "whitespace"]),
+    default="blingfire",
+    show_default=True,
+    help="What a word is. White space never parts a word from its punctuation, and is faster.",
 )
 
 

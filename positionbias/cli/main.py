@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from typing import Any
@@ -10,28 +9,29 @@ from typing import Any
 import click
 
 from positionbias import __version__
+from positionbias.cli.lazy import LazyGroup
 from positionbias.core.errors import PositionBiasError
 
-__all__ = ["COMMANDS", "LazyGroup", "main", "posbias"]
+__all__ = ["COMMANDS", "main", "posbias"]
 
 # name -> (module, attribute, one line of help): a command's module is imported only when it is called,
 # so that ``posbias --help`` is quick and no command pays for another's libraries.
 COMMANDS: dict[str, tuple[str, str, str]] = {
-    "demo": ("demo", "demo", "The whole study in miniature, in under five minutes."),
-    "import": ("import_", "import_", "Bring a data set in as a collection."),
-    "export": ("export", "export", "Write a collection in a published form."),
-    "show": ("show", "show", "What a collection holds: its Table 1."),
-    "histogram": ("positions", "histogram", "Where answers sit in their passages."),
-    "debias": ("positions", "debias", "Rotate every passage at a random word."),
-    "retrieve": ("retrieve", "retrieve", "Rank passages for each query by BM25."),
-    "train": ("train", "train", "Train a re-ranker."),
-    "rerank": ("rerank", "rerank", "Re-rank candidates with a trained model."),
-    "evaluate": ("evaluate", "evaluate", "Measure runs, and test their differences."),
-    "ats": ("probe", "ats", "Average term similarity by distance in position."),
-    "mats": ("probe", "mats", "One number for position dependence (MATS)."),
-    "study": ("study", "study", "A paper's study, end to end, on your collection."),
-    "report": ("report", "report", "One self-contained HTML page from results."),
-    "completion": ("completion", "completion", "Shell completion for bash, zsh or fish."),
+    "demo": ("positionbias.cli.demo", "demo", "The whole study in miniature, in under five minutes."),
+    "import": ("positionbias.cli.imports", "import_", "Bring a data set in as a collection."),
+    "export": ("positionbias.cli.export", "export", "Write a collection in a published form."),
+    "show": ("positionbias.cli.show", "show", "What a collection holds: its Table 1."),
+    "histogram": ("positionbias.cli.histogram", "histogram", "Where answers sit in their passages."),
+    "debias": ("positionbias.cli.debias", "debias", "Rotate every passage at a random word."),
+    "retrieve": ("positionbias.cli.retrieve", "retrieve", "Rank passages for each query by BM25."),
+    "train": ("positionbias.cli.train", "train", "Train a re-ranker."),
+    "rerank": ("positionbias.cli.rerank", "rerank", "Re-rank candidates with a trained model."),
+    "evaluate": ("positionbias.cli.evaluate", "evaluate", "Measure runs, and test their differences."),
+    "ats": ("positionbias.cli.probe", "ats", "Average term similarity by distance in position."),
+    "mats": ("positionbias.cli.probe", "mats", "One number for position dependence (MATS)."),
+    "study": ("positionbias.cli.study", "study", "A paper's study, end to end, on your collection."),
+    "report": ("positionbias.cli.report", "report", "One self-contained HTML page from results."),
+    "completion": ("positionbias.cli.completion", "completion", "Shell completion for bash, zsh or fish."),
 }
 
 
@@ -39,9 +39,7 @@ class _ReaderGone(Exception):
     """Standard output is a pipe that nobody reads any more; click would exit 1, which here means a check did not hold."""
 
 
-class LazyGroup(click.Group):
-    """A group whose commands are imported when they are called."""
-
+class _Posbias(LazyGroup):
     def invoke(self, ctx: click.Context) -> Any:
         try:
             value = super().invoke(ctx)
@@ -50,21 +48,8 @@ class LazyGroup(click.Group):
             raise _ReaderGone from error
         return value
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
 
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
-            return None
-        module, attribute, _ = COMMANDS[cmd_name]
-        return getattr(importlib.import_module(f"positionbias.cli.{module}"), attribute)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, text) for name, (_, _, text) in COMMANDS.items()])
-
-
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Posbias, commands_at=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="posbias")
 @click.option("--quiet", "-q", is_flag=True, help="No progress bars, no remarks; results and errors only.")
 def posbias(quiet: bool) -> None:

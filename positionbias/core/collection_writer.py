@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.ipc as ipc
@@ -19,9 +20,11 @@ from positionbias.core.errors import InputError
 from positionbias.core.files import atomic_folder
 from positionbias.core.manifest import MANIFEST, InputRef, Manifest, package_versions, provenance, write_manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
+from positionbias.core.shard_work import MapShards, make_shards, resumable_folder
 
 __all__ = ["CollectionWriter", "Shard", "create_collection", "rows_checksum", "write_shard"]
 
+Item = TypeVar("Item")
 SHARD_PASSAGES = 65_536
 BATCH_PASSAGES = 4_096
 _MODULUS = 1 << 128
@@ -47,6 +50,10 @@ class Shard:
     count: int
     checksum: int
 
+    def facts(self) -> dict[str, int]:
+        """The same, as ``add_shards`` wants it."""
+        return {"count": self.count, "checksum": self.checksum}
+
 
 def rows_checksum(rows: Iterable[Sequence[Any]]) -> int:
     """A checksum of records that does not depend on their order: the sum of their 128-bit hashes.
@@ -55,11 +62,11 @@ def rows_checksum(rows: Iterable[Sequence[Any]]) -> int:
     """
     total = 0
     for row in rows:
-        digest = hashlib.blake2b(digest_size=16)
+        parts: list[bytes] = []
         for item in row:
-            data = repr(item).encode() if not isinstance(item, str) else item.encode()
-            digest.update(len(data).to_bytes(8, "little") + data)
-        total += int.from_bytes(digest.digest(), "little")
+            data = item.encode() if isinstance(item, str) else repr(item).encode()
+            parts += (len(data).to_bytes(8, "little"), data)
+        total += int.from_bytes(hashlib.blake2b(b"".join(parts), digest_size=16).digest(), "little")
     return total % _MODULUS
 
 
@@ -89,26 +96,38 @@ class CollectionWriter:
         self._splits: dict[str, dict[str, Any]] = {}
         self._referenced: set[str] = set()
         self._finished = False
-        (folder / "passages").mkdir()
-
-    def next_shard_path(self) -> Path:
-        """Where the next shard goes."""
-        return self.shard_path(len(self._shards))
+        (folder / "passages").mkdir(exist_ok=True)  # there already where an interrupted run goes on
 
     def shard_path(self, index: int) -> Path:
-        """Where shard ``index`` goes, for workers that write shards themselves; then call ``adopt``."""
+        """Where shard ``index`` stands."""
         return self.folder / "passages" / f"{index:05d}.arrow"
 
-    def adopt(self, shard: Shard) -> None:
-        """Count in the next shard, written by ``write_shard`` at ``shard_path``."""
-        self._shards.append(shard)
-
     def add_passages(self, passages: Iterable[Passage]) -> None:
-        """Write passages, streamed, in shards of 65,536."""
+        """Write passages, streamed, in shards of 65,536, in this process."""
         iterator = iter(passages)
         for first in iterator:
             block = islice(iterator, SHARD_PASSAGES - 1)
-            self.adopt(write_shard(self.next_shard_path(), _prepend(first, block)))
+            self._shards.append(write_shard(self.shard_path(len(self._shards)), _prepend(first, block)))
+
+    def add_shards(
+        self, make: Callable[[Item, Path], Mapping[str, Any]], items: Iterable[Item], map_shards: MapShards = map
+    ) -> Iterator[Mapping[str, Any]]:
+        """Write one shard an item, wherever ``map_shards`` runs; gives what ``make`` returned for each, in order.
+
+        ``make(item, path)`` writes the file by ``write_shard`` and returns its ``Shard.facts()``, and more facts if it likes. With a
+        collection created for a ``job``, shards that an interrupted run has finished are verified and kept.
+        """
+        first = len(self._shards)
+        for facts in make_shards(make, items, lambda index: self.shard_path(first + index), map_shards):
+            self._shards.append(Shard(facts["count"], facts["checksum"]))
+            yield facts
+
+    def add_blocks(
+        self, passages_of: Callable[[Item], Iterable[Passage]], blocks: Iterable[Item], map_shards: MapShards = map
+    ) -> None:
+        """Write the passages of each block as one shard; ``passages_of`` must be picklable (a function of a module)."""
+        for _ in self.add_shards(partial(_make_shard, passages_of), blocks, map_shards):
+            pass
 
     def add_split(
         self,
@@ -228,11 +247,22 @@ def _prepend(first: Passage, rest: Iterable[Passage]) -> Iterator[Passage]:
     yield from rest
 
 
+def _make_shard(passages_of: Callable[[Any], Iterable[Passage]], block: Any, path: Path) -> Mapping[str, Any]:
+    return write_shard(path, passages_of(block)).facts()
+
+
 @contextmanager
-def create_collection(final: Path | str, *, overwrite: bool = False) -> Iterator[CollectionWriter]:
-    """Give a writer; the collection stands at ``final`` once the block has ended with ``finish`` called."""
+def create_collection(
+    final: Path | str, *, overwrite: bool = False, job: Mapping[str, Any] | None = None
+) -> Iterator[CollectionWriter]:
+    """Give a writer; the collection stands at ``final`` once the block has ended with ``finish`` called.
+
+    With a ``job`` (what JSON can hold and what decides the content: command, settings, state of the inputs) an interrupted run leaves its
+    finished shards to the next run of the same job.
+    """
     final = Path(final)
-    with atomic_folder(final, overwrite=overwrite) as folder:
+    place = atomic_folder(final, overwrite=overwrite) if job is None else resumable_folder(final, job, overwrite=overwrite)
+    with place as folder:
         writer = CollectionWriter(folder, final)
         yield writer
         if not writer.finished:

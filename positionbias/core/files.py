@@ -24,9 +24,11 @@ __all__ = [
     "byte_writer",
     "home",
     "input_errors",
+    "open_bytes",
     "open_text",
     "read_json",
     "refuse_existing",
+    "remove",
     "sha256_file",
     "storage_errors",
     "write_json",
@@ -74,7 +76,8 @@ def refuse_existing(final: Path | str, *, overwrite: bool) -> None:
         )
 
 
-def _remove(path: Path) -> None:
+def remove(path: Path) -> None:
+    """Delete a file, a link or a whole folder; nothing there is fine."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -100,7 +103,7 @@ def atomic_file(final: Path | str, *, overwrite: bool = False) -> Iterator[Path]
                 os.fsync(handle.fileno())
             os.replace(partial, final)
         finally:
-            _remove(partial)
+            remove(partial)
 
 
 @contextmanager
@@ -117,7 +120,7 @@ def atomic_folder(final: Path | str, *, overwrite: bool = False) -> Iterator[Pat
                 retired = final.with_name(f".{final.name}.retired-{uuid4().hex[:8]}")
                 os.replace(final, retired)
                 os.replace(partial, final)
-                _remove(retired)
+                remove(retired)
             else:
                 os.replace(partial, final)
         except PositionBiasError as error:
@@ -126,7 +129,7 @@ def atomic_folder(final: Path | str, *, overwrite: bool = False) -> Iterator[Pat
             # the temporary name, which will be gone, tells the reader nothing
             raise type(error)(str(error).replace(str(partial), str(final))) from error
         finally:
-            _remove(partial)
+            remove(partial)
 
 
 def sha256_file(path: Path | str) -> str:
@@ -169,7 +172,7 @@ class _ZstdReader(io.RawIOBase):
         super().close()
 
 
-def _open_bytes(path: Path | str) -> IO[bytes]:
+def open_bytes(path: Path | str) -> IO[bytes]:
     """Open for reading, decompressed, plain, ``.gz`` or ``.zst`` told apart by the first bytes."""
     path = Path(path)
     try:
@@ -192,7 +195,7 @@ def open_text(path: Path | str) -> IO[str]:
     Raises:
         InputError: there is no such file, or it is a folder.
     """
-    return io.TextIOWrapper(_open_bytes(path), encoding="utf-8", newline="\n")
+    return io.TextIOWrapper(open_bytes(path), encoding="utf-8", newline="\n")
 
 
 @contextmanager
@@ -215,7 +218,7 @@ def input_errors(path: Path | str, *, wanted: str) -> Iterator[None]:
 
 def _first_undecodable(path: Path | str) -> tuple[int, int] | None:
     """The first line that is not UTF-8, from 1, and its first bad byte; a decoder reads ahead and cannot tell."""
-    with _open_bytes(path) as handle:
+    with open_bytes(path) as handle:
         for number, line in enumerate(handle, 1):
             try:
                 line.decode()

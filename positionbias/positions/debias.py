@@ -13,25 +13,26 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from positionbias.core.collection import Collection, read_shard
-from positionbias.core.collection_writer import CollectionWriter, Shard, create_collection, write_shard
+from positionbias.core.collection_writer import CollectionWriter, create_collection, write_shard
 from positionbias.core.errors import bad_input
 from positionbias.core.manifest import input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Answer, Passage
 from positionbias.core.result import Result, Statistics
+from positionbias.core.shard_work import MapShards
 from positionbias.positions.answers import answered_passages
 from positionbias.positions.locate import Matching, Span, TokenisedPassage, known_span, locate
 from positionbias.positions.rotate import Rotation, draw_cut, move_span, rotate_at, unit_starts
 
-__all__ = ["MapShards", "debias", "queries_by_cut", "rotation_of", "rotation_result", "uncut_queries"]
+__all__ = ["debias", "queries_by_cut", "rotation_of", "rotation_result", "uncut_queries"]
 
-MapShards = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
 OWN_CONTENT = ("checksum", "passages_checksum", "passages", "shards", "splits")
 
 # what can happen to a passage; UNSPLIT counts again those of ONE_WORD in which BlingFire finds several words
@@ -57,12 +58,12 @@ def debias(
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
     """
     out = Path(out)
-    with create_collection(out, overwrite=overwrite) as writer:
-        jobs = [_Job(path, writer.shard_path(index), rotation) for index, path in enumerate(collection.shard_paths)]
+    job = {"command": "debias", "settings": asdict(rotation), "collection": collection.checksum}
+    with create_collection(out, overwrite=overwrite, job=job) as writer:
         passages = Counter(dict.fromkeys(_fates(rotation), 0))
-        for done in track(map_shards(_rotate_shard, jobs), "rotating", len(jobs), unit="shards"):
-            writer.adopt(done.shard)
-            passages.update(done.counts)
+        done = writer.add_shards(partial(_rotate_shard, rotation), collection.shard_paths, map_shards)
+        for facts in track(done, "rotating", len(collection.shard_paths), unit="shards"):
+            passages.update(facts["passages"])
         splits = {split: _carry_split(collection, writer, split, rotation) for split in collection.splits}
         original = collection.manifest
         writer.finish(
@@ -82,29 +83,17 @@ def debias(
     return Collection(out)
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
-    source: Path
-    target: Path
-    rotation: Rotation
-
-
-class _Done(NamedTuple):
-    shard: Shard
-    counts: Counter[str]
-
-
-def _rotate_shard(job: _Job) -> _Done:
+def _rotate_shard(rotation: Rotation, source: Path, target: Path) -> dict[str, Any]:
     """Rotate one shard into another; a pure function of the shard and the settings."""
     counts: Counter[str] = Counter()
 
     def rotated() -> Iterator[Passage]:
-        for batch in read_shard(job.source).to_batches():
+        for batch in read_shard(source).to_batches():
             ids, texts = batch.column("passage_id").to_pylist(), batch.column("text").to_pylist()
             for passage_id, text in zip(ids, texts, strict=True):
-                yield Passage(passage_id, _rotate_counted(text, passage_id, job.rotation, counts))
+                yield Passage(passage_id, _rotate_counted(text, passage_id, rotation, counts))
 
-    return _Done(write_shard(job.target, rotated()), counts)
+    return {**write_shard(target, rotated()).facts(), "passages": counts}
 
 
 def _rotate_counted(text: str, passage_id: str, rotation: Rotation, counts: Counter[str]) -> str:

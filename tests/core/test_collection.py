@@ -11,7 +11,7 @@ import pytest
 
 from positionbias.core import collection as collection_module
 from positionbias.core.collection import Collection, find_collection, hash_ids
-from positionbias.core.collection_writer import CollectionWriter, create_collection, rows_checksum, write_shard
+from positionbias.core.collection_writer import create_collection, rows_checksum
 from positionbias.core.errors import InputError, OutputExistsError, StorageError
 from positionbias.core.manifest import read_manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
@@ -168,8 +168,7 @@ def test_the_checksum_is_of_the_content_alone(tmp_path: Path) -> None:
     assert first.checksum == shuffled.checksum
     resharded = tmp_path / "s"
     with create_collection(resharded) as writer:
-        for index in (0, 1):
-            writer.adopt(write_shard(writer.shard_path(index), passages[index * 5 : index * 5 + 5]))
+        writer.add_blocks(list, [passages[:5], passages[5:]])
         writer.add_split("train", queries, qrels)
         writer.finish(name="other name", command="other command", settings={"other": 1}, seed=7, workers=4)
     assert Collection(resharded).checksum == first.checksum
@@ -264,10 +263,3 @@ def test_workers_and_time_stand_under_provenance_only(tmp_path: Path) -> None:
     one, two = (read_manifest(tmp_path / f"c{number}") for number in (0, 1))
     assert one.comparable() == two.comparable()
     assert (one.provenance["workers"], two.provenance["workers"]) == (1, 8)
-
-
-def test_the_writer_hands_out_shard_paths_in_order(tmp_path: Path) -> None:
-    writer = CollectionWriter(tmp_path, tmp_path / "final")
-    assert writer.next_shard_path().name == "00000.arrow"
-    writer.adopt(write_shard(writer.next_shard_path(), [Passage("p", "text")]))
-    assert writer.next_shard_path().name == "00001.arrow"

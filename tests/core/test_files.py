@@ -114,9 +114,7 @@ with create_collection(place) as writer:
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.records import Passage
 with create_collection(place) as writer:
-    for start in range(0, 30_000, 1_000):
-        from positionbias.core.collection_writer import write_shard
-        writer.adopt(write_shard(writer.next_shard_path(), (Passage(f"p{n}", "") for n in range(start, start + 1_000))))
+    writer.add_blocks(list, [[Passage(f"p{n}", "") for n in range(start, start + 1_000)] for start in range(0, 30_000, 1_000)])
     writer.finish(name="x", command="x", settings={})
 """,
     "queries": """

@@ -1,4 +1,4 @@
-"""``posbias histogram`` and ``posbias debias``: where answers sit, and moving them."""
+"""``posbias histogram``: where answers sit."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from positionbias.cli.common import (
     overwrite_option,
     say,
     seed_option,
-    workers_option,
+    words_option,
 )
 
 if TYPE_CHECKING:
@@ -23,15 +23,7 @@ if TYPE_CHECKING:
     from positionbias.core.result import Result
     from positionbias.positions.histogram import HistogramOptions
 
-__all__ = ["debias", "histogram"]
-
-words_option = click.option(
-    "--words",
-    type=click.Choice(["blingfire", "whitespace"]),
-    default="blingfire",
-    show_default=True,
-    help="What a word is. White space never parts a word from its punctuation, and is faster.",
-)
+__all__ = ["histogram"]
 
 
 @click.command()
@@ -158,77 +150,4 @@ def _remarks(result: Result) -> str:
         lines += [f"    missed: {cause} {count:,}" for cause, count in check["missed"].items()]
         lines += [f"    extra match: {cause} {count:,}" for cause, count in check["extra"].items()]
     lines += [f"  unmatched: {cause} {count:,}" for cause, count in figures.get("unmatched", {}).items()]
-    return "\n".join(lines)
-
-
-@click.command()
-@click.argument("collection")
-@words_option
-@click.option(
-    "--mode",
-    type=click.Choice(["words", "sentences"]),
-    default="words",
-    show_default=True,
-    help="Where a passage may be cut: before any word, or before any sentence (the paper's rejected pilot).",
-)
-@click.option("--no-identity", is_flag=True, help="Leave no passage of two or more words as it is.")
-@seed_option()
-@workers_option
-@out_option(what="The rotated collection.")
-@overwrite_option
-@json_option
-def debias(
-    collection: str,
-    words: Any,
-    mode: Any,
-    no_identity: bool,
-    seed: int,
-    workers: int,
-    out: str,
-    overwrite: bool,
-    as_json: bool,
-) -> None:
-    """Rotate every passage of COLLECTION at a random word; answers move with the text.
-
-    The draw for a passage depends on the seed and its id alone.
-    """
-    from functools import partial
-
-    from positionbias.core.collection import find_collection
-    from positionbias.engine.local import map_shards
-    from positionbias.positions.debias import debias as write_rotated
-    from positionbias.positions.debias import rotation_result
-    from positionbias.positions.rotate import Rotation
-
-    rotation = Rotation(words=words, mode=mode, identity=not no_identity, seed=seed)
-    rotated = write_rotated(
-        find_collection(collection),
-        output_place(out),
-        rotation,
-        map_shards=partial(map_shards, workers=workers),
-        overwrite=overwrite,
-        provenance={"workers": workers, "engine": "local"},
-    )
-    result = rotation_result(rotated)
-    emit([result], as_json=as_json, table=lambda: _rotation_text(result))
-    say(f"written to {rotated.path}; see what changed with: posbias histogram {collection} {out}")
-
-
-def _rotation_text(result: Result) -> str:
-    rows: Any = result.payload.rows  # type: ignore[union-attr]
-    lines = [f"{result.collection}: {result.count:,} passages, rotated {result.system}, seed {result.seed}"]
-    lines += [f"  {name.replace('_', ' ')}: {count:,}" for name, count in rows["passages"].items()]
-    share = rows.get("share_without_inner_sentence_boundary")
-    if share is not None:
-        lines.append(f"  {share:.1%} of the passages have no inner sentence boundary, and cannot be rotated by sentences")
-    if rows["passages"].get("without_white_space_inside"):
-        lines.append(
-            "  text without spaces (Chinese, Japanese, Thai) needs --words blingfire, which splits it at its punctuation"
-        )
-    for name, counts in rows.items():
-        if name.startswith("answers_") and counts["answers"]:
-            lines.append(
-                f"  answers of {name.removeprefix('answers_')}: {counts['answers']:,}; cut through and dropped {counts['cut']:,} "
-                f"({counts['cut'] / counts['answers']:.1%})"
-            )
     return "\n".join(lines)

@@ -1,0 +1,36 @@
+"""``posbias import planted``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from positionbias.cli.common import json_option, out_option, output_place, overwrite_option, seed_option
+from positionbias.cli.imports.common import report_import
+
+__all__ = ["planted"]
+
+
+@click.command()
+@click.option(
+    "--front-loading",
+    type=float,
+    metavar="0..1",
+    help="How strongly answers sit in front: 0 uniform, 1 strongest; by default about as in MS MARCO.",
+)
+@click.option("--passages", type=int, metavar="N", help="Passages in all.")
+@click.option("--queries", type=int, metavar="N", help="Queries in all, over the three splits.")
+@seed_option()
+@out_option(what="The collection.")
+@overwrite_option
+@json_option
+def planted(seed: int, out: str, overwrite: bool, as_json: bool, **given: Any) -> None:
+    """An invented collection whose position bias you set.
+
+    What a model does with it can be held against a known truth.
+    """
+    from positionbias.planted.generator import PlantedSettings, write_planted
+
+    settings = PlantedSettings(seed=seed, **{name: value for name, value in given.items() if value is not None})
+    report_import(write_planted(output_place(out), settings, overwrite=overwrite), out, as_json)

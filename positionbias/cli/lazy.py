@@ -1,0 +1,32 @@
+"""A group whose commands are imported when they are called, so that no command pays for another's libraries."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+__all__ = ["LazyGroup"]
+
+
+class LazyGroup(click.Group):
+    """``commands_at`` maps a command's name to its module, its name there, and its one line of help."""
+
+    def __init__(self, *args: Any, commands_at: Mapping[str, tuple[str, str, str]], **more: Any) -> None:
+        super().__init__(*args, **more)
+        self.commands_at = commands_at
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands_at)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.commands_at:
+            return None
+        module, attribute, _ = self.commands_at[cmd_name]
+        return getattr(importlib.import_module(module), attribute)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, _, text) in self.commands_at.items()])
