@@ -7,13 +7,14 @@ removing one item changes no other's draw.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["below", "generator", "key64"]
+__all__ = ["below", "below_many", "generator", "key64", "keys64"]
 
 _TWO_64 = 1 << 64
 
@@ -52,6 +53,34 @@ def below(bound: int, seed: int, purpose: str, *parts: str | int) -> int:
             retry += 1
             product = key64(seed, purpose, *parts, retry) * bound
     return product // _TWO_64
+
+
+def keys64(seed: int, purpose: str, keys: Sequence[bytes]) -> np.ndarray:
+    """``key64`` of many keys of one part each, given in UTF-8: ``(len(keys),)`` uint64, in bulk."""
+    import numpy as np
+
+    state, digests = _state(seed, purpose), []
+    for key in keys:
+        digest = state.copy()
+        digest.update(key)
+        digests.append(digest.digest())
+    return np.frombuffer(b"".join(digests), "<u8")[::2]
+
+
+def below_many(bounds: np.ndarray, draws: np.ndarray, seed: int, purpose: str, keys: Sequence[bytes]) -> np.ndarray:
+    """``below`` of many bounds, ``(len(keys),)`` int64, from the ``keys64`` of the keys; a bound below 1 gives 0.
+
+    Bounds stay under 2³².
+    """
+    import numpy as np
+
+    bound = np.maximum(bounds, 1).astype(np.uint64)
+    half = np.uint64(32)
+    drawn = ((draws >> half) * bound + ((draws & np.uint64(0xFFFFFFFF)) * bound >> half) >> half).astype(np.int64)
+    # the rest of the product decides whether the draw has to be repeated: for one key in 2³² at most
+    for place in np.flatnonzero(draws * bound < bound).tolist():
+        drawn[place] = below(int(bound[place]), seed, purpose, keys[place].decode())
+    return drawn
 
 
 def generator(seed: int, purpose: str, *parts: str | int) -> np.random.Generator:

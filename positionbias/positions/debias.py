@@ -19,6 +19,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from positionbias.core.collection import Collection, read_shard
 from positionbias.core.collection_writer import CollectionWriter, create_collection, write_shard
 from positionbias.core.errors import bad_input
@@ -28,17 +30,20 @@ from positionbias.core.records import Answer, Passage
 from positionbias.core.result import Result, Statistics
 from positionbias.core.shard_work import MapShards
 from positionbias.positions.answers import answered_passages
+from positionbias.positions.cuts import (
+    ONE_SENTENCE,
+    ROTATED,
+    WORDLESS,
+    byte_cuts,
+    fates,
+    possible_fates,
+)
 from positionbias.positions.locate import Matching, Span, TokenisedPassage, known_span, locate
-from positionbias.positions.rotate import Rotation, draw_cut, move_span, rotate_at, unit_starts
+from positionbias.positions.rotate import Rotation, move_span
 
 __all__ = ["debias", "queries_by_cut", "rotation_of", "rotation_result", "uncut_queries"]
 
 OWN_CONTENT = ("checksum", "passages_checksum", "passages", "shards", "splits")
-
-# what can happen to a passage; UNSPLIT counts again those of ONE_WORD in which BlingFire finds several words
-ROTATED, DRAWN_AS_IT_WAS, WORDLESS = "rotated", "drawn_as_it_was", "without_words"
-ONE_WORD, UNSPLIT = "one_word", "without_white_space_inside"
-ONE_SENTENCE = "without_inner_sentence_boundary"
 
 
 def debias(
@@ -60,7 +65,7 @@ def debias(
     out = Path(out)
     job = {"command": "debias", "settings": asdict(rotation), "collection": collection.checksum}
     with create_collection(out, overwrite=overwrite, job=job) as writer:
-        passages = Counter(dict.fromkeys(_fates(rotation), 0))
+        passages = Counter(dict.fromkeys(possible_fates(rotation), 0))
         done = writer.add_shards(partial(_rotate_shard, rotation), collection.shard_paths, map_shards)
         for facts in track(done, "rotating", len(collection.shard_paths), unit="shards"):
             passages.update(facts["passages"])
@@ -89,35 +94,19 @@ def _rotate_shard(rotation: Rotation, source: Path, target: Path) -> dict[str, A
 
     def rotated() -> Iterator[Passage]:
         for batch in read_shard(source).to_batches():
-            ids, texts = batch.column("passage_id").to_pylist(), batch.column("text").to_pylist()
-            for passage_id, text in zip(ids, texts, strict=True):
-                yield Passage(passage_id, _rotate_counted(text, passage_id, rotation, counts))
+            yield from _rotate_batch(batch.column("passage_id").to_pylist(), batch.column("text").to_pylist(), rotation, counts)
 
     return {**write_shard(target, rotated()).facts(), "passages": counts}
 
 
-def _rotate_counted(text: str, passage_id: str, rotation: Rotation, counts: Counter[str]) -> str:
-    starts = unit_starts(text, rotation.words, rotation.mode)
-    cut = draw_cut(starts, passage_id, seed=rotation.seed, identity=rotation.identity)
-    if cut:
-        counts[ROTATED] += 1
-    elif len(starts) > 1:
-        counts[DRAWN_AS_IT_WAS] += 1
-    elif not starts:
-        counts[WORDLESS] += 1
-    elif rotation.mode == "sentences":
-        counts[ONE_SENTENCE] += 1
-    else:
-        counts[ONE_WORD] += 1
-        if rotation.words == "whitespace" and len(unit_starts(text)) > 1:
-            counts[UNSPLIT] += 1
-    return rotate_at(text, cut)
-
-
-def _fates(rotation: Rotation) -> tuple[str, ...]:
-    if rotation.mode == "sentences":
-        return ROTATED, DRAWN_AS_IT_WAS, WORDLESS, ONE_SENTENCE
-    return (ROTATED, DRAWN_AS_IT_WAS, WORDLESS, ONE_WORD, *((UNSPLIT,) if rotation.words == "whitespace" else ()))
+def _rotate_batch(ids: list[str], texts: list[str], rotation: Rotation, counts: Counter[str]) -> Iterator[Passage]:
+    encoded = [text.encode() for text in texts]
+    data, ends = b"".join(encoded), np.cumsum([len(text) for text in encoded], dtype=np.int64)
+    starts = np.concatenate([[0], ends[:-1]])
+    cuts = byte_cuts(data, starts, ends, [item.encode() for item in ids], rotation)
+    counts.update(fates(data, starts, ends, cuts, rotation))
+    for passage_id, text, cut in zip(ids, encoded, cuts.offsets.tolist(), strict=True):
+        yield Passage(passage_id, (text[cut:] + b" " + text[:cut] if cut else text).decode())
 
 
 def _carry_split(collection: Collection, writer: CollectionWriter, split: str, rotation: Rotation) -> dict[str, int]:

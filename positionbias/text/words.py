@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import ctypes
 import re
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 
-__all__ = ["WORD_METHODS", "WordMethod", "sentence_starts", "tokenize", "word_spans"]
+__all__ = ["WORD_METHODS", "WordMethod", "sentence_starts", "tokenize", "word_spans", "words_function"]
 
 WordMethod = Literal["blingfire", "whitespace"]
 WORD_METHODS: tuple[WordMethod, ...] = ("blingfire", "whitespace")
@@ -27,6 +28,18 @@ def _library() -> ctypes.CDLL:
     for name in ("TextToWordsWithOffsets", "TextToSentencesWithOffsets"):
         getattr(library, name).restype = ctypes.c_int
     return library
+
+
+def words_function() -> Callable[..., int]:
+    """BlingFire's C function, to be called with addresses as integers: text, its length in bytes, output, starts, inclusive ends, room.
+
+    It returns the length of the output, with words parted by one space and a final NUL; starts and ends are in bytes. Output and both
+    int32 arrays must hold ``room`` elements, three times the text's bytes and 16 more.
+    """
+    # a prototype of its own: the arguments of the library's shared function object stay as they are
+    pointer, number = ctypes.c_void_p, ctypes.c_int
+    prototype = ctypes.CFUNCTYPE(number, pointer, number, pointer, pointer, pointer, number)
+    return prototype(("TextToWordsWithOffsets", _library()))
 
 
 def _call(name: str, data: bytes) -> tuple[bytes, np.ndarray, np.ndarray]:

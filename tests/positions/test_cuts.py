@@ -1,0 +1,77 @@
+"""Cuts found in bulk are the cuts of ``rotate``, text by text."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from positionbias.positions.cuts import Cuts, byte_cuts, fates, possible_fates
+from positionbias.positions.rotate import Rotation, unit_starts
+
+SPACES = "\t\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2005\u200a\u2028\u2029\u202f\u205f\u3000"
+NO_SPACES = "\x00\x08\x0e\x1b\x7f\u180e\u200b\u2060\ufeff"
+TEXTS = st.lists(st.text(st.sampled_from("ab.,'é中€â\x80😀" + SPACES + NO_SPACES), max_size=30) | st.text(max_size=20), max_size=12)
+ROTATIONS = [Rotation(words=words, identity=identity) for words in ("blingfire", "whitespace") for identity in (True, False)]
+
+
+def laid_out(texts: list[str], gap: bytes) -> tuple[bytes, np.ndarray, np.ndarray]:
+    """Texts one after the other, with ``gap`` before each."""
+    data, starts, ends = b"", [], []
+    for text in texts:
+        data += gap
+        starts.append(len(data))
+        data += text.encode()
+        ends.append(len(data))
+    return data, np.array(starts, np.int64), np.array(ends, np.int64)
+
+
+def cut_one_by_one(texts: list[str], ids: list[str], rotation: Rotation) -> Cuts:
+    """The same by ``rotate``'s own functions, in bytes."""
+    offsets = [len(text[: rotation.cut(text, item)].encode()) for text, item in zip(texts, ids, strict=True)]
+    units = [len(unit_starts(text, rotation.words, rotation.mode)) for text in texts]
+    return Cuts(np.array(offsets, np.int64), np.array(units, np.int64))
+
+
+@pytest.mark.parametrize("rotation", ROTATIONS, ids=str)
+@pytest.mark.parametrize("gap", [b"", b"17\t", b"x"])
+@given(texts=TEXTS)
+@example(texts=["", " ", "one", "one two", " one two ", "a\u2003b", "中文 文本", "U.S. it's"])
+@example(texts=["\x1c", "\u200a\u200b", "a\x00b c", "\x00"])
+def test_cuts_of_a_block_are_the_cuts_of_each_text(rotation: Rotation, gap: bytes, texts: list[str]) -> None:
+    ids = [f"p{number}é" for number in range(len(texts))]
+    found = byte_cuts(*laid_out(texts, gap), [item.encode() for item in ids], rotation)
+    wanted = cut_one_by_one(texts, ids, rotation)
+    assert found.units.tolist() == wanted.units.tolist()
+    assert found.offsets.tolist() == wanted.offsets.tolist()
+
+
+@pytest.mark.parametrize("rotation", [*ROTATIONS, Rotation(mode="sentences")], ids=str)
+def test_many_portions_are_cut_as_one(rotation: Rotation) -> None:
+    texts = [f"The word{n} stands here. And word{n + 1} there,\u00a0twice {'x ' * (n % 90)}" for n in range(400)]
+    texts[7] = "lang " * 250_000  # longer than a portion
+    ids = [str(n) for n in range(len(texts))]
+    found = byte_cuts(*laid_out(texts, b"1\t"), [item.encode() for item in ids], rotation)
+    wanted = cut_one_by_one(texts, ids, rotation)
+    assert found.units.tolist() == wanted.units.tolist()
+    assert found.offsets.tolist() == wanted.offsets.tolist()
+
+
+def test_fates_are_counted() -> None:
+    rotation = Rotation(words="whitespace", identity=False)
+    data, starts, ends = laid_out(["", "  ", "one", "中文，文本", "one two", "a b c"], b"")
+    cuts = byte_cuts(data, starts, ends, [b"1", b"2", b"3", b"4", b"5", b"6"], rotation)
+    found = fates(data, starts, ends, cuts, rotation)
+    assert found == Counter(rotated=2, drawn_as_it_was=0, without_words=2, one_word=2, without_white_space_inside=1)
+    assert set(found) == set(possible_fates(rotation))
+
+
+def test_every_word_is_drawn_alike() -> None:
+    texts = ["a b c d"] * 8_000
+    cuts = byte_cuts(*laid_out(texts, b""), [str(n).encode() for n in range(8_000)], Rotation(words="whitespace"))
+    counts = np.bincount(cuts.offsets, minlength=8)[[0, 2, 4, 6]]
+    # chi-square with 3 degrees of freedom: 16.27 is its 99.9 % point
+    assert ((counts - 2_000) ** 2 / 2_000).sum() < 16.27
