@@ -36,9 +36,9 @@ def words_function() -> Callable[..., int]:
     It returns the length of the output, with words parted by one space and a final NUL; starts and ends are in bytes. Output and both
     int32 arrays must hold ``room`` elements, three times the text's bytes and 16 more.
     """
-    # a prototype of its own: the arguments of the library's shared function object stay as they are
+    # a prototype of its own: the library's shared function object stays as it is; keeping the interpreter's lock makes calls cheaper
     pointer, number = ctypes.c_void_p, ctypes.c_int
-    prototype = ctypes.CFUNCTYPE(number, pointer, number, pointer, pointer, pointer, number)
+    prototype = ctypes.PYFUNCTYPE(number, pointer, number, pointer, pointer, pointer, number)
     return prototype(("TextToWordsWithOffsets", _library()))
 
 
