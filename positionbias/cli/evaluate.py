@@ -23,6 +23,7 @@ __all__ = ["evaluate"]
 @click.argument("runs", nargs=-1, required=True, metavar="RUN…")
 @click.option("--collection", help="Whose judgements to use.")
 @click.option("--split", default="test", show_default=True, help="Whose queries.")
+@click.option("--qrels-name", metavar="NAME", help="Which of the split's further judgement sets to use.")
 @click.option("--qrels", metavar="FILE", help="Judgements in TREC form, instead of a collection's.")
 @click.option(
     "-m",
@@ -42,6 +43,7 @@ def evaluate(
     runs: tuple[str, ...],
     collection: str | None,
     split: str,
+    qrels_name: str | None,
     qrels: str | None,
     measures: tuple[str, ...],
     seed: int,
@@ -62,6 +64,8 @@ def evaluate(
 
     if (collection is None) == (qrels is None):
         raise click.UsageError("give --collection, or --qrels FILE, and not both")
+    if qrels_name and qrels:
+        raise click.UsageError("--qrels-name picks a judgement set of --collection; it does not go with --qrels FILE")
     for measure in measures:
         parse_measure(measure)
     place = output_place(out) if out else None
@@ -69,9 +73,9 @@ def evaluate(
         refuse_existing(place, overwrite=overwrite)
     paths = [input_place(run) for run in runs]
     loaded = _read_runs(paths)
-    name, judgements, source = _judgements(collection, split, qrels, loaded, place or Path.cwd())
+    name, judgements, source = _judgements(collection, split, qrels_name, qrels, loaded, place or Path.cwd())
     clusters = clusters_by_passage(judgements)
-    label = split if collection else ""
+    label = ".".join(filter(None, (split, qrels_name))) if collection else ""
     results = evaluate_runs(loaded, judgements, measures, collection=name, split=label, seed=seed, clusters=clusters)
     for line in _remarks(results):
         say(line)
@@ -98,7 +102,7 @@ def _read_runs(paths: Sequence[Path]) -> list[Run]:
 
 
 def _judgements(
-    collection: str | None, split: str, qrels: str | None, runs: Sequence[Run], artefact: Path
+    collection: str | None, split: str, qrels_name: str | None, qrels: str | None, runs: Sequence[Run], artefact: Path
 ) -> tuple[str, list[Qrel], InputRef]:
     """The name of what is judged, its judgements, and where they came from; the runs are checked against a collection."""
     from positionbias.core.collection import find_collection
@@ -113,7 +117,7 @@ def _judgements(
         judgements = read_qrels(path)
         return path.name, judgements, input_ref("qrels", path, sha256_file(path), artefact=artefact)
     opened = find_collection(collection)
-    judgements = opened.qrels(split)
+    judgements = opened.qrels(split, qrels_name)
     for run in runs:
         check_run(run, opened, split)
     return opened.name, judgements, input_ref("collection", opened.path, opened.checksum, artefact=artefact)

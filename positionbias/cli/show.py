@@ -33,10 +33,21 @@ def show(collection: str, as_json: bool) -> None:
 
 
 def counts_table(results: Sequence[Result]) -> str:
-    """The collection's name and passages, and a row a split."""
+    """The collection's name and passages, a row a split, and what is to be known of its judgements."""
     header = ("split", "queries", "judgements", "answers")
-    rows = [(r.split, *(f"{_rows(r)[key]:,}" for key in header[1:])) for r in results if r.measure == "queries"]
-    return f"{results[0].collection}: {results[0].count:,} passages\n\n{aligned([header, *rows])}"
+    splits = {r.split: _rows(r) for r in results if r.measure == "queries"}
+    rows = [(split, *(f"{figures[key]:,}" for key in header[1:])) for split, figures in splits.items()]
+    lines = [f"{results[0].collection}: {results[0].count:,} passages", "", aligned([header, *rows])]
+    for split, figures in splits.items():
+        lines += [
+            f"{split}: {count:,} judgements more, {name!r}" for name, count in figures.get("further_judgements", {}).items()
+        ]
+        if absent := figures.get("absent"):
+            lines.append(
+                f"{split}: {absent['judgements']:,} judgements are of passages that are not in the collection "
+                f"({absent['passages']:,} passages)"
+            )
+    return "\n".join(lines)
 
 
 def _lengths(results: Sequence[Result]) -> str:

@@ -131,6 +131,10 @@ class Collection:
             pending = pending[at[pending] < len(hashes)]
         return found
 
+    def absent(self, passage_ids: Sequence[str]) -> list[str]:
+        """Those of these passages that are not in the collection, in the order asked for."""
+        return [passage_ids[place] for place in np.flatnonzero(self.find(passage_ids) < 0).tolist()]
+
     def texts(self, passage_ids: Sequence[str]) -> list[str]:
         """The texts of these passages, in the order asked for; unknown ids raise as in ``rows``."""
         return self._take("text", self.rows(passage_ids))
@@ -176,12 +180,26 @@ class Collection:
         rows = _rows(self.path / "queries" / f"{split}.parquet", ("query_id", "text", "fields"))
         return [Query(query_id, text, dict(fields or ())) for query_id, text, fields in rows]
 
-    def qrels(self, split: str, name: str | None = None) -> list[Qrel]:
-        """The judgements of a split; ``name`` picks one of several judgement sets."""
+    def qrels_names(self, split: str) -> list[str]:
+        """The names of a split's further judgement sets, as they were added; the first set of a split has none."""
         self._require(split)
+        return list(self.manifest.content["splits"][split].get("qrels_sets", ()))
+
+    def qrels(self, split: str, name: str | None = None) -> list[Qrel]:
+        """The judgements of a split; ``name`` picks one of its further sets.
+
+        Raises:
+            InputError: no such split, or no such set (those there are, are named).
+        """
+        names = self.qrels_names(split)
+        if name is not None and name not in names:
+            raise bad_input(
+                self.path,
+                wanted=f"judgements {name!r} of split {split!r}",
+                found=", ".join(names) or "one set without a name",
+                do="give one of these to --qrels-name, or leave it out",
+            )
         path = self.path / "qrels" / (f"{split}.{name}.parquet" if name else f"{split}.parquet")
-        if not path.exists():
-            raise bad_input(path, wanted=f"judgements of split {split!r}", found="none", do="pick another split")
         return [Qrel(*row) for row in _rows(path, Qrel._fields)]
 
     def answers(self, split: str) -> list[Answer]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -94,7 +96,9 @@ class CollectionWriter:
         self.folder, self.final = folder, final
         self._shards: list[Shard] = []
         self._splits: dict[str, dict[str, Any]] = {}
-        self._referenced: set[str] = set()
+        self._judged: dict[str, Counter[str]] = {}  # by split: judgements of each passage
+        self._answering: set[str] = set()
+        self._written: set[tuple[str, str]] = set()
         self._finished = False
         (folder / "passages").mkdir(exist_ok=True)  # there already where an interrupted run goes on
 
@@ -129,20 +133,14 @@ class CollectionWriter:
         for _ in self.add_shards(partial(_make_shard, passages_of), blocks, map_shards):
             pass
 
-    def add_split(
-        self,
-        split: str,
-        queries: Sequence[Query],
-        qrels: Sequence[Qrel],
-        answers: Sequence[Answer] = (),
-        *,
-        qrels_name: str | None = None,
-    ) -> None:
+    def add_split(self, split: str, queries: Sequence[Query], qrels: Sequence[Qrel], answers: Sequence[Answer] = ()) -> None:
         """Write one split. Queries stand once; judgements and answers speak of this split's queries.
 
         Raises:
-            InputError: a query id twice, or a judgement or answer of a query that is not in the split.
+            InputError: a name that no file can have, a split or query id twice, or a judgement or answer of a query that is not
+                in the split.
         """
+        _check_name("split", split)
         known: set[str] = set()
         for query in queries:
             if query.query_id in known:
@@ -150,17 +148,10 @@ class CollectionWriter:
                     f"split {split!r}: wanted every query id once; found {query.query_id!r} twice; rename or drop one"
                 )
             known.add(query.query_id)
-        judged: list[Qrel | Answer] = [*qrels, *answers]
-        for record in judged:
-            if record.query_id not in known:
-                what = type(record).__name__.lower()
-                raise InputError(
-                    f"split {split!r}: wanted {what}s of its own queries; found one of query {record.query_id!r}; check the files"
-                )
+        _check_queries(split, [*qrels, *answers], known)
         rows = [(query.query_id, query.text, sorted(query.fields.items())) for query in queries]
-        qrels_file = f"{split}.{qrels_name}" if qrels_name else split
         self._write("queries", split, QUERIES, rows)
-        self._write("qrels", qrels_file, QRELS, list(qrels))
+        self._write("qrels", split, QRELS, list(qrels))
         if answers:
             self._write("answers", split, ANSWERS, list(answers))
         self._splits[split] = {
@@ -169,9 +160,29 @@ class CollectionWriter:
             "answers": len(answers),
             "checksum": f"{(rows_checksum(rows) + rows_checksum(qrels) + rows_checksum(answers)) % _MODULUS:032x}",
         }
-        self._referenced.update(record.passage_id for record in judged)
+        self._judged[split] = Counter(qrel.passage_id for qrel in qrels)
+        self._answering.update(answer.passage_id for answer in answers)
+
+    def add_qrels(self, split: str, name: str, qrels: Sequence[Qrel]) -> None:
+        """Write a further judgement set of a split that has been added; its name counts into the split's checksum.
+
+        Raises:
+            InputError: a name that no file can have or that the split has already, or a judgement of a query that is not in the split.
+        """
+        _check_name("judgement set", name)
+        queries = pq.read_table(self.folder / "queries" / f"{split}.parquet", columns=["query_id"])
+        _check_queries(split, qrels, set(queries.column("query_id").to_pylist()))
+        self._write("qrels", f"{split}.{name}", QRELS, list(qrels))
+        facts = self._splits[split]
+        facts.setdefault("qrels_sets", {})[name] = len(qrels)
+        named = rows_checksum((name, *qrel) for qrel in qrels)
+        facts["checksum"] = f"{(int(facts['checksum'], 16) + named) % _MODULUS:032x}"
+        self._judged[split].update(qrel.passage_id for qrel in qrels)
 
     def _write(self, kind: str, name: str, schema: pa.Schema, rows: list) -> None:
+        if (kind, name) in self._written:  # "a" with a set "b", and a split "a.b", too: they would share a file
+            raise InputError(f"split {name!r}: wanted the {kind} of a split once; found them twice; give each its own name")
+        self._written.add((kind, name))
         (self.folder / kind).mkdir(exist_ok=True)
         columns = list(zip(*rows, strict=True)) if rows else [() for _ in schema]
         table = pa.table([pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
@@ -188,12 +199,16 @@ class CollectionWriter:
         licence: str = "",
         notes: Sequence[str] = (),
         content: Mapping[str, Any] | None = None,
+        allow_absent: bool = False,
         **provenance_facts: Any,
     ) -> None:
         """Index the ids, check that every judged or answering passage exists, write the manifest.
 
+        With ``allow_absent`` judgements of passages that are not there are kept, and counted by split in ``content["absent"]``:
+        published judgements do not always fit the published passages. Answers must have their passage.
+
         Raises:
-            InputError: an id twice, or a judgement of a passage that is not there.
+            InputError: an id twice, an answer in a passage that is not there, or a judgement of one without ``allow_absent``.
         """
         index = self.folder / "cache" / "ids"
         index.parent.mkdir(exist_ok=True)
@@ -223,23 +238,51 @@ class CollectionWriter:
             provenance=provenance(**provenance_facts),
         )
         write_manifest(self.folder / MANIFEST, manifest)
-        self._check_references()
+        absent = self._absent(allow_absent)
+        if absent:
+            write_manifest(self.folder / MANIFEST, replace(manifest, content={**manifest.content, "absent": absent}))
         self._finished = True
 
-    def _check_references(self) -> None:
-        missing = sorted(self._referenced)
-        found = Collection(self.folder).find(missing)
-        if len(found) and found.min() < 0:
-            unknown = [item for item, row in zip(missing, found, strict=True) if row < 0]
+    def _absent(self, allow: bool) -> dict[str, dict[str, int]]:
+        """By split: the judgements of passages that are not in the collection, and how many passages that are."""
+        collection = Collection(self.folder)
+        self._refuse(collection.absent(sorted(self._answering)), "answering")
+        absent = {}
+        for split, judged in self._judged.items():
+            missing = collection.absent(sorted(judged))
+            if missing and not allow:
+                self._refuse(missing, "judged")
+            if missing:
+                absent[split] = {"judgements": sum(judged[item] for item in missing), "passages": len(missing)}
+        return absent
+
+    def _refuse(self, missing: Sequence[str], what: str) -> None:
+        if missing:
             raise InputError(
-                f"{self.final}: wanted every judged or answering passage in the collection; found {len(unknown):,} that are not, "
-                f"the first {unknown[0]!r}; check that the files belong together"
+                f"{self.final}: wanted every {what} passage in the collection; found {len(missing):,} that are not, "
+                f"the first {missing[0]!r}; check that the files belong together"
             )
 
     @property
     def finished(self) -> bool:
         """Whether ``finish`` has been called; a folder without it is thrown away."""
         return self._finished
+
+
+def _check_name(what: str, name: str) -> None:
+    if not re.fullmatch(r"\w[\w.+-]*", name):
+        raise InputError(
+            f"{what} {name!r}: wanted a name of letters, digits, '_', '.', '+' and '-' that begins with a letter or digit; rename it"
+        )
+
+
+def _check_queries(split: str, records: Iterable[Qrel | Answer], known: Container[str]) -> None:
+    for record in records:
+        if record.query_id not in known:
+            what = type(record).__name__.lower()
+            raise InputError(
+                f"split {split!r}: wanted {what}s of its own queries; found one of query {record.query_id!r}; check the files"
+            )
 
 
 def _prepend(first: Passage, rest: Iterable[Passage]) -> Iterator[Passage]:

@@ -11,7 +11,6 @@ finds it in the original and the cut goes through every match.
 
 from __future__ import annotations
 
-import shutil
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -43,7 +42,7 @@ from positionbias.positions.rotate import Rotation, move_span
 
 __all__ = ["debias", "queries_by_cut", "rotation_of", "rotation_result", "uncut_queries"]
 
-OWN_CONTENT = ("checksum", "passages_checksum", "passages", "shards", "splits")
+OWN_CONTENT = ("checksum", "passages_checksum", "passages", "shards", "splits", "absent")
 
 
 def debias(
@@ -83,6 +82,7 @@ def debias(
                 **{key: value for key, value in original.content.items() if key not in OWN_CONTENT},
                 "rotation": {"passages": dict(passages), "splits": splits},
             },
+            allow_absent=True,  # what the original judges without holding it, this one does too
             **(provenance or {}),
         )
     return Collection(out)
@@ -116,14 +116,9 @@ def _carry_split(collection: Collection, writer: CollectionWriter, split: str, r
     for placed in _placed(collection, answers, rotation):
         moved[placed.number] = _move(answers[placed.number], placed)
     kept = [answer for answer in moved if answer is not None]
-    # of several judgement sets the first goes through the writer's checks; nothing in the others changes either
-    folder = collection.path / "qrels"
-    names: list[str | None] = [None] if (folder / f"{split}.parquet").exists() else []
-    names += [path.name[len(split) + 1 : -len(".parquet")] for path in sorted(folder.glob(f"{split}.*.parquet"))]
-    first = names[0] if names else None
-    writer.add_split(split, collection.queries(split), collection.qrels(split, first), kept, qrels_name=first)
-    for other in names[1:]:
-        shutil.copyfile(folder / f"{split}.{other}.parquet", writer.folder / "qrels" / f"{split}.{other}.parquet")
+    writer.add_split(split, collection.queries(split), collection.qrels(split), kept)
+    for name in collection.qrels_names(split):
+        writer.add_qrels(split, name, collection.qrels(split, name))
     return {"answers": len(answers), "kept": len(kept), "cut": len(answers) - len(kept)}
 
 

@@ -50,8 +50,13 @@ def collection_counts(collection: Collection) -> list[Result]:
     """What the manifest alone says: one Result for the passages, then one a split for its queries."""
     rows = {"passages": len(collection), "manifest": _manifest_summary(collection)}
     results = [_result("passages", collection, "", len(collection), rows)]
+    absent = collection.manifest.content.get("absent", {})
     for split, counts in collection.manifest.content["splits"].items():
         figures = {"queries": counts["queries"], "judgements": counts["qrels"], "answers": counts["answers"]}
+        if "qrels_sets" in counts:
+            figures["further_judgements"] = counts["qrels_sets"]
+        if split in absent:
+            figures["absent"] = absent[split]
         results.append(_result("queries", collection, split, counts["queries"], figures))
     return results
 

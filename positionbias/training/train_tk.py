@@ -114,7 +114,9 @@ def train_tk(
     for run in (candidates, validation_candidates):
         collection.rows(run.passage_ids)
     known_queries(validation_candidates, collection.queries(plan.validation_split))
-    sampler = make_sampler(collection.qrels(plan.split), candidates, seed=training.seed, relevant_from=plan.relevant_from)
+    qrels = collection.qrels(plan.split)
+    absent = set(collection.absent(list({qrel.passage_id for qrel in qrels})))
+    sampler = make_sampler(qrels, candidates, seed=training.seed, relevant_from=plan.relevant_from, absent=absent)
     data = TrainingData(collection, collection.queries(plan.split), sampler, plan.rotate)
     model, vectored = build_model(collection, plan)
     # MATS is logged on passages of the original collection whatever is trained on, so that trainings can be compared
@@ -178,6 +180,7 @@ def _manifest(
             **words,
             "training_pairs": len(sampler),
             "pairs_without_negatives": sampler.left_out,
+            "pairs_without_their_passage": sampler.absent,
             "pairs_with_an_empty_side": record.dropped,
             "steps": record.step,
             "best_step": record.best_step,

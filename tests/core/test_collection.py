@@ -118,6 +118,70 @@ def test_splits_are_checked(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_further_judgement_sets_are_kept_apart_and_counted(tmp_path: Path) -> None:
+    def made(name: str, further: dict[str, list[Qrel]]) -> Collection:
+        with create_collection(tmp_path / name) as writer:
+            writer.add_passages([Passage("p", "text")])
+            writer.add_split("test", [Query("q", "a")], [Qrel("q", "p", 1)])
+            for set_name, qrels in further.items():
+                writer.add_qrels("test", set_name, qrels)
+            writer.finish(name="c", command="a test", settings={})
+        return Collection(tmp_path / name)
+
+    one = made("one", {"raw": [Qrel("q", "p", 3)], "clicks": []})
+    assert one.qrels_names("test") == ["raw", "clicks"]
+    assert (one.qrels("test"), one.qrels("test", "raw"), one.qrels("test", "clicks")) == (
+        [Qrel("q", "p", 1)],
+        [Qrel("q", "p", 3)],
+        [],
+    )
+    assert one.manifest.content["splits"]["test"]["qrels_sets"] == {"raw": 1, "clicks": 0}
+    assert (made("none", {}).qrels_names("test"), "absent" in one.manifest.content) == ([], False)
+    names = ({}, {"raw": [Qrel("q", "p", 3)]}, {"raw": [Qrel("q", "p", 2)]}, {"other": [Qrel("q", "p", 3)]})
+    assert len({made(f"c{number}", further).checksum for number, further in enumerate(names)}) == 4
+    with pytest.raises(InputError, match=r"wanted judgements 'votes' of split 'test'; found raw, clicks; give one of these to"):
+        one.qrels("test", "votes")
+
+
+def test_names_of_splits_and_judgement_sets_are_checked(tmp_path: Path) -> None:
+    with create_collection(tmp_path / "c") as writer:
+        writer.add_passages([Passage("p", "text")])
+        writer.add_split("test", [Query("q", "a")], [])
+        writer.add_qrels("test", "raw", [])
+        for name in ("", "../x", ".x", "a b", "-x", "x\n"):
+            with pytest.raises(InputError, match="wanted a name of letters, digits"):
+                writer.add_split(name, [], [])
+            with pytest.raises(InputError, match="wanted a name of letters, digits"):
+                writer.add_qrels("test", name, [])
+        with pytest.raises(InputError, match="split 'test': wanted the queries of a split once; found them twice"):
+            writer.add_split("test", [], [])
+        with pytest.raises(InputError, match=r"split 'test.raw': wanted the qrels of a split once"):
+            writer.add_split("test.raw", [], [])
+        with pytest.raises(InputError, match="wanted qrels of its own queries; found one of query 'z'"):
+            writer.add_qrels("test", "more", [Qrel("z", "p", 1)])
+        writer.finish(name="c", command="a test", settings={})
+
+
+def test_judgements_of_absent_passages_are_kept_where_that_is_allowed(tmp_path: Path) -> None:
+    qrels = [Qrel("q", "p", 1), Qrel("q", "gone", 1), Qrel("r", "gone", 0), Qrel("r", "lost", 2)]
+    with create_collection(tmp_path / "c") as writer:
+        writer.add_passages([Passage("p", "text")])
+        writer.add_split("train", [Query("t", "a")], [Qrel("t", "p", 1)])
+        writer.add_split("test", [Query("q", "a"), Query("r", "b")], qrels)
+        writer.add_qrels("test", "raw", [Qrel("q", "never", 1)])
+        writer.finish(name="c", command="a test", settings={}, allow_absent=True)
+    made = Collection(tmp_path / "c")
+    assert made.qrels("test") == qrels
+    # gone twice, lost once, never once: four judgements of three passages
+    assert made.manifest.content["absent"] == {"test": {"judgements": 4, "passages": 3}}
+    assert made.absent(["lost", "p", "gone"]) == ["lost", "gone"]
+    message = "wanted every answering passage in the collection; found 1 that are not, the first 'gone'"
+    with pytest.raises(InputError, match=message), create_collection(tmp_path / "d") as writer:
+        writer.add_passages([Passage("p", "text")])
+        writer.add_split("test", [Query("q", "a")], [], [Answer("q", "gone", "x")])
+        writer.finish(name="d", command="a test", settings={}, allow_absent=True)
+
+
 @pytest.mark.parametrize(
     ("error", "seen"),
     [

@@ -187,13 +187,19 @@ def test_the_result_of_a_rotation(make_collection: MakeCollection, tmp_path: Pat
     assert Result.from_json(json.loads(json.dumps(result.to_json()))) == result
 
 
-def test_several_judgement_sets_are_carried_over(small_collection: Collection, tmp_path: Path) -> None:
-    folder = small_collection.path / "qrels"
-    (folder / "test.raw.parquet").write_bytes((folder / "train.parquet").read_bytes())
-    (folder / "train.parquet").rename(folder / "train.clicks.parquet")
-    rotated = debias(small_collection, tmp_path / "rotated", Rotation())
-    for split, name in (("test", None), ("test", "raw"), ("train", "clicks")):
-        assert rotated.qrels(split, name) == small_collection.qrels(split, name) != []
+def test_judgement_sets_and_judgements_of_absent_passages_are_carried_over(tmp_path: Path) -> None:
+    with create_collection(tmp_path / "original") as writer:
+        writer.add_passages([Passage("p", "one two three")])
+        writer.add_split("test", [Query("q", "two")], [Qrel("q", "p", 1), Qrel("q", "lost", 1)])
+        writer.add_qrels("test", "raw", [Qrel("q", "p", 3)])
+        writer.finish(name="original", command="a test", settings={}, allow_absent=True)
+    original = Collection(tmp_path / "original")
+    rotated = debias(original, tmp_path / "rotated", Rotation())
+    assert rotated.qrels_names("test") == ["raw"]
+    assert rotated.qrels("test", "raw") == [Qrel("q", "p", 3)]
+    assert rotated.qrels("test") == original.qrels("test")
+    assert rotated.manifest.content["absent"] == {"test": {"judgements": 1, "passages": 1}}
+    assert rotated.manifest.content["splits"] == original.manifest.content["splits"]
 
 
 def test_nothing_is_replaced_unasked_nor_left_half_written(make_collection: MakeCollection, tmp_path: Path) -> None:

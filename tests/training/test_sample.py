@@ -55,6 +55,13 @@ def test_pairs_without_negatives_are_left_out_and_counted() -> None:
     assert sampler.left_out == 3  # q3's two, whose candidates are all relevant, and q5's, which has no candidates
 
 
+def test_pairs_whose_passage_is_absent_are_left_out_and_counted() -> None:
+    sampler = make_sampler(QRELS, CANDIDATES, seed=1, absent={"b", "f"})
+    assert list(sampler.positives) == [("q1", "a"), ("q2", "d")]
+    assert (sampler.absent, sampler.left_out) == (2, 1)  # b and f; e, whose candidates are all relevant
+    assert "b" not in sampler.negatives["q1"]
+
+
 def test_relevance_may_begin_at_a_higher_grade() -> None:
     sampler = make_sampler(QRELS, CANDIDATES, seed=1, relevant_from=2)
     assert list(sampler.positives) == [("q1", "b")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -32,6 +32,7 @@ class GroupSampler:
     negatives: dict[str, list[str]]
     seed: int
     left_out: int
+    absent: int = 0
 
     def __len__(self) -> int:
         return len(self.positives)
@@ -46,10 +47,13 @@ class GroupSampler:
             yield index, TrainingGroup(query_id, (positive, negative), (1, 0))
 
 
-def make_sampler(qrels: Sequence[Qrel], candidates: Run, *, seed: int, relevant_from: int = 1) -> GroupSampler:
+def make_sampler(
+    qrels: Sequence[Qrel], candidates: Run, *, seed: int, relevant_from: int = 1, absent: Container[str] = ()
+) -> GroupSampler:
     """A sampler over all (query, relevant passage) pairs whose query has at least one candidate to set against it.
 
-    Negatives are candidates not judged relevant; pairs without any are left out and counted.
+    Negatives are candidates not judged relevant; pairs without any are left out and counted, and so are, apart, pairs whose relevant
+    passage is ``absent``: judged, but not in the collection.
 
     Raises:
         InputError: nothing to train on.
@@ -60,9 +64,11 @@ def make_sampler(qrels: Sequence[Qrel], candidates: Run, *, seed: int, relevant_
             relevant.setdefault(qrel.query_id, []).append(qrel.passage_id)
     positives: list[tuple[str, str]] = []
     negatives: dict[str, list[str]] = {}
-    left_out = 0
+    left_out = not_there = 0
     for query_id, passages in relevant.items():
         known = set(passages)
+        passages = [item for item in passages if item not in absent]
+        not_there += len(known) - len(passages)
         pool = [item for item in candidates[query_id].passage_ids if item not in known] if query_id in candidates else []
         if not pool:
             left_out += len(passages)
@@ -74,4 +80,4 @@ def make_sampler(qrels: Sequence[Qrel], candidates: Run, *, seed: int, relevant_
             f"run {candidates.name!r}: wanted candidates for the training queries; found none that fit; "
             "check that --candidates was retrieved for the split given to --split"
         )
-    return GroupSampler(positives, negatives, seed, left_out)
+    return GroupSampler(positives, negatives, seed, left_out, not_there)
