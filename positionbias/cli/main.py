@@ -87,7 +87,9 @@ def main(arguments: list[str] | None = None) -> None:
         if isinstance(error.__cause__, EOFError):  # click takes it for the end of a prompt
             _complain(f"wanted a whole file; found {error.__cause__ or 'its end too early'}; fetch it again")
             sys.exit(2)
-        _complain("stopped; nothing half-written was left under a final name")
+        # whoever keeps work for the next run has left a note
+        notes = getattr(error.__cause__ or error, "__notes__", ["nothing half-written was left under a final name"])
+        _complain(f"stopped; {notes[0]}")
         sys.exit(130)
     except PositionBiasError as error:
         _complain(str(error))

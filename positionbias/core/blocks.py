@@ -1,12 +1,13 @@
 """Text files as blocks of whole lines: the shards in which a corpus step reads a TSV or JSON-lines file.
 
 A plain file is cut into byte ranges that a worker opens for itself. A compressed file or a stream can only be read from
-its start, so its blocks carry their bytes. Where a file is cut depends on its bytes and the block size alone, never on the
-number of workers.
+its start, so its blocks carry their bytes. A block ends with the first line that makes it at least as long as the block size:
+the cuts depend on the text and that size alone, so a file and its compressed copy have the same blocks.
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,10 +16,12 @@ from typing import IO
 
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import input_errors, open_bytes
+from positionbias.core.shard_work import file_state
 
-__all__ = ["BLOCK_BYTES", "Block", "file_blocks", "stream_blocks"]
+__all__ = ["BLOCK_BYTES", "LONGEST_LINE", "Block", "file_blocks", "stream_blocks"]
 
 BLOCK_BYTES = 16 << 20
+LONGEST_LINE = 256 << 20  # what is longer is no text in lines, and would fill the memory [decision]
 _BOM = b"\xef\xbb\xbf"
 _SCAN = 1 << 16
 
@@ -40,13 +43,25 @@ class Block:
     lines_before: int | None = None
 
     def read(self) -> bytes:
-        """The bytes; the last line ends with a newline, except perhaps at the end of the source."""
+        """The bytes; the last line ends with a newline, except perhaps at the end of the source.
+
+        Raises:
+            InputError: the file has gone or became shorter.
+        """
         if self.data is not None:
             return self.data
         assert self.path is not None
-        with open(self.path, "rb") as handle:
-            handle.seek(self.start)
-            data = handle.read(self.end - self.start)
+        try:
+            with open(self.path, "rb") as handle:
+                handle.seek(self.start)
+                data = handle.read(self.end - self.start)
+        except OSError as error:
+            raise bad_input(
+                self.source,
+                wanted="a readable file",
+                found=error.strerror or str(error),
+                do="check the path; every machine of a cluster must see it",
+            ) from error
         if len(data) != self.end - self.start:
             raise bad_input(self.source, wanted="a file that stays as it is", found="one that became shorter", do="run again")
         return data
@@ -84,6 +99,13 @@ class Block:
             yield number, text[start:end]
             start, number = end + 1, number + 1
 
+    def fingerprint(self) -> str:
+        """What tells that an interrupted run worked on the same block: the file's state and range, or a hash of the bytes."""
+        if self.data is not None:
+            return f"{self.start}-{self.end} {hashlib.blake2b(self.data, digest_size=16).hexdigest()}"
+        assert self.path is not None
+        return f"{self.start}-{self.end} {sorted(file_state(self.path).items())}"
+
     def line_number(self, number: int) -> int:
         """The place in the whole source, from 1, of line ``number`` (from 0) of this block."""
         before = self.lines_before
@@ -105,7 +127,7 @@ def file_blocks(path: Path | str, size: int = BLOCK_BYTES) -> Iterator[Block]:
     """The blocks of a file, plain, ``.gz`` or ``.zst``; each is at least ``size`` bytes long but for the last.
 
     Raises:
-        InputError: no such file, or a damaged archive (once it is read).
+        InputError: no such file, a damaged archive, or a line longer than 256 MiB (once it is read).
     """
     with open_bytes(path) as handle:
         if isinstance(handle, io.BufferedReader) and isinstance(handle.raw, io.FileIO) and handle.seekable():
@@ -120,12 +142,14 @@ def _ranges(handle: IO[bytes], path: str, size: int) -> Iterator[Block]:
     start, index = 0, 0
     while start < length:
         end = _line_end(handle, min(start + size, length), length)
+        if end is None:
+            raise _too_long(Block(path, index, start, start + size, path=path))
         yield Block(path, index, start, end, path=path)
         start, index = end, index + 1
 
 
-def _line_end(handle: IO[bytes], at: int, length: int) -> int:
-    """The first place from ``at`` that follows a newline, or the end."""
+def _line_end(handle: IO[bytes], at: int, length: int) -> int | None:
+    """The first place from ``at`` that follows a newline, or the end; None where that is too far away."""
     if at >= length:
         return length
     handle.seek(at - 1)
@@ -135,23 +159,47 @@ def _line_end(handle: IO[bytes], at: int, length: int) -> int:
         if found >= 0:
             return place + found + 1
         place += len(data)
+        if place - at > LONGEST_LINE:
+            return None
     return length
 
 
+def _too_long(block: Block) -> InputError:
+    """The error about the last line of what has been read of a block."""
+    return block.bad_line(
+        block.read().count(b"\n"),
+        wanted=f"lines of at most {LONGEST_LINE >> 20} MiB",
+        found="a longer one",
+        do="check the format: is it one record a line?",
+    )
+
+
 def stream_blocks(stream: IO[bytes], source: str, size: int = BLOCK_BYTES) -> Iterator[Block]:
-    """The blocks of a stream that can only be read forward; a line longer than ``size`` makes a longer block."""
+    """The blocks of a stream that can only be read forward, cut where those of a plain file would be.
+
+    Raises:
+        InputError: a line is longer than 256 MiB.
+    """
     kept: list[bytes] = []  # pieces of the block being gathered
     held, start, index, lines = 0, 0, 0, 0
     while data := stream.read(size):
-        cut = data.rfind(b"\n") + 1
-        if not cut or held + cut < size:
-            kept.append(data)
-            held += len(data)
-            continue
-        block = b"".join((*kept, data[:cut]))
-        yield Block(source, index, start, start + len(block), data=block, lines_before=lines)
-        start, index, lines = start + len(block), index + 1, lines + block.count(b"\n")
-        kept, held = [data[cut:]], len(data) - cut
+        at = 0
+        while at < len(data):
+            end = data.find(b"\n", at + max(0, size - 1 - held)) + 1
+            kept.append(data[at : end or None])
+            held += len(kept[-1])
+            if not end:
+                if held > size + LONGEST_LINE:
+                    raise _too_long(_carrying(source, index, start, kept, lines))
+                break
+            block = _carrying(source, index, start, kept, lines)
+            start, index, lines = block.end, index + 1, lines + sum(piece.count(b"\n") for piece in kept)
+            kept, held, at = [], 0, end
+            yield block
     if held:
-        block = b"".join(kept)
-        yield Block(source, index, start, start + len(block), data=block, lines_before=lines)
+        yield _carrying(source, index, start, kept, lines)
+
+
+def _carrying(source: str, index: int, start: int, pieces: list[bytes], lines_before: int) -> Block:
+    data = b"".join(pieces)
+    return Block(source, index, start, start + len(data), data=data, lines_before=lines_before)

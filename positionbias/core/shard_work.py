@@ -1,51 +1,72 @@
 """Work that is done shard by shard and goes on where it was interrupted.
 
-An artefact in the making stands in a hidden folder beside its final place. ``job.json`` there says what is being made; each
-finished shard has a receipt with its checksum. A later run of the same job verifies every shard it finds against its receipt
-and makes the others again; a run of another job starts afresh. The folder gets its final name when all is there.
+An artefact in the making stands in a hidden work folder beside its final place:
+
+    .NAME.work/job.json     what is being made
+    .NAME.work/content/     the artefact as far as it has come
+    .NAME.work/receipts/    for each finished shard: what it was made of, its checksum, what its maker said
+    .NAME.work.lock         held by the run at work
+
+A shard gets its name when it is whole, and its receipt after that; so at whatever step a run ends, a later run of the same job
+keeps the shards that their receipts vouch for, byte by byte, and makes the others. A run of another job starts afresh.
+When all is there the content gets its final name, and the rest of the work folder goes.
 """
 
 from __future__ import annotations
 
+import errno
+import glob
+import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 from uuid import uuid4
 
-from positionbias.core.errors import InputError, SettingError, StorageError
+from positionbias import __version__
+from positionbias.core.errors import InputError, PositionBiasError, SettingError, StorageError, bad_input
 from positionbias.core.files import refuse_existing, remove, sha256_file, storage_errors, write_json
 
-__all__ = ["MapShards", "file_state", "make_shards", "resumable_folder", "work_folder"]
+__all__ = ["GO_ON", "MapShards", "file_state", "make_shards", "resumable_folder", "work_folder"]
 
 Item = TypeVar("Item")
 MapShards = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
-JOB, LOCK, RECEIPT = "job.json", "lock", ".done"
 Make = Callable[[Item, Path], Mapping[str, Any]]
+JOB, CONTENT, RECEIPTS = "job.json", "content", "receipts"
+PARTIAL = ".*.partial-*"
+GO_ON = "run the same command again to go on"
 
 
 def file_state(path: Path | str) -> dict[str, Any]:
-    """What tells that an input file is still the same one: its name, size and time of change."""
+    """What tells that an input file is still the same one: its name, size and time of change.
+
+    Raises:
+        InputError: it cannot be looked at.
+    """
     path = Path(path)
-    found = path.stat()
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise bad_input(path, wanted="a readable file", found=error.strerror or str(error), do="check the path") from error
     return {"name": path.name, "bytes": found.st_size, "changed": found.st_mtime_ns}
 
 
 def work_folder(final: Path | str) -> Path:
-    """Where ``final`` is made."""
+    """Where ``final`` is made; ``content`` in it becomes ``final``."""
     final = Path(final)
     return final.with_name(f".{final.name}.work")
 
 
 @contextmanager
 def resumable_folder(final: Path | str, job: Mapping[str, Any], *, overwrite: bool = False) -> Iterator[Path]:
-    """Give the work folder of ``final``, with what an earlier run of the same ``job`` left in it.
+    """Give a folder to make ``final`` in, with what an earlier run of the same ``job`` left there.
 
     When the block ends well the folder is moved to ``final``, unless the block has moved or removed it. After bad input or a
-    wrong setting it is thrown away; after anything else (Ctrl-C, a full disk) it stays for the next run.
+    wrong setting all is thrown away; after anything else (Ctrl-C, a full disk) it stays for the next run, and a
+    ``KeyboardInterrupt`` carries a note that says so. Another version of this package is another job.
 
     Raises:
         OutputExistsError: ``final`` exists and ``overwrite`` is false.
@@ -53,62 +74,96 @@ def resumable_folder(final: Path | str, job: Mapping[str, Any], *, overwrite: bo
     """
     final = Path(final)
     refuse_existing(final, overwrite=overwrite)
-    folder = work_folder(final)
+    root = work_folder(final)
+    content = root / CONTENT
     with storage_errors(final):
-        folder.mkdir(parents=True, exist_ok=True)
-        with _only_one(folder, final):
-            _take_over(folder, job)
-            try:
-                yield folder
-                if folder.exists():
-                    _put_in_place(folder, final)
-            except (InputError, SettingError) as error:
-                remove(folder)
-                if str(folder) not in str(error):
-                    raise
-                # the hidden name, which is gone, tells the reader nothing
-                raise type(error)(str(error).replace(str(folder), str(final))) from error
+        root.parent.mkdir(parents=True, exist_ok=True)
+        with _only_one(root, final):
+            refuse_existing(final, overwrite=overwrite)  # the other one may just have finished
+            _take_over(root, {**job, "version": __version__})
+            with _fate_of(root, final), storage_errors(final):
+                yield content
+                if content.exists():
+                    _put_in_place(content, final, overwrite=overwrite)
+            remove(root)
 
 
 @contextmanager
-def _only_one(folder: Path, final: Path) -> Iterator[None]:
+def _fate_of(root: Path, final: Path) -> Iterator[None]:
+    """Throw the work away or keep it, by what ended it; messages name ``final``, as the hidden name tells a reader nothing."""
+    try:
+        yield
+    except PositionBiasError as error:
+        message = str(error).replace(str(root / CONTENT), str(final))
+        if isinstance(error, InputError | SettingError):
+            remove(root)
+        elif isinstance(error, StorageError):
+            message = f"{message}; what is finished is kept: {GO_ON}"
+        raise type(error)(message) from error
+    except KeyboardInterrupt as error:
+        error.add_note(GO_ON)
+        raise
+
+
+@contextmanager
+def _only_one(root: Path, final: Path) -> Iterator[None]:
+    """Hold the lock beside ``root``: not in it, as whoever waits for the lock would find itself in a folder that has moved."""
     import fcntl
 
-    lock = folder / LOCK
-    with open(lock, "w") as handle:
+    lock = root.with_name(f"{root.name}.lock")
+    while True:
+        handle = open(lock, "w")  # noqa: SIM115 (open for as long as it is held)
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
-            raise StorageError(
-                f"{final}: wanted to be the only one writing here; found another run at work; wait for it, or give another --out"
-            ) from error
+            if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
+                handle.close()
+                raise StorageError(
+                    f"{final}: wanted to be the only one writing here; found another run at work; "
+                    "wait for it, or give another --out"
+                ) from error
+            # else a file system without locks, as some clusters have: names that no two runs share must do
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(handle.fileno()), os.stat(lock)):
+                break
+        handle.close()  # the run before took its lock away between our two steps
+    try:
         yield
+    finally:
+        lock.unlink(missing_ok=True)
+        handle.close()
 
 
-def _take_over(folder: Path, job: Mapping[str, Any]) -> None:
-    """Keep the folder's content where it belongs to the same job; else empty it."""
+def _take_over(root: Path, job: Mapping[str, Any]) -> None:
+    """Keep what stands there where it belongs to the same job; else empty it."""
     wanted = json.dumps(job, sort_keys=True)
     try:
-        same = json.dumps(json.loads((folder / JOB).read_text("utf-8")), sort_keys=True) == wanted
+        same = json.dumps(json.loads((root / JOB).read_text("utf-8")), sort_keys=True) == wanted
     except (OSError, ValueError):
         same = False
     if not same:
-        for item in folder.iterdir():
-            if item.name != LOCK:
-                remove(item)
-        write_json(folder / JOB, json.loads(wanted))
+        remove(root)
+    for folder in (CONTENT, RECEIPTS):
+        (root / folder).mkdir(parents=True, exist_ok=True)
+    if not same:
+        write_json(root / JOB, json.loads(wanted))
+    _remove_partial(root)
 
 
-def _put_in_place(folder: Path, final: Path) -> None:
-    for receipt in [*folder.rglob(f"*{RECEIPT}"), folder / JOB, folder / LOCK]:
-        receipt.unlink(missing_ok=True)
+def _remove_partial(folder: Path) -> None:
+    """Clear away what runs that were killed have half written."""
+    for partial in folder.rglob(PARTIAL):
+        remove(partial)
+
+
+def _put_in_place(content: Path, final: Path, *, overwrite: bool) -> None:
+    refuse_existing(final, overwrite=overwrite)
+    _remove_partial(content)
     if final.exists() or final.is_symlink():
-        retired = final.with_name(f".{final.name}.retired-{uuid4().hex[:8]}")
-        os.replace(final, retired)
-        os.replace(folder, final)
+        os.replace(final, final.with_name(f".{final.name}.retired-{uuid4().hex[:8]}"))
+    os.replace(content, final)
+    for retired in final.parent.glob(f".{glob.escape(final.name)}.retired-*"):  # one of a killed run may be among them
         remove(retired)
-    else:
-        os.replace(folder, final)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +171,7 @@ class _Task(Generic[Item]):
     make: Make
     item: Item
     target: Path
+    receipt: Path | None
 
 
 def make_shards(
@@ -124,37 +180,66 @@ def make_shards(
     """``make(item, path)`` for every item, into the file ``targets(index)``; gives what each returned, in order.
 
     ``make`` writes the file at the path it is given and returns facts that JSON can hold; it must be a pure function of its item.
-    A file that stands there already, with a receipt that its bytes agree with, is not made again.
+    In a folder from ``resumable_folder`` a file that stands there already is not made again where its receipt tells of the same
+    item and of these very bytes. An item is told by its ``fingerprint()`` where it has one, a path by the state of its file,
+    anything else by its ``repr``.
     """
-    tasks = (_Task(make, item, targets(index)) for index, item in enumerate(items))
-    return map_shards(_run, tasks)
+    return map_shards(_run, _tasks(make, items, targets))
+
+
+def _tasks(make: Make, items: Iterable[Item], targets: Callable[[int], Path]) -> Iterator[_Task[Item]]:
+    for index, item in enumerate(items):
+        target = targets(index)
+        yield _Task(make, item, target, _receipt(target))
+
+
+def _receipt(target: Path) -> Path | None:
+    """Where the receipt of a shard belongs; None outside of a work folder."""
+    for folder in target.parents:
+        if folder.name == CONTENT and (folder.parent / JOB).exists():
+            return folder.parent / RECEIPTS / f"{target.relative_to(folder).as_posix().replace('/', ',')}.json"
+    return None
 
 
 def _run(task: _Task) -> Mapping[str, Any]:
-    target = task.target
-    with storage_errors(target):
-        facts = _finished(target)
+    with storage_errors(task.target):
+        if task.receipt is None:
+            return _make(task)
+        item = _fingerprint(task.item)
+        facts = _finished(task, item)
         if facts is None:
-            partial = target.with_name(f".{target.name}.partial-{uuid4().hex[:8]}")
-            try:
-                facts = dict(task.make(task.item, partial))
-                receipt = {"checksum": sha256_file(partial), "facts": facts}
-                os.replace(partial, target)
-                write_json(receipt_path(target), receipt)
-            finally:
-                remove(partial)
+            facts = _make(task, item)
     return facts
 
 
-def receipt_path(target: Path) -> Path:
-    """Where the receipt of a shard stands."""
-    return target.with_name(target.name + RECEIPT)
-
-
-def _finished(target: Path) -> dict[str, Any] | None:
+def _make(task: _Task, item: str = "") -> Mapping[str, Any]:
+    partial = task.target.with_name(f".{task.target.name}.partial-{uuid4().hex[:8]}")
     try:
-        receipt = json.loads(receipt_path(target).read_text("utf-8"))
-        if receipt["checksum"] == sha256_file(target):
+        # through JSON, so that a shard says the same whether it was made now or before
+        facts = json.loads(json.dumps(task.make(task.item, partial)))
+        receipt = {"item": item, "checksum": sha256_file(partial), "facts": facts} if task.receipt else None
+        os.replace(partial, task.target)
+        if task.receipt:
+            write_json(task.receipt, receipt)
+    finally:
+        remove(partial)
+    return facts
+
+
+def _fingerprint(item: Any) -> str:
+    if isinstance(item, Path):
+        told = str(sorted(file_state(item).items()))
+    else:
+        told = item.fingerprint() if hasattr(item, "fingerprint") else repr(item)
+    return hashlib.blake2b(told.encode(), digest_size=16).hexdigest()
+
+
+def _finished(task: _Task, item: str) -> Mapping[str, Any] | None:
+    """What the receipt says, where it belongs to this item and to the bytes that stand there."""
+    assert task.receipt is not None
+    try:
+        receipt = json.loads(task.receipt.read_text("utf-8"))
+        if receipt["item"] == item and receipt["checksum"] == sha256_file(task.target):
             return dict(receipt["facts"])
     except (OSError, ValueError, KeyError, TypeError):
         pass

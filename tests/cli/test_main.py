@@ -223,16 +223,19 @@ def test_ctrl_c_in_an_import_ends_with_130_and_leaves_nothing(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
-def test_ctrl_c_in_a_debias_ends_with_130_and_leaves_nothing(tmp_path: Path, workers: str) -> None:
+def test_ctrl_c_in_a_debias_ends_with_130_and_a_rerun_goes_on(tmp_path: Path, workers: str) -> None:
     with create_collection(tmp_path / "many") as writer:
         for start in range(0, 120_000, 40_000):
             writer.add_passages(Passage(f"p{number}", "one two three " * 20) for number in range(start, start + 40_000))
         writer.finish(name="many", command="a test", settings={})
     arguments = ["debias", "./many", "--out", "./rotated", "--workers", workers]
-    done = interrupt(arguments, tmp_path, ".rotated.partial-*/passages/*.arrow")
+    done = interrupt(arguments, tmp_path, ".rotated.work/content/passages/*.arrow")
     assert done.returncode == 130
-    assert done.stderr.split("\n") == ["", "posbias: stopped; nothing half-written was left under a final name", ""]
-    assert [path.name for path in tmp_path.iterdir()] == ["many"]
+    assert done.stderr.split("\n") == ["", "posbias: stopped; run the same command again to go on", ""]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".rotated.work", "many"]
+    again = subprocess.run([*POSBIAS, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert again.returncode == 0, again.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["many", "rotated"]
 
 
 def test_a_full_disk_under_the_output_is_one_line(small_collection: Collection) -> None:
