@@ -152,11 +152,11 @@ class _BlingFire:
 
     def __call__(self, data: bytes, starts: np.ndarray, ends: np.ndarray) -> _Words:
         sizes = ends - starts
-        # the C function may write one offset for each byte of output that it has room for, and clears all of that room
-        rooms = 3 * sizes + 16
-        # a call's output is two bytes a byte of text at most, so the next one's room may begin there
-        begin = np.cumsum(2 * sizes + 16) - (2 * sizes + 16)
-        total = int((begin + rooms).max())
+        # The C function may write one offset for each byte of output that it has room for, and clears all of that room; its output is
+        # two bytes for a byte of text at most: each character a word, and a space.
+        rooms = 2 * sizes + 16
+        begin = np.cumsum(rooms) - rooms
+        total = int(rooms.sum())
         if total > len(self.output):
             self.output, self.places, self.last = (
                 np.empty(total, np.uint8),
@@ -167,7 +167,7 @@ class _BlingFire:
         output, places, last = (buffer.ctypes.data for buffer in (self.output, self.places, self.last))
         arguments = (texts.tolist(), sizes.tolist(), (output + begin).tolist(), (places + 4 * begin).tolist())
         lengths = np.fromiter(map(self.function, *arguments, repeat(last), rooms.tolist()), np.int64, len(starts))
-        if (lengths > 2 * sizes + 16).any():
+        if (lengths > rooms).any():
             raise RuntimeError("BlingFire wrote more than two bytes for a byte of text: report this, with the text")
         parted = np.flatnonzero(self.output[:total] == _SPACE)  # words are parted by one space; a NUL ends the output
         units = np.searchsorted(parted, begin + np.maximum(lengths, 1) - 1) - np.searchsorted(parted, begin) + (lengths > 1)
