@@ -22,6 +22,7 @@ __all__ = [
     "atomic_file",
     "atomic_folder",
     "byte_writer",
+    "decompressed",
     "home",
     "input_errors",
     "open_bytes",
@@ -187,6 +188,16 @@ def open_bytes(path: Path | str) -> IO[bytes]:
     if magic == b"\x28\xb5\x2f\xfd":
         raw = io.BufferedReader(_ZstdReader(raw), 1 << 16)
     return raw
+
+
+def decompressed(stream: io.BufferedReader) -> IO[bytes]:
+    """What a stream holds, decompressed where its first bytes say ``.gz`` or ``.zst``; it stays the caller's to close."""
+    magic = stream.peek(4)[:4]
+    if magic[:2] == b"\x1f\x8b":
+        return gzip.GzipFile(fileobj=stream)  # type: ignore[return-value]
+    if magic == b"\x28\xb5\x2f\xfd":
+        return io.BufferedReader(_ZstdReader(stream), 1 << 16)
+    return stream
 
 
 def open_text(path: Path | str) -> IO[str]:

@@ -24,6 +24,7 @@ from positionbias.core.manifest import input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.seeds import key64
+from positionbias.formats.splits import check_validation, draw_validation, part
 from positionbias.formats.squad_json import VERSIONS, Article, Paragraph, Question, Span, line_of, read_squad, write_articles
 
 __all__ = ["Written", "import_squad", "read_squad", "write_squad"]
@@ -84,17 +85,12 @@ class _Import:
         """Take ``count`` queries out of training: the first in the order of their keyed hashes."""
         if not count:
             return
-        train = self.queries["train"]
-        if count >= len(train):
-            raise SettingError(
-                f"--validation: wanted fewer than the {len(train):,} answerable training questions; found {count:,}; lower it"
-            )
-        ordered = sorted(train, key=lambda query: key64(seed, "squad validation", query.query_id))
-        drawn = {query.query_id for query in ordered[:count]}
-        for kind in (self.queries, self.qrels, self.answers):
-            records: Any = kind["train"]
-            kind["train"] = [record for record in records if record.query_id not in drawn]
-            kind["validation"] = [record for record in records if record.query_id in drawn]
+        drawn = draw_validation(
+            self.queries["train"], count, seed, purpose="squad validation", what="answerable training questions"
+        )
+        self.queries["train"], self.queries["validation"] = part(self.queries["train"], drawn)
+        self.qrels["train"], self.qrels["validation"] = part(self.qrels["train"], drawn)
+        self.answers["train"], self.answers["validation"] = part(self.answers["train"], drawn)
 
 
 def import_squad(
@@ -112,8 +108,7 @@ def import_squad(
         InputError: as ``read_squad``, and a question id that stands in two files.
         SettingError: ``validation`` is negative, or leaves no training question.
     """
-    if validation < 0:
-        raise SettingError(f"--validation: wanted a number of questions from 0; found {validation}; leave it out for none")
+    check_validation(validation)
     files = [*(("train", Path(path)) for path in train), ("test", Path(test))]
     out, gathered = Path(out), _Import()
     with create_collection(out, overwrite=overwrite) as writer:

@@ -12,9 +12,10 @@ from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import atomic_file, byte_writer, input_errors, open_text
 from positionbias.core.records import Qrel
 
-__all__ = ["read_qrels", "write_qrels"]
+__all__ = ["parse_qrels", "read_qrels", "write_qrels"]
 
 _WANTED = "four columns: query iteration passage grade"
+_GRADES = range(-(1 << 31), 1 << 31)  # what a collection stores
 
 
 def read_qrels(path: Path | str) -> list[Qrel]:
@@ -24,42 +25,49 @@ def read_qrels(path: Path | str) -> list[Qrel]:
         InputError: a malformed line (numbered), a pair judged twice, an empty or broken file.
     """
     path = Path(path)
+    with input_errors(path, wanted="TREC qrels"), open_text(path) as handle:
+        return parse_qrels(enumerate(handle, 1), path)
+
+
+def parse_qrels(lines: Iterable[tuple[int, str]], source: Path | str) -> list[Qrel]:
+    """As ``read_qrels``, from numbered lines of ``source``, which is what messages name."""
     first_line: dict[tuple[str, str], int] = {}
     qrels: list[Qrel] = []
-    with input_errors(path, wanted="TREC qrels"), open_text(path) as handle:
-        for number, line in enumerate(handle, 1):
-            if not line.strip():
-                continue
-            qrel = _parse(path, number, line)
-            earlier = first_line.setdefault((qrel.query_id, qrel.passage_id), number)
-            if earlier != number:
-                raise bad_input(
-                    path,
-                    line=number,
-                    wanted="each pair judged once",
-                    found=f"passage {qrel.passage_id!r} of query {qrel.query_id!r} again, first at line {earlier}",
-                    do="drop one of the lines",
-                )
-            qrels.append(qrel)
+    for number, line in lines:
+        line = line.removeprefix("\ufeff") if number == 1 else line
+        if not line.strip():
+            continue
+        qrel = _parse(source, number, line)
+        earlier = first_line.setdefault((qrel.query_id, qrel.passage_id), number)
+        if earlier != number:
+            raise bad_input(
+                source,
+                line=number,
+                wanted="each pair judged once",
+                found=f"passage {qrel.passage_id!r} of query {qrel.query_id!r} again, first at line {earlier}",
+                do="drop one of the lines",
+            )
+        qrels.append(qrel)
     if not qrels:
-        raise bad_input(path, wanted=_WANTED, found="an empty file", do="check the path")
+        raise bad_input(source, wanted=_WANTED, found="an empty file", do="check the path")
     return qrels
 
 
-def _parse(path: Path, number: int, line: str) -> Qrel:
+def _parse(path: Path | str, number: int, line: str) -> Qrel:
     parts = line.split()
     if len(parts) != 4:
         raise bad_input(path, line=number, wanted=_WANTED, found=f"{len(parts)} columns", do="mend or drop the line")
     try:
-        return Qrel(parts[0], parts[2], int(parts[3]))
+        grade = int(parts[3])
     except ValueError:
-        raise bad_input(
-            path, line=number, wanted="a whole number as grade", found=repr(parts[3]), do="mend or drop the line"
-        ) from None
+        grade = _GRADES.stop
+    if grade not in _GRADES:
+        raise bad_input(path, line=number, wanted="a whole number as grade", found=repr(parts[3]), do="mend or drop the line")
+    return Qrel(parts[0], parts[2], grade)
 
 
-def write_qrels(path: Path | str, qrels: Iterable[Qrel], *, overwrite: bool = False) -> None:
-    """Write judgements with iteration 0; ``.gz`` by its ending.
+def write_qrels(path: Path | str, qrels: Iterable[Qrel], *, overwrite: bool = False, separator: str = " ") -> None:
+    """Write judgements with iteration 0; ``.gz`` by its ending. MS MARCO's ``separator`` is a tab.
 
     Raises:
         InputError: an id that is empty or holds a space, which this form cannot carry.
@@ -71,4 +79,4 @@ def write_qrels(path: Path | str, qrels: Iterable[Qrel], *, overwrite: bool = Fa
             for item in (qrel.query_id, qrel.passage_id):
                 if item.split() != [item]:
                     raise InputError(f"{path}: wanted ids without spaces; found {item!r}; rename it in the collection")
-            raw.write(f"{qrel.query_id} 0 {qrel.passage_id} {qrel.grade}\n".encode())
+            raw.write(separator.join((qrel.query_id, "0", qrel.passage_id, f"{qrel.grade}\n")).encode())

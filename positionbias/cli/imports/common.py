@@ -1,15 +1,44 @@
-"""What every ``posbias import`` ends with."""
+"""What ``posbias import`` commands share: options, and what each ends with."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from positionbias.cli.common import emit, say
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
+    from positionbias.formats.attach import Attachment
 
-__all__ = ["report_import"]
+__all__ = ["attach_option", "attachments", "report_import", "validation_option"]
+
+attach_option: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
+    "--attach",
+    multiple=True,
+    nargs=3,
+    metavar="NAME QUERIES QRELS",
+    help="A further split from two files: queries in TSV or as TREC topics, judgements in four columns. "
+    "A name SPLIT.SET adds a further judgement set to a split. May be given again.",
+)
+validation_option: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
+    "--validation",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Queries to draw from training, and to take out of it, for validation.",
+)
+
+
+def attachments(given: tuple[tuple[str, str, str], ...]) -> list[Attachment]:
+    """What ``--attach`` was given, for an import function."""
+    from pathlib import Path
+
+    from positionbias.formats.attach import Attachment
+
+    return [Attachment(name, Path(queries), Path(qrels)) for name, queries, qrels in given]
 
 
 def report_import(collection: Collection, out: str, as_json: bool) -> None:

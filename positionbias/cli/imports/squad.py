@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from positionbias.cli.common import json_option, out_option, output_place, overwrite_option, say, seed_option
-from positionbias.cli.imports.common import report_import
+from positionbias.cli.imports.common import report_import, validation_option
 
 __all__ = ["squad"]
 
@@ -13,13 +13,7 @@ __all__ = ["squad"]
 @click.command()
 @click.option("--train", multiple=True, required=True, metavar="FILE", help="A training file; may be given again.")
 @click.option("--test", required=True, metavar="FILE", help="The file to test on: SQuAD's development file.")
-@click.option(
-    "--validation",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Questions to draw from training, and to take out of it, for validation.",
-)
+@validation_option
 @seed_option()
 @out_option(what="The collection.")
 @overwrite_option

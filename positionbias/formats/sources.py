@@ -1,0 +1,226 @@
+"""The files of a release: those of a folder, single files, and members of tar archives, read as streams and never unpacked.
+
+A file's name counts without ``.gz`` or ``.zst``; what it holds is told by its first bytes.
+"""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, cast
+
+from positionbias.core.blocks import BLOCK_BYTES, Block, file_blocks, stream_blocks
+from positionbias.core.errors import bad_input
+from positionbias.core.files import decompressed, input_errors, open_bytes, sha256_file
+from positionbias.core.manifest import MANIFEST, InputRef, input_ref
+from positionbias.core.shard_work import file_state
+
+__all__ = ["Release", "Source", "archive_members", "numbered_lines", "plain_name"]
+
+_ARCHIVES = (".tar", ".tgz")
+_TAR_BUFFER = 1 << 20
+
+
+def plain_name(name: str) -> str:
+    """A file's name without the ending of a compression.
+
+    >>> plain_name("collection.tsv.gz")
+    'collection.tsv'
+    """
+    return name.removesuffix(".gz").removesuffix(".zst")
+
+
+@dataclass(slots=True)
+class Source:
+    """A file, plain or compressed, or a member of a tar archive."""
+
+    path: Path
+    member: str | None = None
+    _stream: IO[bytes] | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def name(self) -> str:
+        """The bare name, without folder and ending of a compression."""
+        return plain_name((self.member or self.path.name).rpartition("/")[2])
+
+    @property
+    def place(self) -> str:
+        """What messages call it: its path, or "ARCHIVE:MEMBER"."""
+        return f"{self.path}:{self.member}" if self.member else f"{self.path}"
+
+    def blocks(self, size: int = BLOCK_BYTES) -> Iterator[Block]:
+        """Its blocks. A member is read where the walk through its archive stands; once that has gone on, from the front again.
+
+        Raises:
+            InputError: no such file, or a damaged archive.
+        """
+        if self.member is None:
+            yield from file_blocks(self.path, size)
+        elif self._stream is not None:
+            with _archive_errors(self.path):
+                yield from stream_blocks(decompressed(cast(io.BufferedReader, self._stream)), self.place, size)
+        else:
+            for source in archive_members(self.path):
+                if source.member == self.member:
+                    yield from source.blocks(size)
+                    return
+
+    def lines(self) -> Iterator[tuple[int, str]]:
+        """Its lines, numbered from 1.
+
+        Raises:
+            InputError: as ``blocks``; or not UTF-8 (line and byte are named).
+        """
+        return numbered_lines(self.blocks())
+
+
+def numbered_lines(blocks: Iterable[Block]) -> Iterator[tuple[int, str]]:
+    """The lines of a source's blocks, numbered from 1 within the source."""
+    before = 0
+    for block in blocks:
+        number = -1
+        for number, line in block.lines():
+            yield before + number + 1, line
+        before += number + 1
+
+
+class _Member(tarfile.TarInfo):
+    """A member's header; unlike the library's, a broken one in the middle is no silent end of the archive."""
+
+    @classmethod
+    def fromtarfile(cls, tarfile_: tarfile.TarFile) -> _Member:
+        try:
+            return super().fromtarfile(tarfile_)
+        except tarfile.HeaderError as error:
+            if type(error).__name__ == "EOFHeaderError":  # the proper end: a block of zeros
+                raise
+            raise tarfile.ReadError(str(error)) from error
+
+
+@contextmanager
+def _archive_errors(path: Path) -> Iterator[None]:
+    try:
+        with input_errors(path, wanted="a tar archive"):
+            yield
+    except (tarfile.TarError, ValueError, OverflowError) as error:
+        found = " ".join(str(error).split()) or type(error).__name__
+        raise bad_input(path, wanted="a tar archive, whole", found=found, do="fetch the file again") from error
+
+
+def archive_members(path: Path) -> Iterator[Source]:
+    """The files in a tar archive (``.tar``, ``.tar.gz``, ``.tar.zst``), in its order; folders and links are passed over.
+
+    Raises:
+        InputError: no such file, no tar archive, or a damaged one.
+    """
+    with _archive_errors(path), open_bytes(path) as raw:
+        with tarfile.open(fileobj=raw, mode="r|", tarinfo=_Member, bufsize=_TAR_BUFFER) as tar:
+            for info in tar:
+                if info.isfile():
+                    name = info.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+                    source = Source(path, name, tar.extractfile(info))
+                    yield source
+                    source._stream = None
+        while raw.read(_TAR_BUFFER):  # to the end, where the compression's own checksum stands
+            pass
+
+
+def _archive_stem(name: str) -> str | None:
+    """The name of an archive without its endings, or None for a file that is none."""
+    bare = plain_name(name)
+    return next((bare.removesuffix(ending) for ending in _ARCHIVES if bare.endswith(ending)), None)
+
+
+class Release:
+    """What lies at the places that were given, by the part it plays.
+
+    ``role_of(name)`` names the part that a file of this name plays, or is None for one that the reader does not know.
+    ``not_read`` says why a file is left alone. Where one stands beside its archive, the file is read.
+
+    Raises:
+        InputError: a place that is not there, or a file given by name that plays no part.
+    """
+
+    def __init__(
+        self,
+        places: Sequence[Path | str],
+        role_of: Callable[[str], str | None],
+        *,
+        skip: Callable[[str], bool] = lambda role: False,
+        known: str,
+    ) -> None:
+        self.files: dict[str, Source] = {}
+        self.not_read: dict[str, str] = {}
+        self._archives: list[Path] = []
+        self._role_of, self._skip = role_of, skip
+        for place in map(Path, places):
+            if not place.exists():
+                raise bad_input(place, wanted="a folder, a file or a tar archive", found="nothing there", do="check the path")
+            self._look(place, known)
+
+    def _look(self, place: Path, known: str) -> None:
+        paths = [place] if not place.is_dir() else sorted(p for p in place.iterdir() if not p.name.startswith("."))
+        for path in paths:
+            if path.is_dir():
+                self.not_read[f"{path.name}/"] = "a folder"
+            elif _archive_stem(path.name) is not None:
+                self._archives.append(path)
+            elif path.name != MANIFEST and not self._take(Source(path)) and path is place:
+                raise bad_input(place, wanted=known, found="another name", do="give a folder, or rename the file")
+
+    def _take(self, source: Source) -> bool:
+        """Whether the file is to be read; else it stands in ``not_read``."""
+        role = self._role_of(source.name)
+        shown = source.name if source.member is None else f"{source.path.name}:{source.member}"
+        if role is None:
+            self.not_read[shown] = "not known"
+        elif self._skip(role):
+            self.not_read[shown] = "left out, as asked"
+        elif role in self.files:
+            self.not_read[shown] = f"read from {self.files[role].place}"
+        else:
+            self.files[role] = source
+        return role is not None and self.files.get(role) is source
+
+    @property
+    def archives(self) -> list[Path]:
+        """The archives that have to be walked through: not those that stand beside what they hold."""
+        names = {source.name for source in self.files.values() if source.member is None}
+        kept = []
+        for path in self._archives:
+            stem = _archive_stem(path.name) or ""
+            role = next((r for r in (self._role_of(stem), self._role_of(f"{stem}.tsv")) if r), None)
+            if {stem, f"{stem}.tsv"} & names:
+                self.not_read[path.name] = "its content stands beside it"
+            elif role is not None and self._skip(role):
+                self.not_read[path.name] = "left out, as asked"
+            else:
+                kept.append(path)
+        return kept
+
+    def states(self) -> list[dict[str, object]]:
+        """The state of every file that is read (``file_state``), for a job's record."""
+        return [file_state(path) for _, path in self._paths()]
+
+    def inputs(self, out: Path) -> list[InputRef]:
+        """Every file that is read, by checksum, as the artefact at ``out`` records it."""
+        return [input_ref(role, path, sha256_file(path), artefact=out) for role, path in self._paths()]
+
+    def _paths(self) -> list[tuple[str, Path]]:
+        plain = [(role, source.path) for role, source in self.files.items() if source.member is None]
+        return [*plain, *(("archive", path) for path in self.archives)]
+
+    def visit(self) -> Iterator[tuple[str, Source]]:
+        """Every file that is read with its part: plain files first, then the members of each archive in its order.
+
+        A member is best read at once; later costs another walk through its archive.
+        """
+        yield from [(role, source) for role, source in self.files.items() if source.member is None]
+        for path in self.archives:
+            for source in archive_members(path):
+                if self._take(source):
+                    yield self._role_of(source.name) or "", source
