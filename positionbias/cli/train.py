@@ -32,7 +32,8 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 
 @train.command()
 @click.argument("collection")
-@click.option("--candidates", metavar="RUN", required=True, help="Over the training queries: negatives are drawn from it.")
+@click.option("--candidates", metavar="RUN", help="Over the training queries: negatives are drawn from it.")
+@click.option("--trainset", metavar="DIR", help="Training groups to take as they are, instead of --candidates.")
 @click.option("--validation-candidates", metavar="RUN", required=True, help="Over the validation queries.")
 @out_option(what="The checkpoint, a folder.")
 @click.option("--split", default="train", show_default=True, help="Queries to train on.")
@@ -65,6 +66,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
 def tk(collection: str, out: str, resume: bool, overwrite: bool, rotate: bool, seed: int, as_json: bool, **given: Any) -> None:
     """TK on COLLECTION with a pairwise hinge loss, stopped early on validation nDCG@10."""
     from positionbias.core.collection import find_collection
+    from positionbias.core.groups import Groups
     from positionbias.core.run import read_run
     from positionbias.models.tk import TKConfig
     from positionbias.positions.rotate import Rotation
@@ -74,14 +76,13 @@ def tk(collection: str, out: str, resume: bool, overwrite: bool, rotate: bool, s
     model = TKConfig(**{name: given.pop(name) for name in TKConfig.__dataclass_fields__ if name in given})
     training = TrainConfig(seed=seed, **{name: given.pop(name) for name in TrainConfig.__dataclass_fields__ if name in given})
     place = output_place(out)
-    for name in ("candidates", "validation_candidates"):
-        given[name] = input_place(given[name])
+    for name in ("candidates", "trainset", "validation_candidates"):
+        given[name] = input_place(given[name]) if given[name] is not None else None
     plan = TrainTK(model=model, training=training, rotate=Rotation(seed=seed) if rotate else None, **given)
     found = find_collection(collection)
-    candidates, validation = read_run(plan.candidates), read_run(plan.validation_candidates)
-    checkpoint = train_tk(
-        found, candidates, validation, plan, place, resume=resume, overwrite=overwrite, on_validation=_say_row
-    )
+    source = read_run(plan.candidates) if plan.candidates else Groups(str(plan.trainset))
+    validation = read_run(plan.validation_candidates)
+    checkpoint = train_tk(found, source, validation, plan, place, resume=resume, overwrite=overwrite, on_validation=_say_row)
     content = checkpoint.manifest.content
     say(
         f"{content['training_pairs']:,} training pairs; left out: {content['pairs_without_negatives']:,} without a candidate to "

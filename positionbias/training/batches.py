@@ -10,9 +10,10 @@ import torch
 from torch import Tensor
 
 from positionbias.core.collection import Collection
+from positionbias.core.groups import TrainingGroup
 from positionbias.models.protocols import TermInteractionModel, pad_rows
 from positionbias.positions.rotate import Rotation
-from positionbias.training.trainsets.sample import GroupSampler, TrainingGroup
+from positionbias.training.trainsets.sample import GroupSource
 
 __all__ = ["Batch", "batches", "encode_ragged"]
 
@@ -37,7 +38,7 @@ class Batch:
 
 
 def batches(
-    sampler: GroupSampler,
+    sampler: GroupSource,
     model: TermInteractionModel,
     collection: Collection,
     query_texts: dict[str, str],

@@ -22,7 +22,7 @@ from positionbias.training.batches import Batch, batches, encode_ragged
 from positionbias.training.config import TrainConfig
 from positionbias.training.losses import pairwise_hinge
 from positionbias.training.state import find_state, load_best, restore_state, save_best, save_state, working_folder
-from positionbias.training.trainsets.sample import GroupSampler
+from positionbias.training.trainsets.sample import GroupSource
 from positionbias.training.validation import Validation, validate
 
 __all__ = ["Trained", "TrainingData", "forget_state", "make_optimizers", "score_batch", "train"]
@@ -34,7 +34,7 @@ class TrainingData:
 
     collection: Collection
     queries: Sequence[Query]
-    sampler: GroupSampler
+    sampler: GroupSource
     rotation: Rotation | None = None
 
 

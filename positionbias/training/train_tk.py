@@ -12,6 +12,7 @@ import torch
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import refuse_existing, sha256_file
+from positionbias.core.groups import Groups
 from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
 from positionbias.core.progress import track
 from positionbias.core.records import Qrel
@@ -28,7 +29,7 @@ from positionbias.text.vocabulary import Vocabulary, count_words, words_of
 from positionbias.training.config import TrainConfig
 from positionbias.training.loop import Trained, TrainingData, forget_state, train
 from positionbias.training.state import find_state
-from positionbias.training.trainsets.sample import GroupSampler, make_sampler
+from positionbias.training.trainsets.sample import GroupSource, StoredGroups, make_sampler
 from positionbias.training.validation import RotatedTexts, Validation
 
 __all__ = ["TrainTK", "train_tk", "training_result"]
@@ -38,11 +39,13 @@ __all__ = ["TrainTK", "train_tk", "training_result"]
 class TrainTK:
     """Everything that decides a TK training, besides the collection's content.
 
+    Groups are sampled from ``candidates`` and the judgements, or come from ``trainset`` as they are: one of the two is given.
     ``rotate`` turns every read of a training passage anew (the reference's way); None reads passages as stored.
     """
 
-    candidates: Path
+    candidates: Path | None
     validation_candidates: Path
+    trainset: Path | None = None
     split: str = "train"
     validation_split: str = "validation"
     relevant_from: int = 1
@@ -52,6 +55,9 @@ class TrainTK:
     word_vectors: Path | None = None
 
     def __post_init__(self) -> None:
+        if (self.candidates is None) == (self.trainset is None):
+            found = "neither" if self.candidates is None else "both"
+            raise SettingError(f"--candidates, --trainset: wanted one of the two; found {found}; give one")
         if self.relevant_from < 1:
             raise SettingError(
                 f"--relevant-from: wanted a grade from 1 (0 is judged not relevant); found {self.relevant_from}; raise it"
@@ -69,6 +75,10 @@ class TrainTK:
             if path is not None and not Path(path).is_file():
                 raise bad_input(path, wanted="a readable file", found="no such file", do="check the path")
             record[name] = sha256_file(path) if path is not None else None
+        if self.trainset is not None:
+            record["trainset"] = Groups(self.trainset).checksum
+        else:
+            del record["trainset"]
         record["collection"] = collection.checksum
         return record
 
@@ -91,7 +101,7 @@ def build_model(collection: Collection, plan: TrainTK) -> tuple[TK, int]:
 
 def train_tk(
     collection: Collection,
-    candidates: Run,
+    source: Run | Groups,
     validation_candidates: Run,
     plan: TrainTK,
     out: Path,
@@ -100,7 +110,7 @@ def train_tk(
     overwrite: bool = False,
     on_validation: Callable[[Mapping[str, float | None]], None] = lambda row: None,
 ) -> Checkpoint:
-    """Train TK and write its checkpoint to ``out``.
+    """Train TK and write its checkpoint to ``out``; ``source`` is what ``plan`` names, candidates or a training set.
 
     Raises:
         InputError: candidates that do not fit collection and split, nothing to resume, other settings than it began with.
@@ -111,12 +121,11 @@ def train_tk(
     settings = plan.settings(collection)
     # whatever is wrong shows now, not when the words have been counted or a batch draws an unknown passage
     find_state(out, settings, resume=resume)
-    for run in (candidates, validation_candidates):
-        collection.rows(run.passage_ids)
+    for run in (source, validation_candidates):
+        if isinstance(run, Run):
+            collection.rows(run.passage_ids)
     known_queries(validation_candidates, collection.queries(plan.validation_split))
-    qrels = collection.qrels(plan.split)
-    absent = set(collection.absent(list({qrel.passage_id for qrel in qrels})))
-    sampler = make_sampler(qrels, candidates, seed=training.seed, relevant_from=plan.relevant_from, absent=absent)
+    sampler = _group_source(collection, source, plan)
     data = TrainingData(collection, collection.queries(plan.split), sampler, plan.rotate)
     model, vectored = build_model(collection, plan)
     # MATS is logged on passages of the original collection whatever is trained on, so that trainings can be compared
@@ -141,6 +150,21 @@ def train_tk(
     return load_checkpoint(out)
 
 
+def _group_source(collection: Collection, source: Run | Groups, plan: TrainTK) -> GroupSource:
+    if isinstance(source, Groups):
+        if source.split != plan.split or not len(source):
+            raise bad_input(
+                source.path,
+                wanted=f"training groups of split {plan.split!r}",
+                found=f"{len(source):,} of {source.split!r}",
+                do=f"give --split {source.split}, or another --trainset",
+            )
+        return StoredGroups(source, seed=plan.training.seed)
+    qrels = collection.qrels(plan.split)
+    absent = set(collection.absent(list({qrel.passage_id for qrel in qrels})))
+    return make_sampler(qrels, source, seed=plan.training.seed, relevant_from=plan.relevant_from, absent=absent)
+
+
 def training_result(model: Checkpoint, collection: str) -> Result:
     """What was logged at each validation, as a Result; its value is the best validation nDCG@10."""
     log = model.training["log"]
@@ -158,17 +182,21 @@ def _manifest(
     collection: Collection,
     plan: TrainTK,
     settings: Mapping[str, Any],
-    sampler: GroupSampler,
+    sampler: GroupSource,
     record: Trained,
     words: Mapping[str, int],
     out: Path,
 ) -> Manifest:
     inputs = [input_ref("collection", collection.path, collection.checksum, artefact=out)]
-    for role in ("candidates", "validation_candidates", "word_vectors"):
+    for role in ("candidates", "trainset", "validation_candidates", "word_vectors"):
         path = getattr(plan, role)
         if path is not None:
             inputs.append(input_ref(role, path, settings[role], artefact=out))
-    kept = {k: v for k, v in settings.items() if k not in {"candidates", "validation_candidates", "word_vectors", "collection"}}
+    kept = {
+        k: v
+        for k, v in settings.items()
+        if k not in {"candidates", "trainset", "validation_candidates", "word_vectors", "collection"}
+    }
     return Manifest(
         kind="checkpoint",
         name=out.name.split(".")[0],

@@ -7,9 +7,10 @@ from collections import Counter
 import pytest
 
 from positionbias.core.errors import InputError
+from positionbias.core.groups import TrainingGroup
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
-from positionbias.training.trainsets.sample import TrainingGroup, make_sampler
+from positionbias.training.trainsets.sample import make_sampler
 
 QRELS = [
     Qrel("q1", "a", 1), Qrel("q1", "b", 2), Qrel("q1", "c", 0),

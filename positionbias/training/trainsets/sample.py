@@ -4,24 +4,70 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Protocol
 
 import numpy as np
 
 from positionbias.core.errors import InputError
+from positionbias.core.groups import Groups, TrainingGroup
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
 from positionbias.core.seeds import below, generator
 
-__all__ = ["GroupSampler", "TrainingGroup", "make_sampler"]
+__all__ = ["GroupSampler", "GroupSource", "StoredGroups", "make_sampler"]
+
+_AT_ONCE = 4_096  # groups looked up together
 
 
-class TrainingGroup(NamedTuple):
-    """A query and its passages, the positive first, with their labels. A triple is a group of two."""
+class GroupSource(Protocol):
+    """Where training draws its groups from; ``epoch`` is a function of the seed, so a resumed training sees the same.
 
-    query_id: str
-    passage_ids: tuple[str, ...]
-    labels: tuple[int, ...]
+    ``left_out`` counts what could not become a group, ``absent`` pairs whose relevant passage is not in the collection.
+    """
+
+    @property
+    def left_out(self) -> int: ...
+
+    @property
+    def absent(self) -> int: ...
+
+    def __len__(self) -> int: ...
+
+    def epoch(self, epoch: int, start: int = 0) -> Iterator[tuple[int, TrainingGroup]]:
+        """(index, group) of one epoch from ``start`` on, in that epoch's own order."""
+
+
+class StoredGroups:
+    """The groups of a training set, each once an epoch; of a group of more than two one negative is drawn each time.
+
+    The order of an epoch takes four bytes a group.
+    """
+
+    left_out = absent = 0
+
+    def __init__(self, groups: Groups, *, seed: int) -> None:
+        self.groups, self.seed = groups, seed
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def epoch(self, epoch: int, start: int = 0) -> Iterator[tuple[int, TrainingGroup]]:
+        """As ``GroupSource.epoch``."""
+        order = np.arange(len(self.groups), dtype=np.uint32)
+        generator(self.seed, "epoch order", epoch).shuffle(order)
+        for first in range(start, len(order), _AT_ONCE):
+            places = order[first : first + _AT_ONCE]
+            for index, (place, group) in enumerate(zip(places.tolist(), self.groups.take(places), strict=True), first):
+                yield index, self._pair(group, epoch, place)
+
+    def _pair(self, group: TrainingGroup, epoch: int, place: int) -> TrainingGroup:
+        negatives = len(group.passage_ids) - 1
+        if negatives == 1:
+            return group
+        chosen = [0, 1 + below(negatives, self.seed, "negative", epoch, place)]
+        passage_ids, labels = tuple(group.passage_ids[i] for i in chosen), tuple(group.labels[i] for i in chosen)
+        scores = group.teacher_scores and tuple(group.teacher_scores[i] for i in chosen)
+        return TrainingGroup(group.query_id, passage_ids, labels, scores)
 
 
 @dataclass(frozen=True)

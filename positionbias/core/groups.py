@@ -1,0 +1,188 @@
+"""Training groups on disk: which passages of a query a model is trained on, with labels and, where known, a teacher's scores.
+
+    manifest.json
+    groups/00000.arrow …    Arrow IPC, uncompressed: query_id, passage_ids, labels, teacher_scores (null where there is none)
+
+The first passage of a group is its positive; a triple is a group of two. Groups are memory-mapped: a set of 400 million triples is
+read by its places without being held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.ipc as ipc
+
+from positionbias.core.collection_writer import rows_checksum
+from positionbias.core.errors import InputError, bad_input
+from positionbias.core.manifest import MANIFEST, InputRef, Manifest, package_versions, provenance, read_manifest, write_manifest
+from positionbias.core.shard_work import MapShards, make_shards
+
+__all__ = ["Groups", "TrainingGroup", "write_groups"]
+
+Item = TypeVar("Item")
+KIND = "trainset"
+_BATCH = 16_384
+_MODULUS = 1 << 128
+_GROUPS = pa.schema(
+    [
+        ("query_id", pa.string()),
+        ("passage_ids", pa.list_(pa.string())),
+        ("labels", pa.list_(pa.int32())),
+        ("teacher_scores", pa.list_(pa.float32())),
+    ]
+)
+
+
+class TrainingGroup(NamedTuple):
+    """A query and its passages, the positive first, with their labels. A triple is a group of two."""
+
+    query_id: str
+    passage_ids: tuple[str, ...]
+    labels: tuple[int, ...]
+    teacher_scores: tuple[float, ...] | None = None
+
+
+class Groups:
+    """A stored set of training groups, opened for reading.
+
+    Raises:
+        InputError: no such set, or not as its manifest says.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.manifest = read_manifest(self.path, kind=KIND)
+        self.name, self.checksum = self.manifest.name, self.manifest.content["checksum"]
+        self.split: str = self.manifest.content["split"]
+
+    def __len__(self) -> int:
+        return int(self.manifest.content["groups"])
+
+    def __iter__(self) -> Iterator[TrainingGroup]:
+        for table in self._tables:
+            for batch in table.to_batches():
+                yield from _groups(batch)
+
+    def take(self, places: Sequence[int] | np.ndarray) -> list[TrainingGroup]:
+        """The groups at these places, in the order asked for."""
+        wanted = np.asarray(places, np.int64)
+        taken: list[TrainingGroup | None] = [None] * len(wanted)
+        shards = np.searchsorted(self._starts, wanted, side="right") - 1
+        for shard in np.unique(shards).tolist():
+            where = np.flatnonzero(shards == shard)
+            rows = self._tables[shard].take(pa.array(wanted[where] - self._starts[shard]))
+            for place, group in zip(
+                where.tolist(), (group for batch in rows.to_batches() for group in _groups(batch)), strict=True
+            ):
+                taken[place] = group
+        return [group for group in taken if group is not None]
+
+    @cached_property
+    def _tables(self) -> list[pa.Table]:
+        paths = sorted((self.path / "groups").glob("*.arrow"))
+        if len(paths) != self.manifest.content["shards"]:
+            raise bad_input(
+                self.path,
+                wanted=f"{self.manifest.content['shards']} shards of groups",
+                found=str(len(paths)),
+                do="make the training set again",
+            )
+        try:
+            return [ipc.open_file(pa.memory_map(str(path))).read_all() for path in paths]
+        except (pa.ArrowInvalid, OSError) as error:
+            raise bad_input(
+                self.path, wanted="whole shards of groups", found=str(error).splitlines()[0], do="make the training set again"
+            ) from error
+
+    @cached_property
+    def _starts(self) -> np.ndarray:
+        return np.concatenate([[0], np.cumsum([table.num_rows for table in self._tables])]).astype(np.int64)
+
+
+def _groups(batch: pa.RecordBatch) -> Iterator[TrainingGroup]:
+    for query_id, passage_ids, labels, scores in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+        yield TrainingGroup(query_id, tuple(passage_ids), tuple(labels), None if scores is None else tuple(scores))
+
+
+def write_groups(
+    folder: Path,
+    groups_of: Callable[[Item], Iterable[TrainingGroup]],
+    items: Iterable[Item],
+    *,
+    split: str,
+    name: str,
+    command: str,
+    settings: Mapping[str, Any],
+    map_shards: MapShards = map,
+    inputs: Sequence[InputRef] = (),
+    licence: str = "",
+    notes: Sequence[str] = (),
+    content: Mapping[str, Any] | None = None,
+    **provenance_facts: Any,
+) -> int:
+    """Write the groups of each item as one shard into ``folder``, which is in the making (``resumable_folder``); gives how many.
+
+    ``groups_of`` must be picklable (a function of a module). ``split`` names the queries that the groups speak of.
+
+    Raises:
+        InputError: a group of fewer than two passages, or with another number of labels or scores than passages.
+    """
+    (folder / "groups").mkdir(parents=True, exist_ok=True)
+    count = checksum = shards = 0
+    for facts in make_shards(
+        partial(_make, groups_of), items, lambda index: folder / "groups" / f"{index:05d}.arrow", map_shards
+    ):
+        count, checksum, shards = count + facts["count"], checksum + facts["checksum"], shards + 1
+    manifest = Manifest(
+        kind=KIND,
+        name=name,
+        command=command,
+        settings=dict(settings),
+        inputs=tuple(inputs),
+        licence=licence,
+        notes=tuple(notes),
+        content={
+            "checksum": f"{checksum % _MODULUS:032x}",
+            "groups": count,
+            "shards": shards,
+            "split": split,
+            **(content or {}),
+        },
+        versions=package_versions("pyarrow"),
+        provenance=provenance(**provenance_facts),
+    )
+    write_manifest(folder / MANIFEST, manifest)
+    return count
+
+
+def _make(groups_of: Callable[[Any], Iterable[TrainingGroup]], item: Any, path: Path) -> Mapping[str, int]:
+    count = checksum = 0
+    groups = iter(groups_of(item))
+    with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, _GROUPS) as writer:
+        while batch := list(islice(groups, _BATCH)):
+            for group in batch:
+                _check(group)
+            columns = zip(*batch, strict=True)
+            writer.write_batch(
+                pa.record_batch([pa.array(c, f.type) for c, f in zip(columns, _GROUPS, strict=True)], schema=_GROUPS)
+            )
+            checksum += rows_checksum(batch)
+            count += len(batch)
+    return {"count": count, "checksum": checksum % _MODULUS}
+
+
+def _check(group: TrainingGroup) -> None:
+    size = len(group.passage_ids)
+    given = (len(group.labels), size if group.teacher_scores is None else len(group.teacher_scores))
+    if size < 2 or given != (size, size):
+        raise InputError(
+            f"training group of query {group.query_id!r}: wanted two passages or more, with as many labels and scores; "
+            f"found {size} passages, {given[0]} labels, {given[1]} scores; mend the training set"
+        )

@@ -1,0 +1,82 @@
+"""Training on stored groups: each once an epoch, the same after a stop, and the same as the groups that they hold."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.groups import Groups, TrainingGroup, write_groups
+from positionbias.core.run import read_run
+from positionbias.models.checkpoint import load_checkpoint
+from positionbias.training.train_tk import TrainTK, train_tk
+from positionbias.training.trainsets.sample import StoredGroups
+
+from .conftest import Task, stop_at
+
+
+def stored(folder: Path, groups: list[TrainingGroup], split: str = "train") -> Groups:
+    folder.mkdir()
+    write_groups(folder, list, [groups], split=split, name="set", command="a test", settings={})
+    return Groups(folder)
+
+
+def trainset(task: Task, folder: Path) -> Groups:
+    run, relevant = read_run(task.runs["train"]), {q.query_id: q.passage_id for q in task.collection.qrels("train") if q.grade}
+    groups = []
+    for ranking in run.rankings():
+        negatives = tuple(item for item in ranking.passage_ids if item != relevant[ranking.query_id])[:3]
+        groups.append(TrainingGroup(ranking.query_id, (relevant[ranking.query_id], *negatives), (1, *(0 for _ in negatives))))
+    return stored(folder, groups)
+
+
+def test_each_group_stands_once_in_an_epoch_and_epochs_differ(tmp_path: Path) -> None:
+    groups = [TrainingGroup(f"q{n}", ("p", "n"), (1, 0)) for n in range(50)]
+    source = StoredGroups(stored(tmp_path / "set", groups), seed=3)
+    first, second = ([group.query_id for _, group in source.epoch(epoch)] for epoch in (0, 1))
+    assert sorted(first) == sorted(second) == sorted(group.query_id for group in groups)
+    assert first != second
+    assert list(source.epoch(1, 17)) == list(source.epoch(1))[17:]
+
+
+def test_of_many_negatives_each_is_drawn_at_some_time(tmp_path: Path) -> None:
+    group = TrainingGroup("q", ("p", "a", "b", "c"), (2, 0, 1, 0), (9.0, 1.0, 2.0, 3.0))
+    source = StoredGroups(stored(tmp_path / "set", [group]), seed=1)
+    drawn = [pair for epoch in range(60) for _, pair in source.epoch(epoch)]
+    assert {pair.passage_ids[0] for pair in drawn} == {"p"}
+    counts = Counter(pair.passage_ids[1] for pair in drawn)
+    assert set(counts) == {"a", "b", "c"}
+    b = next(pair for pair in drawn if pair.passage_ids[1] == "b")
+    assert (b.labels, b.teacher_scores) == ((2, 1), (9.0, 2.0))
+
+
+def test_a_training_on_stored_groups_resumes_to_the_same_weights(task: Task, tmp_path: Path) -> None:
+    groups = trainset(task, tmp_path / "set")
+    plan = replace(task.plan(), candidates=None, trainset=groups.path)
+    validation = read_run(task.runs["validation"])
+    whole = train_tk(task.collection, groups, validation, plan, tmp_path / "whole.ckpt")
+    with pytest.raises(KeyboardInterrupt):
+        train_tk(task.collection, groups, validation, plan, tmp_path / "cut.ckpt", on_validation=stop_at(4))
+    again = train_tk(task.collection, groups, validation, plan, tmp_path / "cut.ckpt", resume=True)
+    for name, weight in whole.model.state_dict().items():
+        assert torch.equal(weight, again.model.state_dict()[name]), name
+    manifest = load_checkpoint(tmp_path / "whole.ckpt").manifest
+    assert manifest.input("trainset").checksum == groups.checksum  # type: ignore[union-attr]
+    assert manifest.content["training_pairs"] == len(groups)
+
+
+def test_groups_of_another_split_are_one_line(task: Task, tmp_path: Path) -> None:
+    groups = stored(tmp_path / "set", [TrainingGroup("q", ("p", "n"), (1, 0))], split="test")
+    plan = replace(task.plan(), candidates=None, trainset=groups.path)
+    with pytest.raises(InputError, match="wanted training groups of split 'train'; found 1 of 'test'"):
+        train_tk(task.collection, groups, read_run(task.runs["validation"]), plan, tmp_path / "tk.ckpt")
+
+
+@pytest.mark.parametrize(("candidates", "trainset"), [(None, None), (Path("a"), Path("b"))], ids=["neither", "both"])
+def test_candidates_or_a_trainset_but_one_of_them(candidates: Path | None, trainset: Path | None) -> None:
+    with pytest.raises(SettingError, match="--candidates, --trainset: wanted one of the two; found (neither|both)"):
+        TrainTK(candidates, Path("v"), trainset=trainset)
