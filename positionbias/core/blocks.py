@@ -182,7 +182,7 @@ def stream_blocks(stream: IO[bytes], source: str, size: int = BLOCK_BYTES) -> It
     """
     kept: list[bytes] = []  # pieces of the block being gathered
     held, start, index, lines = 0, 0, 0, 0
-    while data := stream.read(size):
+    while data := stream.read(max(size, _SCAN)):
         at = 0
         while at < len(data):
             end = data.find(b"\n", at + max(0, size - 1 - held)) + 1

@@ -1,0 +1,217 @@
+"""Blocks: whole lines, cut alike however the text is packed; what is not text is named by its line and byte."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
+
+from positionbias.core import blocks as blocks_module
+from positionbias.core.blocks import Block, file_blocks, stream_blocks
+from positionbias.core.errors import InputError
+
+PACK: dict[str, Callable[[bytes], bytes]] = {
+    "plain": bytes,
+    "gz": lambda data: gzip.compress(data, mtime=0),
+    "zst": zstandard.ZstdCompressor().compress,
+}
+packings = pytest.mark.parametrize("packing", PACK)
+
+
+def packed(folder: Path, data: bytes, packing: str) -> Path:
+    path = folder / f"file.{packing}"
+    path.write_bytes(PACK[packing](data))
+    return path
+
+
+def lines_of(blocks: list[Block]) -> list[tuple[int, str]]:
+    """Every line with its number in the source, from 1."""
+    return [(block.line_number(number), line) for block in blocks for number, line in block.lines()]
+
+
+@packings
+def test_blocks_end_with_the_line_that_fills_them(tmp_path: Path, packing: str) -> None:
+    # bytes: "one\n" is 0..4, "three\n" 4..10, "\n" 10..11, "vier" 11..15
+    path = packed(tmp_path, b"one\nthree\n\nvier", packing)
+    for size, ends in ((1, [4, 10, 11, 15]), (4, [4, 10, 15]), (5, [10, 15]), (7, [10, 15]), (11, [11, 15]), (99, [15])):
+        blocks = list(file_blocks(path, size))
+        assert [block.end for block in blocks] == ends
+        assert [block.start for block in blocks] == [0, *ends[:-1]]
+        assert [block.index for block in blocks] == list(range(len(ends)))
+        assert b"".join(block.read() for block in blocks) == b"one\nthree\n\nvier"
+        assert lines_of(blocks) == [(1, "one"), (2, "three"), (3, ""), (4, "vier")]
+
+
+@packings
+def test_a_newline_at_the_end_begins_no_line(tmp_path: Path, packing: str) -> None:
+    assert lines_of(list(file_blocks(packed(tmp_path, b"a\nb\n", packing), 1))) == [(1, "a"), (2, "b")]
+    assert lines_of(list(file_blocks(packed(tmp_path, b"\n", packing), 1))) == [(1, "")]
+    assert list(file_blocks(packed(tmp_path, b"", packing), 1)) == []
+
+
+class Dribble(io.RawIOBase):
+    """A stream that gives fewer bytes than it is asked for, as a socket does."""
+
+    def __init__(self, data: bytes, counts: list[int]) -> None:
+        self.rest, self.counts = data, counts
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        count = min(size, self.counts.pop() if self.counts else 3)
+        taken, self.rest = self.rest[:count], self.rest[count:]
+        return taken
+
+
+@given(
+    text=st.text(st.sampled_from("ab\n\r\0\t\x85\u2028é漢\ufeff"), max_size=60),
+    size=st.integers(1, 70),
+    counts=st.lists(st.integers(1, 9), max_size=60),
+)
+def test_file_compressed_file_and_stream_are_cut_alike(
+    tmp_path_factory: pytest.TempPathFactory, text: str, size: int, counts: list[int]
+) -> None:
+    data, folder = text.encode(), tmp_path_factory.mktemp("alike")
+    wanted = [(block.index, block.start, block.end, block.read()) for block in file_blocks(packed(folder, data, "plain"), size)]
+    others = [list(file_blocks(packed(folder, data, packing), size)) for packing in ("gz", "zst")]
+    others.append(list(stream_blocks(Dribble(data, counts), "standard input", size)))
+    for blocks in others:
+        assert [(block.index, block.start, block.end, block.read()) for block in blocks] == wanted
+    assert b"".join(part for *_, part in wanted) == data
+    assert all(part.endswith(b"\n") and len(part) >= size for *_, part in wanted[:-1])
+    for *_, part in wanted[:-1]:
+        assert part[:-1].find(b"\n", size - 1) < 0  # cut at the first chance
+    # the same lines as Python's own splitting at \n, and only there
+    expected = text.removeprefix("\ufeff").split("\n")
+    lines = lines_of(others[0])
+    assert [line for _, line in lines] == (expected[:-1] if expected[-1] == "" else expected)
+    assert [number for number, _ in lines] == list(range(1, len(lines) + 1))
+
+
+@packings
+def test_cr_nul_and_other_line_ends_are_text(tmp_path: Path, packing: str) -> None:
+    path = packed(tmp_path, "a\r\nb\0c\rd\u2028e\n\x1c\x85\n".encode(), packing)
+    for size in (1, 100):
+        assert lines_of(list(file_blocks(path, size))) == [(1, "a\r"), (2, "b\0c\rd\u2028e"), (3, "\x1c\x85")]
+
+
+@packings
+def test_a_byte_order_mark_is_dropped_at_the_start_alone(tmp_path: Path, packing: str) -> None:
+    path = packed(tmp_path, "\ufeffa\n\ufeffb\n".encode(), packing)
+    for size in (1, 100):
+        blocks = list(file_blocks(path, size))
+        assert lines_of(blocks) == [(1, "a"), (2, "\ufeffb")]
+        assert b"".join(block.read() for block in blocks) == "\ufeffa\n\ufeffb\n".encode()  # bytes stay as they are
+
+
+@packings
+@pytest.mark.parametrize("size", [1, 1_000, 1 << 20])
+def test_a_line_of_10_mb_makes_a_longer_block(tmp_path: Path, packing: str, size: int) -> None:
+    long = "漢 " * 2_500_000  # four bytes each
+    blocks = list(file_blocks(packed(tmp_path, f"a\n{long}\nb".encode(), packing), size))
+    assert lines_of(blocks) == [(1, "a"), (2, long), (3, "b")]
+    assert len(blocks) == (3 if size == 1 else 2)
+
+
+@packings
+def test_a_line_beyond_all_measure_is_one_clear_line(tmp_path: Path, packing: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(blocks_module, "LONGEST_LINE", 1 << 20)
+    path = packed(tmp_path, b"a\nb\n" + b"x" * (3 << 20), packing)
+    with pytest.raises(InputError, match=r"file\.\w+:3: wanted lines of at most 1 MiB; found a longer one; check the format"):
+        list(file_blocks(path, 4096))
+
+
+@packings
+@pytest.mark.parametrize("size", [1, 9, 10, 1_000])
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"], ids=["", "bom"])
+def test_what_is_not_utf8_is_named_by_its_line_and_byte(tmp_path: Path, packing: str, size: int, mark: bytes) -> None:
+    path = packed(tmp_path, mark + b"one\n\ntwo\nna\xefve caf\xe9\nend\n", packing)
+    with pytest.raises(InputError) as caught:
+        lines_of(list(file_blocks(path, size)))
+    assert str(caught.value) == f"{path}:4: wanted text in UTF-8; found the byte 0xef, which is not; convert the file"
+
+
+@packings
+def test_a_readers_own_complaint_names_the_line_in_the_source(tmp_path: Path, packing: str) -> None:
+    path = packed(tmp_path, b"a\nb\nc\nd\n", packing)
+    second = list(file_blocks(path, 3))[1]  # lines c and d
+    assert [line for _, line in second.lines()] == ["c", "d"]
+    assert str(second.bad_line(1, wanted="x", found="y", do="z")) == f"{path}:4: wanted x; found y; z"
+
+
+@pytest.mark.parametrize("packing", ["gz", "zst"])
+@pytest.mark.parametrize("size", [1, 1 << 20])
+def test_a_compressed_file_that_was_cut_is_one_clear_line(tmp_path: Path, packing: str, size: int) -> None:
+    path = packed(tmp_path, b"".join(b"%d\n" % number for number in range(50_000)), packing)
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(InputError, match=r"wanted a compressed file, whole; found .*; fetch the file again"):
+        list(file_blocks(path, size))
+
+
+def test_a_compressed_file_that_was_damaged_is_one_clear_line(tmp_path: Path) -> None:
+    path = packed(tmp_path, b"".join(b"%d\n" % number for number in range(50_000)), "gz")
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=r"file\.gz: wanted a compressed file, whole; found .*; fetch the file again"):
+        list(file_blocks(path, 1 << 20))
+
+
+def test_joined_gzip_members_are_one_text(tmp_path: Path) -> None:
+    (tmp_path / "file.gz").write_bytes(gzip.compress(b"a\nb") + gzip.compress(b"") + gzip.compress(b"c\n"))
+    assert lines_of(list(file_blocks(tmp_path / "file.gz", 1))) == [(1, "a"), (2, "bc")]
+
+
+def test_no_such_file_and_a_folder_are_one_clear_line(tmp_path: Path) -> None:
+    for path in (tmp_path / "none", tmp_path):
+        with pytest.raises(InputError, match="wanted a readable file; found"):
+            list(file_blocks(path))
+
+
+def test_a_file_that_goes_or_shrinks_under_the_reader_is_one_clear_line(tmp_path: Path) -> None:
+    path = packed(tmp_path, b"a\nb\n", "plain")
+    block = list(file_blocks(path, 1))[1]
+    path.write_bytes(b"a\n")
+    with pytest.raises(InputError, match="wanted a file that stays as it is; found one that became shorter; run again"):
+        block.read()
+    path.unlink()
+    with pytest.raises(InputError, match=r"file\.plain: wanted a readable file; found No such file or directory"):
+        block.read()
+
+
+@packings
+def test_a_block_is_told_by_its_place_and_content(tmp_path: Path, packing: str) -> None:
+    path = packed(tmp_path, b"a\nb\na\n", packing)
+    before = [block.fingerprint() for block in file_blocks(path, 1)]
+    assert len(set(before)) == 3
+    assert [block.fingerprint() for block in file_blocks(path, 1)] == before
+    packed(tmp_path, b"a\nB\nccc\n", packing)
+    after = [block.fingerprint() for block in file_blocks(path, 1)]
+    assert after[1] != before[1]
+    assert after[2] != before[2]
+
+
+def test_the_block_size_bounds_what_is_held() -> None:
+    """Of an endless stream only the block asked for is read, and at most one read more."""
+
+    class Endless(io.RawIOBase):
+        given = 0
+
+        def read(self, size: int = -1) -> bytes:
+            self.given += size
+            return (b"12345678\n" * (size // 9 + 1))[:size]
+
+    stream = Endless()
+    blocks = stream_blocks(stream, "standard input", 9_000)
+    for _ in range(5):
+        block = next(blocks)
+        assert block.data is not None
+        assert 9_000 <= len(block.data) <= 9_009
+        assert stream.given - block.end <= 1 << 16
