@@ -11,6 +11,7 @@ __all__ = ["SOURCES", "import_"]
 # name -> (module, attribute, one line of help)
 SOURCES: dict[str, tuple[str, str, str]] = {
     "squad": ("positionbias.cli.imports.squad", "squad", "SQuAD v1.1 or v2.0, from its JSON files."),
+    "msmarco-qa": ("positionbias.cli.imports.msmarco_qa", "msmarco_qa", "MS MARCO's QA releases, v1.1 and v2.1."),
     "planted": ("positionbias.cli.imports.planted", "planted", "An invented collection whose position bias you set."),
 }
 

@@ -1,0 +1,270 @@
+"""The three published layouts of the MS MARCO QA releases, as blocks of rows; each row checked.
+
+- v1.1: JSON lines, a row a line. (v2.1 after Microsoft's own conversion, and the Hub's JSON export, look alike.)
+- v2.1: column-oriented JSON. A compressed file is unpacked into the work folder first, since its columns stand one after the other.
+- the Hub's Parquet: lists, and passages as an object of three lists.
+
+Which one a file is, its first bytes tell.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import IO, Any, NamedTuple, Protocol
+
+from positionbias.core.blocks import BLOCK_BYTES, Block, file_blocks
+from positionbias.core.errors import InputError, bad_input
+from positionbias.core.files import input_errors, open_bytes
+from positionbias.core.shard_work import file_state
+from positionbias.formats.json_columns import column_blocks, has_columns
+
+__all__ = ["COLUMNS", "UNKNOWN", "Candidate", "Row", "RowBlock", "checked_rows", "qa_blocks"]
+
+COLUMNS = ("answers", "passages", "query", "query_id", "query_type", "wellFormedAnswers")
+_REQUIRED = ("passages", "query", "query_id")
+UNKNOWN = -1  # what the Hub writes where is_selected is absent
+_HEAD = 1 << 16
+_MEND = "mend the file or fetch it again"
+_WHAT = "an MS MARCO QA release"
+
+
+class Candidate(NamedTuple):
+    """A passage that the annotator saw; ``selected`` is 1, 0, or -1 where the release does not say."""
+
+    text: str
+    selected: int
+
+
+class Row(NamedTuple):
+    """A query, as the releases hold it; ``answers`` is None where the release has none (its evaluation files)."""
+
+    query_id: str
+    query: str
+    query_type: str | None
+    answers: list[str] | None
+    well_formed: list[str]
+    passages: list[Candidate]
+
+
+class RowBlock(Protocol):
+    """Some rows of one file; picklable, and small enough to be held."""
+
+    def rows(self) -> Iterator[tuple[int, Any]]:
+        """Each row with the number that ``bad_row`` wants."""
+
+    def bad_row(self, number: int, *, wanted: str, found: str, do: str) -> InputError:
+        """The error about one row, with its place in the file."""
+
+    def fingerprint(self) -> str:
+        """What tells that an interrupted run worked on the same block."""
+
+
+@dataclass(frozen=True, slots=True)
+class LineRows:
+    """Rows as JSON lines; blank lines are passed over."""
+
+    block: Block
+
+    def rows(self) -> Iterator[tuple[int, Any]]:
+        for number, line in self.block.lines():
+            if line.strip():
+                try:
+                    yield number, json.loads(line)
+                except (RecursionError, ValueError) as error:
+                    raise self.bad_row(number, wanted="one JSON object a line", found=str(error), do=_MEND) from None
+
+    def bad_row(self, number: int, *, wanted: str, found: str, do: str) -> InputError:
+        return self.block.bad_line(number, wanted=wanted, found=found, do=do)
+
+    def fingerprint(self) -> str:
+        return self.block.fingerprint()
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetRows:
+    """The rows of the row groups ``[first, end)`` of a Parquet file."""
+
+    path: str
+    first: int
+    end: int
+
+    def rows(self) -> Iterator[tuple[int, Any]]:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        number = 0
+        try:
+            with pq.ParquetFile(self.path) as table:
+                names = [name for name in COLUMNS if name in table.schema_arrow.names]
+                for batch in table.iter_batches(512, row_groups=list(range(self.first, self.end)), columns=names):
+                    for record in batch.to_pylist():
+                        yield number, record
+                        number += 1
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            raise _broken_parquet(self.path, error) from None
+
+    def bad_row(self, number: int, *, wanted: str, found: str, do: str) -> InputError:
+        place = f"row {number} of row group {self.first} and those after it"
+        return bad_input(self.path, wanted=wanted, found=f"{found} ({place})", do=do)
+
+    def fingerprint(self) -> str:
+        return f"{sorted(file_state(self.path).items())} {self.first}-{self.end}"
+
+
+def qa_blocks(path: Path | str, work: Path, size: int = BLOCK_BYTES) -> Iterable[RowBlock]:
+    """The rows of a release's file, in blocks of about ``size`` bytes; ``work`` is where a compressed one may be unpacked.
+
+    A list where finding the blocks took a pass through the file and each is but places in it.
+
+    Raises:
+        InputError: no such file, an empty one, none of the three layouts, or a layout that is broken.
+    """
+    with input_errors(path, wanted=_WHAT), open_bytes(path) as handle:
+        head = handle.read(_HEAD)
+    if head.startswith(b"PAR1"):
+        return _parquet_blocks(path, size)
+    if has_columns(head):
+        return column_blocks(_plain(Path(path), work), COLUMNS, source=str(path), size=size)
+    if not head.strip():
+        raise bad_input(path, wanted=_WHAT, found="an empty file", do="check the path")
+    return map(LineRows, file_blocks(path, size))
+
+
+def _plain(path: Path, work: Path) -> Path:
+    """The file itself, or what it holds unpacked."""
+    with input_errors(path, wanted=_WHAT), open_bytes(path) as handle:
+        if _is_plain(path, handle):
+            return path
+        work.mkdir(parents=True, exist_ok=True)
+        unpacked = work / f"{len(list(work.iterdir())):05d}.json"
+        with open(unpacked, "wb") as target:
+            shutil.copyfileobj(handle, target, 1 << 20)
+    return unpacked
+
+
+def _is_plain(path: Path, handle: IO[bytes]) -> bool:
+    with open(path, "rb") as raw:
+        return raw.read(4) == handle.read(4) and not handle.seek(0)
+
+
+def _parquet_blocks(path: Path | str, size: int) -> list[RowBlock]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as table:
+            names, found = table.schema_arrow.names, table.metadata
+            sizes = [found.row_group(group).total_byte_size for group in range(found.num_row_groups)]
+    except (pa.ArrowException, OSError) as error:
+        raise _broken_parquet(path, error) from None
+    missing = [name for name in _REQUIRED if name not in names]
+    if missing:
+        raise bad_input(
+            path, wanted=f"the columns {', '.join(_REQUIRED)}", found=f"no {', '.join(missing)}", do="check the path"
+        )
+    blocks: list[RowBlock] = []
+    first, held = 0, 0
+    for group, group_size in enumerate(sizes):
+        held += group_size
+        if held >= size or group == len(sizes) - 1:
+            blocks.append(ParquetRows(str(path), first, group + 1))
+            first, held = group + 1, 0
+    return blocks
+
+
+def _broken_parquet(path: Path | str, error: Exception) -> InputError:
+    return bad_input(path, wanted="a whole Parquet file", found=str(error).splitlines()[0], do="fetch the file again")
+
+
+def checked_rows(block: RowBlock) -> Iterator[tuple[int, Row]]:
+    """The rows of a block with their numbers.
+
+    Raises:
+        InputError: a key is missing, of another type, or holds half a surrogate pair; the row's place is named.
+    """
+    for number, record in block.rows():
+        yield number, _Reader(partial(block.bad_row, number)).row(record)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Checks one row; ``bad`` makes the error about it."""
+
+    bad: Callable[..., InputError]
+
+    def row(self, record: Any) -> Row:
+        if not isinstance(record, dict):
+            raise self.error("an object with query, query_id and passages", _named(record))
+        query_id = record.get("query_id")
+        if type(query_id) is int:
+            query_id = str(query_id)
+        if not isinstance(query_id, str) or query_id.split() != [query_id]:
+            raise self.error("'query_id' as a whole number or text without spaces", _named(query_id))
+        query_type = record.get("query_type")
+        return Row(
+            self.text(query_id, "query_id"),
+            self.text(record.get("query"), "query"),
+            None if query_type is None else self.text(query_type, "query_type"),
+            None if record.get("answers") is None else self.texts(record["answers"], "answers"),
+            self.well_formed(record.get("wellFormedAnswers")),
+            self.passages(record.get("passages")),
+        )
+
+    def passages(self, value: Any) -> list[Candidate]:
+        if isinstance(value, dict):  # the Hub's form: an object of lists
+            texts = value.get("passage_text")
+            selected = value.get("is_selected")
+            if not isinstance(texts, list) or not isinstance(selected, list | None) or len(texts) != len(selected or texts):
+                raise self.error("'passages' with lists passage_text and is_selected of one length", "others")
+            pairs = zip(texts, selected or [None] * len(texts), strict=True)
+            return [self.candidate(text, mark) for text, mark in pairs]
+        if not isinstance(value, list):
+            raise self.error("'passages' as a list", _named(value))
+        if not all(isinstance(item, dict) for item in value):
+            raise self.error("'passages' as a list of objects", "something else in it")
+        return [self.candidate(item.get("passage_text"), item.get("is_selected")) for item in value]
+
+    def candidate(self, text: Any, selected: Any) -> Candidate:
+        if selected is None:
+            selected = UNKNOWN
+        if selected not in (0, 1, UNKNOWN):
+            raise self.error("'is_selected' as 0 or 1", _named(selected))
+        return Candidate(self.text(text, "passage_text"), int(selected))
+
+    def well_formed(self, value: Any) -> list[str]:
+        """Published as a list, or as the text "[]" where there are none, which a later reader may have split into characters."""
+        if value is None or value in ("[]", "", ["[]"], ["[", "]"]):
+            return []
+        return self.texts(value, "wellFormedAnswers")
+
+    def texts(self, value: Any, key: str) -> list[str]:
+        if not isinstance(value, list):
+            raise self.error(f"{key!r} as a list of texts", _named(value))
+        return [self.text(item, key) for item in value]
+
+    def text(self, value: Any, key: str) -> str:
+        if not isinstance(value, str):
+            raise self.error(f"{key!r} as text", _named(value))
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise self.error(f"{key!r} in valid Unicode", "half a surrogate pair") from None
+        return value
+
+    def error(self, wanted: str, found: str) -> InputError:
+        return self.bad(wanted=wanted, found=found, do=_MEND)
+
+
+def _named(value: Any) -> str:
+    """What a value is, in words; short ones in full."""
+    if value is None:
+        return "no such key, or null"
+    if isinstance(value, list | dict):
+        return "a list" if isinstance(value, list) else "an object"
+    shown = repr(value)
+    return shown if len(shown) <= 40 else f"{shown[:39]}…"
