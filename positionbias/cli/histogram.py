@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from positionbias.cli.common import (
     emit,
+    engine_options,
     json_option,
     out_option,
     output_place,
@@ -51,6 +52,7 @@ __all__ = ["histogram"]
 @click.option("--plot", metavar="FILE.svg", help="Draw the histograms; .svg, .png or .pdf.")
 @out_option(required=False, what="Save the results as a folder, for posbias report.")
 @seed_option()
+@engine_options
 @overwrite_option
 @json_option
 def histogram(
@@ -60,6 +62,9 @@ def histogram(
     out: str | None,
     overwrite: bool,
     as_json: bool,
+    workers: int,
+    engine: str,
+    address: str | None,
     **given: Any,
 ) -> None:
     """Where answers sit in the passages of COLLECTION, beside where they would sit without bias.
@@ -67,15 +72,17 @@ def histogram(
     Several collections, such as an original and its rotation, are measured one after the other and drawn side by side.
     """
     from positionbias.core.collection import find_collection
+    from positionbias.engine.choose import open_engine
     from positionbias.positions.histogram import position_histogram, splits_with_answers
 
     options = _options(**given)
     opened = [find_collection(place) for place in collections]
-    results = [
-        position_histogram(collection, split, options)
-        for collection in opened
-        for split in (splits or splits_with_answers(collection))
-    ]
+    with open_engine(engine, workers, address) as map_shards:
+        results = [
+            position_histogram(collection, split, options, map_shards=map_shards)
+            for collection in opened
+            for split in (splits or splits_with_answers(collection))
+        ]
     if plot:
         from positionbias.report.figure import save_figure
         from positionbias.report.plots import answer_positions
@@ -83,7 +90,7 @@ def histogram(
         save_figure(answer_positions(results), plot, overwrite=overwrite)
         say(f"drawn to {plot}")
     if out:
-        _save(out, opened, results, options, overwrite)
+        _save(out, opened, results, options, overwrite, {"workers": workers, "engine": engine})
     emit(results, as_json=as_json, table=lambda: _histogram_tables(results))
 
 
@@ -98,7 +105,12 @@ def _options(
 
 
 def _save(
-    out: str, collections: Sequence[Collection], results: Sequence[Result], options: HistogramOptions, overwrite: bool
+    out: str,
+    collections: Sequence[Collection],
+    results: Sequence[Result],
+    options: HistogramOptions,
+    overwrite: bool,
+    host: Mapping[str, Any],
 ) -> None:
     from dataclasses import asdict
 
@@ -116,7 +128,7 @@ def _save(
         licence="; ".join(dict.fromkeys(item.manifest.licence for item in collections if item.manifest.licence)),
         notes=("Unbiased means that every possible start of an answer, 0 to n − L, is equally likely [decision].",),
         versions=package_versions("numpy", "blingfire"),
-        provenance=provenance(),
+        provenance=provenance(**host),
     )
     save_results(place, results, manifest, overwrite=overwrite)
     say(f"saved to {place}; for a page: posbias report {out}")

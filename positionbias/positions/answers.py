@@ -1,19 +1,31 @@
-"""All answers of a split, located passage by passage, and counts of what happened to each."""
+"""All answers of a split, located passage by passage, and counts of what happened to each.
+
+The answers are sorted by passage and cut into shards of 8,192 answered passages; what is found in a shard depends on nothing else.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from itertools import groupby, islice
+from pathlib import Path
 from typing import Any
+
+import numpy as np
+import pyarrow as pa
 
 from positionbias.core.collection import Collection
 from positionbias.core.records import Answer, Passage
+from positionbias.core.shard_work import MapShards
+from positionbias.positions.expectation import Spans
 from positionbias.positions.locate import BY_OFFSETS, OUTCOMES, Matching, Span, TokenisedPassage, check_span, locate
 
-__all__ = ["LocatedSplit", "locate_split", "answered_passages"]
+__all__ = ["AnswerCounts", "AnswerShard", "LocatedShard", "answer_shards", "answered_passages", "locate_shard", "locate_split"]
 
 PASSAGES_AT_ONCE = 4_096
+SHARD_PASSAGES = 8_192
 
 
 def answered_passages(collection: Collection, answers: Sequence[Answer]) -> Iterator[tuple[Passage, list[int]]]:
@@ -26,33 +38,33 @@ def answered_passages(collection: Collection, answers: Sequence[Answer]) -> Iter
             yield Passage(passage_id, text), indices
 
 
-class LocatedSplit:
-    """Rows of ``Spans`` as they are found, and counts of what happened to every answer."""
+@dataclass(frozen=True, slots=True)
+class AnswerShard:
+    """The answers of some passages, each passage's together and by query; where their collection lies, and its checksum."""
 
-    def __init__(self) -> None:
-        self.rows: list[tuple[int, int, int, int, int]] = []
-        # named first, so that they are printed even where they are 0
-        self.outcomes: Counter[str] = Counter(dict.fromkeys(("answers", *OUTCOMES, "repeated"), 0))
-        self.unmatched: Counter[str] = Counter()
-        self.missed: Counter[str] = Counter()
-        self.extra: Counter[str] = Counter()
-        self.checked = 0
-        self.groups = 0
-        self.passages = 0
+    collection: Path
+    checksum: str
+    answers: pa.Table
 
-    def add(self, passage: TokenisedPassage, spans: Sequence[Span]) -> None:
-        """Count one answer: its spans become one group."""
-        for span in spans:
-            first, length = passage.words_at(span)
-            self.rows.append((first, length, len(passage), self.groups, self.passages))
-        self.groups += 1
 
-    def check(self, passage: TokenisedPassage, span: Span, answer: str, marked: set[Span]) -> None:
-        """Hold one span of the source against the matches."""
-        missed, extra = check_span(passage, span, answer, marked)
-        self.checked += 1
-        self.missed.update([missed] if missed else ())
-        self.extra.update(extra)
+@dataclass(slots=True)
+class AnswerCounts:
+    """What happened to answers; counts of several shards add up."""
+
+    # named first, so that they are printed even where they are 0
+    outcomes: Counter[str] = field(default_factory=lambda: Counter(dict.fromkeys(("answers", *OUTCOMES, "repeated"), 0)))
+    unmatched: Counter[str] = field(default_factory=Counter)
+    missed: Counter[str] = field(default_factory=Counter)
+    extra: Counter[str] = field(default_factory=Counter)
+    checked: int = 0
+
+    def add(self, other: AnswerCounts) -> None:
+        """Add the counts of another shard."""
+        self.outcomes.update(other.outcomes)
+        self.unmatched.update(other.unmatched)
+        self.missed.update(other.missed)
+        self.extra.update(other.extra)
+        self.checked += other.checked
 
     def figures(self) -> dict[str, Any]:
         """What was unmatched by cause; how matching did on the spans that the source gave."""
@@ -67,32 +79,105 @@ class LocatedSplit:
         return found
 
 
-def locate_split(collection: Collection, split: str, matching: Matching) -> LocatedSplit:
-    """Find and count every answer of a split."""
-    found = LocatedSplit()
-    answers = collection.answers(split)
-    for stored, indices in answered_passages(collection, answers):
-        passage, before = TokenisedPassage(stored.text, matching), found.groups
-        for _, group in groupby((answers[index] for index in indices), key=lambda answer: answer.query_id):
+@dataclass(frozen=True, slots=True)
+class LocatedShard:
+    """Where a shard's answers stand, 20 bytes a span (int32), groups and passages numbered from 0 within the shard; and the counts."""
+
+    spans: Spans
+    counts: AnswerCounts
+
+
+class _Finding:
+    """The rows and counts of a shard as they are found."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[int, int, int, int, int]] = []
+        self.counts = AnswerCounts()
+        self.groups = 0
+        self.passages = 0
+
+    def add(self, passage: TokenisedPassage, spans: Sequence[Span]) -> None:
+        """Count one answer: its spans become one group."""
+        for span in spans:
+            first, length = passage.words_at(span)
+            self.rows.append((first, length, len(passage), self.groups, self.passages))
+        self.groups += 1
+
+    def check(self, passage: TokenisedPassage, span: Span, answer: str, marked: set[Span]) -> None:
+        """Hold one span of the source against the matches."""
+        missed, extra = check_span(passage, span, answer, marked)
+        self.counts.checked += 1
+        self.counts.missed.update([missed] if missed else ())
+        self.counts.extra.update(extra)
+
+
+def locate_split(collection: Collection, split: str, matching: Matching, map_shards: MapShards = map) -> Iterator[LocatedShard]:
+    """Find and count every answer of a split, shard by shard through ``map_shards``.
+
+    Raises:
+        InputError: an answer of a passage that is not in the collection, or outside its passage.
+    """
+    return map_shards(partial(locate_shard, matching), answer_shards(collection, split, SHARD_PASSAGES))
+
+
+def answer_shards(collection: Collection, split: str, passages: int) -> Iterator[AnswerShard]:
+    """The answers of a split in shards of ``passages`` answered passages, in the order in which passages are first answered.
+
+    The split's answers are held as one Arrow table, and no more than that.
+    """
+    table = collection.answer_table(split)
+    by_passage, by_query = (_numbered(table.column(name)) for name in ("passage_id", "query_id"))
+    order = np.lexsort((by_query, by_passage))  # stable: answers of one query keep their order
+    ordered = by_passage[order]
+    firsts = np.flatnonzero(np.diff(ordered, prepend=-1))  # of each passage
+    edges = np.append(firsts[::passages], len(order))
+    for start, end in zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True):
+        yield AnswerShard(collection.path.absolute(), collection.checksum, table.take(pa.array(order[start:end])))
+
+
+def _numbered(column: pa.ChunkedArray) -> np.ndarray:
+    """Every value as the number of its first appearance among the distinct ones, ``(rows,)``."""
+    if not len(column):
+        return np.empty(0, np.int32)
+    encoded = column.combine_chunks().dictionary_encode()
+    return encoded.indices.to_numpy(zero_copy_only=False)
+
+
+@lru_cache(maxsize=2)
+def _opened(path: Path, checksum: str) -> Collection:
+    """A collection that stays open from shard to shard; the checksum tells one from what lay there before."""
+    return Collection(path)
+
+
+def locate_shard(matching: Matching, shard: AnswerShard) -> LocatedShard:
+    """Find and count the answers of a shard; a pure function of the shard and the settings."""
+    found = _Finding()
+    answers = map(Answer, *(shard.answers.column(name).to_pylist() for name in Answer._fields))
+    grouped = [(passage_id, list(group)) for passage_id, group in groupby(answers, key=lambda answer: answer.passage_id)]
+    texts = _opened(shard.collection, shard.checksum).texts([passage_id for passage_id, _ in grouped])
+    for text, (_, in_passage) in zip(texts, grouped, strict=True):
+        passage, before = TokenisedPassage(text, matching), found.groups
+        for _, group in groupby(in_passage, key=lambda answer: answer.query_id):
             _add_query(found, passage, list(group))
         found.passages += found.groups > before
-    return found
+    columns = np.array(found.rows, np.int32).reshape(-1, 5).T
+    return LocatedShard(Spans(*columns), found.counts)
 
 
-def _add_query(found: LocatedSplit, passage: TokenisedPassage, answers: list[Answer]) -> None:
+def _add_query(found: _Finding, passage: TokenisedPassage, answers: list[Answer]) -> None:
     """Count the answers of one query in one passage; a span that several annotators gave counts once."""
     located = [locate(passage, answer) for answer in answers]
     marked = {span for place in located if place.outcome == BY_OFFSETS for span in place.spans}
-    matches = passage.matching.matches
+    matches, counts = passage.matching.matches, found.counts
     seen: set[Span] = set()
     for answer, place in zip(answers, located, strict=True):
-        found.outcomes["answers"] += 1
-        found.outcomes[place.outcome] += 1
+        counts.outcomes["answers"] += 1
+        counts.outcomes[place.outcome] += 1
         if place.cause is not None:
-            found.unmatched[place.cause] += 1
+            counts.unmatched[place.cause] += 1
         counted = place.spans if matches == "all" else place.spans[:1] if matches == "first" else place.spans[-1:]
         new = [span for span in counted if span not in seen]
-        found.outcomes["repeated"] += len(counted) - len(new)
+        counts.outcomes["repeated"] += len(counted) - len(new)
         seen.update(new)
         for span in new:
             if place.outcome == BY_OFFSETS:

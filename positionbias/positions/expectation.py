@@ -51,6 +51,10 @@ class Spans:
         """The spans at ``index``."""
         return Spans(self.first[index], self.length[index], self.words[index], self.group[index], self.passage[index])
 
+    def widened(self) -> Spans:
+        """The same in int64, for arithmetic."""
+        return Spans(*(getattr(self, name).astype(np.int64) for name in self.__slots__))
+
     def group_starts(self) -> np.ndarray:
         """The index of each group's first span."""
         return np.flatnonzero(np.diff(self.group, prepend=-1))
@@ -140,17 +144,16 @@ def rotated_histograms(
     """Histograms of the same spans had every passage been rotated, and what was expected of those left whole.
 
     Two arrays ``(draws, bins)`` of sums: how far chance alone takes a histogram from its expectation, questions that
-    share a passage moving together. Draws that cut through every span are left out, so there may be fewer.
+    share a passage moving together. A draw that cuts through every span is a row of zeros.
     """
     passages = int(spans.passage.max()) + 1
-    found, wanted = np.empty((draws, bins)), np.empty((draws, bins))
+    found, left = np.empty((draws, bins)), np.zeros((draws, len(expected)))
     for draw in range(draws):
         cut = (generator.random(passages)[spans.passage] * spans.words).astype(np.int64)
         first = (spans.first - cut) % spans.words
         moved = Spans(first, spans.length, spans.words, spans.group, spans.passage)
-        left = moved.take(select(moved, first <= spans.words - spans.length, matches))
-        doubled = 2 * left.first + left.length if midpoint else 2 * left.first
-        found[draw] = np.bincount(doubled * bins // (2 * left.words), minlength=bins)
-        wanted[draw] = expected[left.group, :bins].sum(axis=0)
-    some = found.any(axis=1)
-    return found[some], wanted[some]
+        whole = moved.take(select(moved, first <= spans.words - spans.length, matches))
+        doubled = 2 * whole.first + whole.length if midpoint else 2 * whole.first
+        found[draw] = np.bincount(doubled * bins // (2 * whole.words), minlength=bins)
+        left[draw, whole.group] = 1
+    return found, left @ expected[:, :bins]

@@ -6,32 +6,26 @@ worked out in ``positionbias.positions.expectation``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
+from positionbias.core.progress import track
 from positionbias.core.result import Interval, PositionHistogram, Result
-from positionbias.core.seeds import generator
-from positionbias.positions.answers import locate_split
-from positionbias.positions.expectation import (
-    FIFTH,
-    MEAN,
-    TENTH,
-    Spans,
-    expected_moments,
-    moments,
-    rotated_histograms,
-    select,
-)
+from positionbias.core.shard_work import MapShards
+from positionbias.positions.answers import AnswerCounts, locate_split
+from positionbias.positions.expectation import FIFTH, MEAN, TENTH, Spans
 from positionbias.positions.locate import Matching
+from positionbias.positions.sums import ShardToSum, SumOptions, Sums, add_sums, resampled_passages, sum_shard
 
 __all__ = ["HistogramOptions", "MEASURE", "position_histogram", "splits_with_answers"]
 
 MEASURE = "answer positions"
-CHANCE_DRAWS = 200
 
 Point = Literal["start", "midpoint"]
 POINTS: tuple[Point, ...] = ("start", "midpoint")
@@ -78,8 +72,10 @@ def splits_with_answers(collection: Collection) -> list[str]:
     return splits
 
 
-def position_histogram(collection: Collection, split: str, options: HistogramOptions | None = None) -> Result:
-    """The histogram of a split's answer positions; ``value`` is the mean relative position.
+def position_histogram(
+    collection: Collection, split: str, options: HistogramOptions | None = None, *, map_shards: MapShards = map
+) -> Result:
+    """The histogram of a split's answer positions, shard by shard through ``map_shards``; ``value`` is the mean relative position.
 
     The outcomes count answers: found by the source's offsets or by matching, unmatched, empty, "No Answer Present.";
     then spans that stood already for the same query (``repeated``), and answers that the rotation which made this
@@ -94,19 +90,23 @@ def position_histogram(collection: Collection, split: str, options: HistogramOpt
         InputError: the split has no answers, or none of them can be found.
     """
     options = options or HistogramOptions()
-    located = locate_split(collection, split, options.matching)
-    outcomes = dict(located.outcomes)
-    if not located.rows:
-        counts = ", ".join(f"{name} {count:,}" for name, count in outcomes.items() if count)
+    counts, located = AnswerCounts(), []
+    for shard in track(locate_split(collection, split, options.matching, map_shards), "answers", unit="shards"):
+        counts.add(shard.counts)
+        if len(shard.spans):
+            located.append(shard.spans)
+    outcomes = dict(counts.outcomes)
+    if not located:
+        happened = ", ".join(f"{name} {count:,}" for name, count in outcomes.items() if count)
         raise InputError(
-            f"{collection.path}: wanted answers of split {split!r} that stand in their passages; found none ({counts or 'no answers'}); "
+            f"{collection.path}: wanted answers of split {split!r} that stand in their passages; found none ({happened or 'no answers'}); "
             "give another --split, or --fold-case"
         )
-    spans = Spans(*np.array(located.rows, dtype=np.int64).T)
-    summary = _summarise(spans, options)
+    sums = _sum(located, options, map_shards)
     outcomes["cut"] = _cut_before(collection, split)
-    figures = {**summary.figures, **located.figures()}
+    figures = {**_figures(sums, options), **counts.figures()}
     mean = figures["mean"]
+    bins, width = options.bins, len(sums.total) // 2
     return Result(
         measure=MEASURE,
         collection=collection.name,
@@ -115,69 +115,46 @@ def position_histogram(collection: Collection, split: str, options: HistogramOpt
         seed=options.seed,
         value=mean["value"],
         interval=Interval(**mean["interval"]),
-        count=sum(summary.counts),
-        payload=PositionHistogram(summary.edges, summary.counts, summary.expected, outcomes, figures),
+        count=sums.spans,
+        payload=PositionHistogram(
+            edges=[edge / bins for edge in range(bins + 1)],
+            counts=sums.total[:bins].astype(int).tolist(),
+            expected=(sums.total[width : width + bins] / sums.spans).tolist(),
+            outcomes=outcomes,
+            figures=figures,
+        ),
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Summary:
-    edges: list[float]
-    counts: list[int]
-    expected: list[float]
-    figures: dict[str, Any]
+def _sum(located: Sequence[Spans], options: HistogramOptions, map_shards: MapShards) -> Sums:
+    drawn = resampled_passages([int(spans.passage[-1]) + 1 for spans in located], options.resamples, options.seed)
+    shards = (ShardToSum(number, spans, row) for number, (spans, row) in enumerate(zip(located, drawn, strict=True)))
+    settings = SumOptions(options.bins, options.point == "midpoint", options.matching.matches, options.seed)
+    return add_sums(track(map_shards(partial(sum_shard, settings), shards), "intervals", len(located), unit="shards"))
 
 
-def _summarise(spans: Spans, options: HistogramOptions) -> _Summary:
-    bins, midpoint, matches = options.bins, options.point == "midpoint", options.matching.matches
-    chosen = spans.take(select(spans, np.ones(len(spans), bool), matches))
-    observed = moments(chosen.first, chosen.length, chosen.words, bins, midpoint)
-    expected = expected_moments(spans, bins, midpoint, matches)
-    sums = _per_passage(np.hstack([observed, expected]), chosen.passage)
-    resampled = _resample(sums, options.resamples, generator(options.seed, "histogram intervals"))
-    method = f"bootstrap over {len(sums):,} passages"
+def _figures(sums: Sums, options: HistogramOptions) -> dict[str, Any]:
+    method = f"bootstrap over {sums.passages:,} passages"
     figures: dict[str, Any] = {
-        name: _figure(sums.sum(axis=0), resampled, column, method)
-        for name, column in (("mean", MEAN), ("first_tenth", TENTH), ("first_fifth", FIFTH))
+        name: _figure(sums, column, method) for name, column in (("mean", MEAN), ("first_tenth", TENTH), ("first_fifth", FIFTH))
     }
-    drawn, wanted = rotated_histograms(
-        spans, expected, bins, midpoint, matches, draws=CHANCE_DRAWS, generator=generator(options.seed, "histogram chance")
-    )
-    chance = _total_variation(drawn, wanted)
-    figures["total_variation"] = _variation_figure(sums, resampled, bins, chance, method)
-    figures["settings"] = {**asdict(options.matching), "point": options.point, "bins": bins}
+    figures["total_variation"] = _variation_figure(sums, options.bins, method)
+    figures["settings"] = {**asdict(options.matching), "point": options.point, "bins": options.bins}
     figures["expectation"] = "every possible start of an answer, 0 to n − L, equally likely"
-    figures["sample"] = {"spans": len(chosen), "passages": len(sums)}
-    shares = expected[:, :bins].mean(axis=0)
-    counts = observed[:, :bins].sum(axis=0).astype(int)
-    return _Summary([edge / bins for edge in range(bins + 1)], counts.tolist(), shares.tolist(), figures)
+    figures["sample"] = {"spans": sums.spans, "passages": sums.passages}
+    return figures
 
 
-def _per_passage(table: np.ndarray, passage: np.ndarray) -> np.ndarray:
-    sums = np.zeros((int(passage.max()) + 1, table.shape[1]))
-    np.add.at(sums, passage, table)
-    return sums
-
-
-def _resample(sums: np.ndarray, resamples: int, random: np.random.Generator) -> np.ndarray:
-    """Sums over passages drawn with replacement, ``(resamples, columns)``."""
-    passages = len(sums)
-    drawn = np.empty((resamples, sums.shape[1]))
-    for row in range(resamples):
-        drawn[row] = np.bincount(random.integers(passages, size=passages), minlength=passages) @ sums
-    return drawn
-
-
-def _figure(total: np.ndarray, resampled: np.ndarray, column: int, method: str) -> dict[str, Any]:
+def _figure(sums: Sums, column: int, method: str) -> dict[str, Any]:
     """A mean over the counted answers, its expectation, their difference; percentile intervals."""
-    width = len(total) // 2
+    width = len(sums.total) // 2
 
     def ratios(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         answers = table[..., : width - 3].sum(axis=-1)
         return table[..., :width][..., column] / answers, table[..., width:][..., column] / answers
 
-    value, expected = ratios(total)
-    values, expectations = ratios(resampled)
+    value, expected = ratios(sums.total)
+    values, expectations = ratios(sums.resampled)
     return {
         "value": float(value),
         "expected": float(expected),
@@ -187,13 +164,14 @@ def _figure(total: np.ndarray, resampled: np.ndarray, column: int, method: str) 
     }
 
 
-def _variation_figure(sums: np.ndarray, resampled: np.ndarray, bins: int, chance: np.ndarray, method: str) -> dict[str, Any]:
-    width = sums.shape[1] // 2
-    total = sums.sum(axis=0)
-    value = float(_total_variation(total[:bins], total[width : width + bins]))
-    variations = _total_variation(resampled[:, :bins], resampled[:, width : width + bins])
+def _variation_figure(sums: Sums, bins: int, method: str) -> dict[str, Any]:
+    width = len(sums.total) // 2
+    value = float(_total_variation(sums.total[:bins], sums.total[width : width + bins]))
+    variations = _total_variation(sums.resampled[:, :bins], sums.resampled[:, width : width + bins])
     # Resampling adds noise, and noise lifts a total variation: only the spread of the resamples is used, about the value.
     low, high = (max(0.0, value + bound - float(variations.mean())) for bound in _quantiles(variations))
+    left = sums.chance.any(axis=1)  # a draw that cut through every answer says nothing
+    chance = _total_variation(sums.chance[left], sums.chance_expected[left])
     return {
         "value": value,
         "expected": 0.0,

@@ -110,13 +110,14 @@ class TokenisedPassage:
         self.spans = word_spans(text, matching.words)
         self.starts = [start for start, _ in self.spans]
         self.ends = [end for _, end in self.spans]
-        self.words = [self._fold(text[start:end]) for start, end in self.spans]
+        self.words = self._words_of(text, self.spans)
 
     def __len__(self) -> int:
         return len(self.words)
 
-    def _fold(self, word: str) -> str:
-        return word.casefold() if self.matching.fold_case else word
+    def _words_of(self, text: str, spans: list[tuple[int, int]]) -> list[str]:
+        words = [text[start:end] for start, end in spans]
+        return [word.casefold() for word in words] if self.matching.fold_case else words
 
     def words_at(self, span: Span) -> Words:
         """The words that a span of characters touches; a span within white space gets the next word, or the last.
@@ -132,18 +133,20 @@ class TokenisedPassage:
 
     def find(self, answer: str) -> list[Span]:
         """Every place where the answer's words stand in a row, overlapping ones included."""
-        wanted = [self._fold(answer[start:end]) for start, end in word_spans(answer, self.matching.words)]
-        return self._find_words(self.words, wanted)
+        return self._find_words(self.words, self._words_of(answer, word_spans(answer, self.matching.words)))
 
     def _find_words(self, words: list[str], wanted: list[str]) -> list[Span]:
         if not wanted:
             return []
-        length, first = len(wanted), wanted[0]
-        return [
-            Span(self.starts[at], self.ends[at + length - 1])
-            for at in range(len(words) - length + 1)
-            if words[at] == first and words[at : at + length] == wanted
-        ]
+        length, last, found = len(wanted), len(words) - len(wanted), []
+        at = -1
+        try:
+            while (at := words.index(wanted[0], at + 1)) <= last:
+                if words[at : at + length] == wanted:
+                    found.append(Span(self.starts[at], self.ends[at + length - 1]))
+        except ValueError:  # the first word stands nowhere further on
+            pass
+        return found
 
     def unmatched_cause(self, answer: str) -> str:
         """Why ``find`` found nothing."""

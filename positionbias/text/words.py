@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+import threading
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Literal
@@ -17,17 +18,8 @@ __all__ = ["WORD_METHODS", "WordMethod", "sentence_starts", "tokenize", "word_sp
 
 WordMethod = Literal["blingfire", "whitespace"]
 WORD_METHODS: tuple[WordMethod, ...] = ("blingfire", "whitespace")
+_KEPT = 1 << 18  # room that stays for the next call, in bytes of output; a rare long text's does not
 _WHITESPACE_WORD = re.compile(r"\S+")
-
-
-@lru_cache(maxsize=1)
-def _library() -> ctypes.CDLL:
-    import blingfire
-
-    library = blingfire.blingfire
-    for name in ("TextToWordsWithOffsets", "TextToSentencesWithOffsets"):
-        getattr(library, name).restype = ctypes.c_int
-    return library
 
 
 def words_function() -> Callable[..., int]:
@@ -36,38 +28,47 @@ def words_function() -> Callable[..., int]:
     It returns the length of the output, with words parted by one space and a final NUL; starts and ends are in bytes. Output and both
     int32 arrays must hold ``room`` elements, three times the text's bytes and 16 more.
     """
+    return _function("TextToWordsWithOffsets")
+
+
+def _function(name: str) -> Callable[..., int]:
+    import blingfire
+
     # a prototype of its own: the library's shared function object stays as it is; keeping the interpreter's lock makes calls cheaper
     pointer, number = ctypes.c_void_p, ctypes.c_int
     prototype = ctypes.PYFUNCTYPE(number, pointer, number, pointer, pointer, pointer, number)
-    return prototype(("TextToWordsWithOffsets", _library()))
+    return prototype((name, blingfire.blingfire))
 
 
-def _call(name: str, data: bytes) -> tuple[bytes, np.ndarray, np.ndarray]:
-    """Call one of BlingFire's functions: the joined output, and byte starts and inclusive ends of its pieces."""
-    function = getattr(_library(), name)
-    room = len(data) * 3 + 16
-    output = ctypes.create_string_buffer(room)
-    # the C function may write one offset for each byte of output it has room for, not one a piece
-    starts, ends = np.empty(room, np.int32), np.empty(room, np.int32)
-    as_pointer = ctypes.POINTER(ctypes.c_int)
-    length = function(
-        ctypes.c_char_p(data),
-        ctypes.c_int(len(data)),
-        ctypes.byref(output),
-        starts.ctypes.data_as(as_pointer),
-        ends.ctypes.data_as(as_pointer),
-        ctypes.c_int(room),
-    )
-    if length <= 0 or length > room:
-        return b"", starts[:0], ends[:0]
-    return output.raw[: length - 1], starts, ends
+class _Buffers(threading.local):
+    """What BlingFire writes into, kept from call to call (making it costs more than most calls), for each thread its own."""
+
+    def __init__(self) -> None:
+        self.functions = {name: _function(name) for name in ("TextToWordsWithOffsets", "TextToSentencesWithOffsets")}
+        self.room = 0
+
+    def call(self, name: str, data: bytes, separator: bytes) -> tuple[np.ndarray, np.ndarray]:
+        """Byte starts and inclusive ends of the pieces, int32; copies are the caller's to take."""
+        room = len(data) * 3 + 16
+        if room > self.room or room <= _KEPT < self.room:
+            self.room = max(room, 1 << 12)
+            self.output = bytearray(self.room)
+            # the C function may write one offset for each byte of output it has room for, not one a piece
+            self.starts, self.ends = np.empty(self.room, np.int32), np.empty(self.room, np.int32)
+            self.places = (np.frombuffer(self.output, np.uint8).ctypes.data, self.starts.ctypes.data, self.ends.ctypes.data)
+        length = self.functions[name](data, len(data), *self.places, room)
+        pieces = self.output.count(separator, 0, length - 1) + 1 if 1 < length <= room else 0
+        return self.starts[:pieces], self.ends[:pieces]
+
+
+@lru_cache(maxsize=1)
+def _buffers() -> _Buffers:
+    return _Buffers()
 
 
 def _spans(name: str, separator: bytes, text: str) -> list[tuple[int, int]]:
     data = text.encode("utf-8", "replace")
-    joined, starts, ends = _call(name, data)
-    count = joined.count(separator) + 1 if joined else 0
-    starts, ends = starts[:count], ends[:count]
+    starts, ends = _buffers().call(name, data, separator)
     if len(data) != len(text):
         # the character index of each byte: how many characters have begun by then, less one
         characters = np.cumsum((np.frombuffer(data, np.uint8) & 0xC0) != 0x80) - 1

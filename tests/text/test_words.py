@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import blingfire
@@ -91,20 +92,33 @@ def test_the_c_function_writes_as_many_offsets_as_the_output_has_room_for() -> N
 
 @pytest.mark.parametrize("name", ["TextToWordsWithOffsets", "TextToSentencesWithOffsets"])
 @pytest.mark.parametrize("text", ["a", "a b c", "日本語", "x" * 1_000])
-def test_offset_arrays_are_never_shorter_than_the_room_given_to_the_c_function(
-    name: str, text: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    library, rooms = words._library(), []
+def test_offset_arrays_are_never_shorter_than_the_room_given_to_the_c_function(name: str, text: str) -> None:
+    buffers, rooms, called = words._Buffers(), [], words._function(name)
 
-    class Watched:
-        def __getattr__(self, called: str) -> Any:
-            def call(*arguments: Any) -> int:
-                rooms.append(arguments[-1].value)
-                return getattr(library, called)(*arguments)
+    def watched(*arguments: Any) -> int:
+        rooms.append((arguments[-1], len(buffers.output), len(buffers.starts), len(buffers.ends)))
+        return called(*arguments)
 
-            return call
+    buffers.functions[name] = watched
+    for data in (text.encode(), b"short", text.encode() * 3):
+        buffers.call(name, data, b" ")
+        room, *lengths = rooms[-1]
+        assert min(lengths) >= room > len(data)
 
-    monkeypatch.setattr(words, "_library", Watched)
-    _, starts, ends = words._call(name, text.encode())
-    assert rooms
-    assert min(len(starts), len(ends)) >= rooms[0] > len(text.encode())
+
+def test_what_a_long_text_needed_is_given_back() -> None:
+    buffers = words._Buffers()
+    name = "TextToWordsWithOffsets"
+    starts, _ = buffers.call(name, b"ab " * 100_000, b" ")
+    assert (len(starts), starts[-1]) == (100_000, 299_997)
+    starts, ends = buffers.call(name, b"ab c", b" ")
+    assert (starts.tolist(), ends.tolist()) == ([0, 3], [1, 3])
+    assert len(buffers.output) <= words._KEPT
+
+
+def test_threads_do_not_write_into_each_others_buffers() -> None:
+    texts = [" ".join(f"w{number}" for number in range(count)) for count in range(1, 200)]
+    expected = [tokenize(text, "whitespace") for text in texts]
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(5):
+            assert list(pool.map(tokenize, texts)) == expected
