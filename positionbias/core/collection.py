@@ -5,7 +5,7 @@
     queries/SPLIT.parquet       query_id, text, fields
     qrels/SPLIT[.NAME].parquet  query_id, passage_id, grade
     answers/SPLIT.parquet       query_id, passage_id, text, start, end
-    cache/                      id index, BM25 …: rebuilt at will, no part of the content
+    cache/                      index of ids, BM25 …: rebuilt at will, no part of the content
 
 Any passage is found by its id without holding the corpus. ``positionbias.core.collection_writer`` writes one.
 """
@@ -18,23 +18,18 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
+from positionbias.core.collection_index import INDEX, PassageIndex, build_index
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.files import atomic_folder, home
+from positionbias.core.files import home
 from positionbias.core.manifest import MANIFEST, Manifest, manifest_path, read_manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
-from positionbias.core.seeds import key64
+from positionbias.core.shards import Strings, read_shard
 
-__all__ = ["Collection", "find_collection", "hash_ids"]
+__all__ = ["Collection", "find_collection"]
 
 KIND = "collection"
-
-
-def hash_ids(ids: Sequence[str]) -> np.ndarray:
-    """64-bit hashes of ids, ``(len(ids),)`` uint64; collisions are told apart by comparing the ids."""
-    return np.fromiter((key64(0, "id", item) for item in ids), dtype=np.uint64, count=len(ids))
 
 
 class Collection:
@@ -77,8 +72,11 @@ class Collection:
         return [read_shard(path) for path in self.shard_paths]
 
     @cached_property
-    def _starts(self) -> np.ndarray:
-        return np.concatenate([[0], np.cumsum([table.num_rows for table in self._tables])]).astype(np.int64)
+    def _texts(self) -> Strings:
+        return Strings(self._tables, "text")
+
+    def __reduce__(self) -> tuple[type[Collection], tuple[Path]]:
+        return Collection, (self.path,)  # what is mapped here is mapped again by whoever unpickles it
 
     def passages(self) -> Iterator[Passage]:
         """Every passage, in stored order, streamed."""
@@ -112,49 +110,24 @@ class Collection:
 
     def find(self, passage_ids: Sequence[str]) -> np.ndarray:
         """As ``rows``, with −1 where there is no such passage."""
-        hashes, order = self._index
-        wanted = hash_ids(passage_ids)
-        found = np.full(len(wanted), -1, dtype=np.int64)
-        if not len(hashes):
-            return found
-        at = np.searchsorted(hashes, wanted)
-        pending = np.flatnonzero(at < len(hashes))
-        while len(pending):
-            pending = pending[hashes[at[pending]] == wanted[pending]]
-            rows = np.asarray(order[at[pending]])
-            same = np.fromiter(
-                (a == passage_ids[i] for a, i in zip(self._take("passage_id", rows), pending, strict=True)), bool, len(pending)
-            )
-            found[pending[same]] = rows[same]
-            pending = pending[~same]  # another id with this hash: look at its neighbour
-            at[pending] += 1
-            pending = pending[at[pending] < len(hashes)]
-        return found
+        return self._index.find(passage_ids)
 
     def absent(self, passage_ids: Sequence[str]) -> list[str]:
         """Those of these passages that are not in the collection, in the order asked for."""
-        return [passage_ids[place] for place in np.flatnonzero(self.find(passage_ids) < 0).tolist()]
+        return self._index.absent(passage_ids)
 
     def texts(self, passage_ids: Sequence[str]) -> list[str]:
         """The texts of these passages, in the order asked for; unknown ids raise as in ``rows``."""
-        return self._take("text", self.rows(passage_ids))
-
-    def _take(self, column: str, rows: np.ndarray) -> list[str]:
-        taken: list[str] = [""] * len(rows)
-        shards = np.searchsorted(self._starts, rows, side="right") - 1
-        for shard in np.unique(shards):
-            where = np.flatnonzero(shards == shard)
-            values = self._tables[shard].column(column).take(pa.array(rows[where] - self._starts[shard])).to_pylist()
-            for index, value in zip(where, values, strict=True):
-                taken[index] = value
-        return taken
+        return self._texts.take(self.rows(passage_ids))
 
     @cached_property
-    def _index(self) -> tuple[np.ndarray, np.ndarray]:
-        folder = self.cache / "ids"
-        if not folder.is_dir():
+    def _index(self) -> PassageIndex:
+        folder = self.path / INDEX
+        try:
+            return PassageIndex(folder, len(self))
+        except (OSError, ValueError):
             build_index(self.shard_paths, folder)
-        return np.load(folder / "hashes.npy", mmap_mode="r"), np.load(folder / "rows.npy", mmap_mode="r")
+            return PassageIndex(folder, len(self))
 
     @property
     def cache(self) -> Path:
@@ -210,7 +183,7 @@ class Collection:
         """The answers of a split as columns, named as the fields of ``Answer``: for a million of them, without an object each."""
         self._require(split)
         path = self.path / "answers" / f"{split}.parquet"
-        return _table(path, Answer._fields) if path.exists() else pa.table({name: () for name in Answer._fields})
+        return _table(path, Answer._fields) if path.exists() else pa.table(dict.fromkeys(Answer._fields, ()))
 
 
 def _rows(path: Path, names: tuple[str, ...]) -> Iterator[tuple]:
@@ -224,47 +197,6 @@ def _table(path: Path, names: tuple[str, ...]) -> pa.Table:
         raise bad_input(
             path, wanted=f"a table of {', '.join(names)}", found=str(error).splitlines()[0], do="make the collection again"
         ) from error
-
-
-def read_shard(path: Path) -> pa.Table:
-    """One passage shard, memory-mapped: nothing is copied until a text is asked for."""
-    try:
-        return ipc.open_file(pa.memory_map(str(path))).read_all()
-    except (pa.ArrowInvalid, OSError) as error:
-        raise bad_input(
-            path, wanted="a whole passage shard", found=str(error).splitlines()[0], do="make the collection again"
-        ) from error
-
-
-def build_index(shard_paths: Sequence[Path], folder: Path) -> None:
-    """Write the sorted id hashes and their rows; 16 bytes a passage.
-
-    Raises:
-        InputError: a passage id stands twice.
-    """
-    tables = [read_shard(path) for path in shard_paths]
-    parts = [hash_ids(table.column("passage_id").to_pylist()) for table in tables]
-    hashes = np.concatenate(parts) if parts else np.empty(0, np.uint64)
-    order = np.argsort(hashes, kind="stable").astype(np.int64)
-    hashes = hashes[order]
-    starts = np.concatenate([[0], np.cumsum([table.num_rows for table in tables])])
-
-    def passage_id(row: int) -> str:
-        shard = int(np.searchsorted(starts, row, side="right") - 1)
-        return tables[shard].column("passage_id")[row - int(starts[shard])].as_py()
-
-    alike = np.flatnonzero(hashes[1:] == hashes[:-1])
-    seen: dict[str, int] = {}
-    for row in map(int, order[np.union1d(alike, alike + 1)]):
-        first = seen.setdefault(passage_id(row), row)
-        if first != row:
-            raise InputError(
-                f"passage {first + 1:,} and passage {row + 1:,} share the id {passage_id(row)!r}: wanted every id once; "
-                "found it twice; rename or drop one"
-            )
-    with atomic_folder(folder, overwrite=True) as partial:
-        np.save(partial / "hashes.npy", hashes)
-        np.save(partial / "rows.npy", order)
 
 
 def find_collection(place: str | Path) -> Collection:

@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pyarrow as pa
-import pyarrow.ipc as ipc
 import pyarrow.parquet as pq
 
-from positionbias.core.collection import KIND, Collection, build_index
+from positionbias.core.collection import KIND
+from positionbias.core.collection_index import INDEX, PassageIndex, build_index
 from positionbias.core.errors import InputError
 from positionbias.core.files import atomic_folder
 from positionbias.core.manifest import MANIFEST, InputRef, Manifest, package_versions, provenance, write_manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards, make_shards, resumable_folder
+from positionbias.core.shards import CHECKSUM_MODULUS, Shard, not_unicode, rows_checksum, write_shard
 
-__all__ = ["CollectionWriter", "Shard", "create_collection", "rows_checksum", "write_shard"]
+__all__ = ["CollectionWriter", "create_collection"]
 
 Item = TypeVar("Item")
 SHARD_PASSAGES = 65_536
-BATCH_PASSAGES = 4_096
-_MODULUS = 1 << 128
+SHARD_CHARACTERS = 16 << 20
 
-PASSAGES = pa.schema([("passage_id", pa.string()), ("text", pa.string())])
 QUERIES = pa.schema([("query_id", pa.string()), ("text", pa.string()), ("fields", pa.map_(pa.string(), pa.string()))])
 QRELS = pa.schema([("query_id", pa.string()), ("passage_id", pa.string()), ("grade", pa.int32())])
 ANSWERS = pa.schema(
@@ -43,50 +40,6 @@ ANSWERS = pa.schema(
         ("end", pa.int64()),
     ]
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Shard:
-    """What is known of a written shard: passages, and the checksum of their content."""
-
-    count: int
-    checksum: int
-
-    def facts(self) -> dict[str, int]:
-        """The same, as ``add_shards`` wants it."""
-        return {"count": self.count, "checksum": self.checksum}
-
-
-def rows_checksum(rows: Iterable[Sequence[Any]]) -> int:
-    """A checksum of records that does not depend on their order: the sum of their 128-bit hashes.
-
-    Two collections with the same passages agree on it, however they are sharded or sorted.
-    """
-    total = 0
-    for row in rows:
-        parts: list[bytes] = []
-        for item in row:
-            data = item.encode() if isinstance(item, str) else repr(item).encode()
-            parts += (len(data).to_bytes(8, "little"), data)
-        total += int.from_bytes(hashlib.blake2b(b"".join(parts), digest_size=16).digest(), "little")
-    return total % _MODULUS
-
-
-def write_shard(path: Path, passages: Iterable[Passage]) -> Shard:
-    """Write passages to one Arrow IPC file, in batches; pure of what stands in other shards."""
-    count, checksum = 0, 0
-    iterator = iter(passages)
-    with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, PASSAGES) as writer:
-        while batch := list(islice(iterator, BATCH_PASSAGES)):
-            writer.write_batch(_passage_batch(batch))
-            checksum += rows_checksum(batch)
-            count += len(batch)
-    return Shard(count, checksum % _MODULUS)
-
-
-def _passage_batch(batch: list[Passage]) -> pa.RecordBatch:
-    ids, texts = zip(*batch, strict=True)
-    return pa.record_batch([pa.array(ids, pa.string()), pa.array(texts, pa.string())], schema=PASSAGES)
 
 
 class CollectionWriter:
@@ -107,11 +60,10 @@ class CollectionWriter:
         return self.folder / "passages" / f"{index:05d}.arrow"
 
     def add_passages(self, passages: Iterable[Passage]) -> None:
-        """Write passages, streamed, in shards of 65,536, in this process."""
+        """Write passages, streamed, in shards of 65,536 or of 16 million characters, in this process."""
         iterator = iter(passages)
         for first in iterator:
-            block = islice(iterator, SHARD_PASSAGES - 1)
-            self._shards.append(write_shard(self.shard_path(len(self._shards)), _prepend(first, block)))
+            self._shards.append(write_shard(self.shard_path(len(self._shards)), _one_shard(first, iterator)))
 
     def add_shards(
         self, make: Callable[[Item, Path], Mapping[str, Any]], items: Iterable[Item], map_shards: MapShards = map
@@ -158,7 +110,7 @@ class CollectionWriter:
             "queries": len(queries),
             "qrels": len(qrels),
             "answers": len(answers),
-            "checksum": f"{(rows_checksum(rows) + rows_checksum(qrels) + rows_checksum(answers)) % _MODULUS:032x}",
+            "checksum": f"{(rows_checksum(rows) + rows_checksum(qrels) + rows_checksum(answers)) % CHECKSUM_MODULUS:032x}",
         }
         self._judged[split] = Counter(qrel.passage_id for qrel in qrels)
         self._answering.update(answer.passage_id for answer in answers)
@@ -176,7 +128,7 @@ class CollectionWriter:
         facts = self._splits[split]
         facts.setdefault("qrels_sets", {})[name] = len(qrels)
         named = rows_checksum((name, *qrel) for qrel in qrels)
-        facts["checksum"] = f"{(int(facts['checksum'], 16) + named) % _MODULUS:032x}"
+        facts["checksum"] = f"{(int(facts['checksum'], 16) + named) % CHECKSUM_MODULUS:032x}"
         self._judged[split].update(qrel.passage_id for qrel in qrels)
 
     def _write(self, kind: str, name: str, schema: pa.Schema, rows: list) -> None:
@@ -185,7 +137,10 @@ class CollectionWriter:
         self._written.add((kind, name))
         (self.folder / kind).mkdir(exist_ok=True)
         columns = list(zip(*rows, strict=True)) if rows else [() for _ in schema]
-        table = pa.table([pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
+        try:
+            table = pa.table([pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema)
+        except UnicodeEncodeError as error:
+            raise not_unicode(f"split {name!r}", error) from None
         pq.write_table(table, self.folder / kind / f"{name}.parquet")
 
     def finish(
@@ -200,6 +155,7 @@ class CollectionWriter:
         notes: Sequence[str] = (),
         content: Mapping[str, Any] | None = None,
         allow_absent: bool = False,
+        map_shards: MapShards = map,
         **provenance_facts: Any,
     ) -> None:
         """Index the ids, check that every judged or answering passage exists, write the manifest.
@@ -210,11 +166,11 @@ class CollectionWriter:
         Raises:
             InputError: an id twice, an answer in a passage that is not there, or a judgement of one without ``allow_absent``.
         """
-        index = self.folder / "cache" / "ids"
-        index.parent.mkdir(exist_ok=True)
-        build_index([self.shard_path(i) for i in range(len(self._shards))], index)
+        build_index([self.shard_path(i) for i in range(len(self._shards))], self.folder / INDEX, map_shards)
+        count = sum(shard.count for shard in self._shards)
+        absent = self._absent(PassageIndex(self.folder / INDEX, count), allow_absent)
         checksum = sum(shard.checksum for shard in self._shards)
-        passages = f"{checksum % _MODULUS:032x}"
+        passages = f"{checksum % CHECKSUM_MODULUS:032x}"
         # the split's name counts: a query that moves from one split to another changes the collection
         checksum += rows_checksum((name, split["checksum"]) for name, split in self._splits.items())
         manifest = Manifest(
@@ -227,29 +183,26 @@ class CollectionWriter:
             licence=licence,
             notes=tuple(notes),
             content={
-                "checksum": f"{checksum % _MODULUS:032x}",
+                "checksum": f"{checksum % CHECKSUM_MODULUS:032x}",
                 "passages_checksum": passages,
-                "passages": sum(shard.count for shard in self._shards),
+                "passages": count,
                 "shards": len(self._shards),
                 "splits": self._splits,
+                **({"absent": absent} if absent else {}),
                 **(content or {}),
             },
             versions=package_versions("pyarrow"),
             provenance=provenance(**provenance_facts),
         )
         write_manifest(self.folder / MANIFEST, manifest)
-        absent = self._absent(allow_absent)
-        if absent:
-            write_manifest(self.folder / MANIFEST, replace(manifest, content={**manifest.content, "absent": absent}))
         self._finished = True
 
-    def _absent(self, allow: bool) -> dict[str, dict[str, int]]:
+    def _absent(self, index: PassageIndex, allow: bool) -> dict[str, dict[str, int]]:
         """By split: the judgements of passages that are not in the collection, and how many passages that are."""
-        collection = Collection(self.folder)
-        self._refuse(collection.absent(sorted(self._answering)), "answering")
+        self._refuse(index.absent(sorted(self._answering)), "answering")
         absent = {}
         for split, judged in self._judged.items():
-            missing = collection.absent(sorted(judged))
+            missing = index.absent(sorted(judged))
             if missing and not allow:
                 self._refuse(missing, "judged")
             if missing:
@@ -285,9 +238,14 @@ def _check_queries(split: str, records: Iterable[Qrel | Answer], known: Containe
             )
 
 
-def _prepend(first: Passage, rest: Iterable[Passage]) -> Iterator[Passage]:
-    yield first
-    yield from rest
+def _one_shard(first: Passage, rest: Iterator[Passage]) -> Iterator[Passage]:
+    """``first``, and as many of the rest as belong into a shard with it."""
+    held = 0
+    for number, passage in enumerate(chain([first], rest), 1):
+        yield passage
+        held += len(passage.text)
+        if number == SHARD_PASSAGES or held >= SHARD_CHARACTERS:
+            return
 
 
 def _make_shard(passages_of: Callable[[Any], Iterable[Passage]], block: Any, path: Path) -> Mapping[str, Any]:

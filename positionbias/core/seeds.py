@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["below", "below_many", "generator", "key64", "keys64"]
+__all__ = ["below", "below_many", "generator", "key64", "keys128", "keys64"]
 
 _TWO_64 = 1 << 64
 
@@ -57,6 +57,11 @@ def below(bound: int, seed: int, purpose: str, *parts: str | int) -> int:
 
 def keys64(seed: int, purpose: str, keys: Sequence[bytes]) -> np.ndarray:
     """``key64`` of many keys of one part each, given in UTF-8: ``(len(keys),)`` uint64, in bulk."""
+    return keys128(seed, purpose, keys)[:, 0]
+
+
+def keys128(seed: int, purpose: str, keys: Sequence[bytes]) -> np.ndarray:
+    """All 128 bits that ``keys64`` gives the first half of: ``(len(keys), 2)`` uint64."""
     import numpy as np
 
     state, digests = _state(seed, purpose), []
@@ -64,7 +69,7 @@ def keys64(seed: int, purpose: str, keys: Sequence[bytes]) -> np.ndarray:
         digest = state.copy()
         digest.update(key)
         digests.append(digest.digest())
-    return np.frombuffer(b"".join(digests), "<u8")[::2]
+    return np.frombuffer(b"".join(digests), "<u8").reshape(-1, 2)
 
 
 def below_many(bounds: np.ndarray, draws: np.ndarray, seed: int, purpose: str, keys: Sequence[bytes]) -> np.ndarray:

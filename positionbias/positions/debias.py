@@ -20,25 +20,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from positionbias.core.collection import Collection, read_shard
-from positionbias.core.collection_writer import CollectionWriter, create_collection, write_shard
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import bad_input
 from positionbias.core.manifest import input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Answer, Passage
-from positionbias.core.result import Result, Statistics
+from positionbias.core.result import Result
 from positionbias.core.shard_work import MapShards
+from positionbias.core.shards import read_shard, write_shard
 from positionbias.positions.answers import answered_passages
-from positionbias.positions.cuts import (
-    ONE_SENTENCE,
-    ROTATED,
-    WORDLESS,
-    byte_cuts,
-    fates,
-    possible_fates,
-)
+from positionbias.positions.cuts import byte_cuts, fates, possible_fates
 from positionbias.positions.locate import Matching, Span, TokenisedPassage, known_span, locate
 from positionbias.positions.rotate import Rotation, move_span
+from positionbias.positions.rotation_facts import rotation_notes, rotation_result_of
 
 __all__ = ["debias", "queries_by_cut", "rotation_of", "rotation_result", "uncut_queries"]
 
@@ -77,7 +72,7 @@ def debias(
             seed=rotation.seed,
             inputs=[input_ref("original", collection.path, collection.checksum, artefact=out)],
             licence=original.licence,
-            notes=(*original.notes, *_notes(rotation)),
+            notes=(*original.notes, *rotation_notes(rotation)),
             content={
                 **{key: value for key, value in original.content.items() if key not in OWN_CONTENT},
                 "rotation": {"passages": dict(passages), "splits": splits},
@@ -217,25 +212,6 @@ def rotation_result(collection: Collection) -> Result:
     Raises:
         InputError: as ``rotation_of``.
     """
-    rotation = rotation_of(collection)
-    facts = collection.manifest.content["rotation"]
-    passages = dict(facts["passages"])
-    share = passages[ROTATED] / len(collection) if len(collection) else None
-    figures: dict[str, Any] = {"passages": passages}
-    if rotation.mode == "sentences" and len(collection) > passages[WORDLESS]:
-        figures["share_without_inner_sentence_boundary"] = passages[ONE_SENTENCE] / (len(collection) - passages[WORDLESS])
-    figures |= {f"answers_{split}": counts for split, counts in facts["splits"].items()}
-    system = "by sentences" if rotation.mode == "sentences" else f"by words ({rotation.words})"
-    return Result("rotation", collection.name, "", system, rotation.seed, share, None, len(collection), Statistics(figures))
-
-
-def _notes(rotation: Rotation) -> tuple[str, ...]:
-    """The decisions that a rotated collection rests on."""
-    unit = "sentence" if rotation.mode == "sentences" else "word"
-    first = "1" if rotation.identity else "2"
-    return (
-        f"Each passage is cut once before {unit} r and its two parts change places (position-bias paper, Eq. 7); "
-        f"r is drawn uniformly from {{{first} … n}} by (seed, passage id) alone [decision].",
-        "The raw text is sliced and joined by one space, so that every character survives [decision].",
-        "Answer spans moved with the text; spans that the cut went through are dropped and counted [decision].",
-    )
+    facts, checksum = collection.manifest.content["rotation"], collection.manifest.content["passages_checksum"]
+    more = {**{f"answers_{split}": counts for split, counts in facts["splits"].items()}, "passages_checksum": checksum}
+    return rotation_result_of(collection.name, rotation_of(collection), facts["passages"], more)

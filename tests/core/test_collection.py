@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from positionbias.core import collection as collection_module
-from positionbias.core.collection import Collection, find_collection, hash_ids
-from positionbias.core.collection_writer import create_collection, rows_checksum
+from positionbias.core import collection_index
+from positionbias.core.collection import Collection, find_collection
+from positionbias.core.collection_index import id_hashes
+from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError, StorageError
 from positionbias.core.manifest import read_manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
+from positionbias.core.shard_work import MapShards
+from positionbias.core.shards import read_shard, rows_checksum
+from positionbias.engine.local import map_shards
 
 
 def make(
@@ -53,6 +60,70 @@ def test_texts_come_in_the_order_asked_for_and_may_repeat(small_collection: Coll
     assert small_collection.texts([]) == []
 
 
+def test_texts_are_found_across_batches_and_in_long_ones(tmp_path: Path) -> None:
+    # 4,096 passages end a batch, and so do 4 MiB of text: here after passage 10
+    texts = [f"é{number}" for number in range(9_000)]
+    texts[10] = "long " * (1 << 20)
+    made = make(tmp_path / "c", [Passage(f"p{number}", text) for number, text in enumerate(texts)])
+    assert [len(batch) for batch in read_shard(made.shard_paths[0]).to_batches()] == [11, 4_096, 4_096, 797]
+    numbers = [0, 10, 11, 4_106, 4_107, 8_202, 8_203, 8_999, 10]
+    assert made.texts([f"p{number}" for number in numbers]) == [texts[number] for number in numbers]
+    assert [passage.text for passage in made.passages()] == texts
+
+
+def test_a_shard_of_long_passages_ends_early(tmp_path: Path) -> None:
+    long = "x" * (6 << 20)  # three of them exceed 16 Mi characters
+    made = make(tmp_path / "c", [Passage(f"p{number}", long) for number in range(4)])
+    assert [sum(1 for _ in made.shard(index)) for index in range(2)] == [3, 1]
+
+
+def test_half_a_surrogate_pair_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"passage 'p': wanted text in Unicode; found '\\ud800', half of a surrogate pair"):
+        make(tmp_path / "c", [Passage("p", "a\ud800b")])
+    with pytest.raises(InputError, match="split 'test': wanted text in Unicode"):
+        make(tmp_path / "c", [], {"test": ([Query("q", "a\ud800b")], [])})
+
+
+def test_an_id_that_is_not_unicode_is_unknown(small_collection: Collection) -> None:
+    assert small_collection.find(["\ud800", "p-word"]).tolist() == [-1, 6]
+
+
+@given(st.sets(st.text(st.characters(exclude_categories=["Cs"]), min_size=1), max_size=40), st.sets(st.text(), max_size=10))
+def test_any_ids_are_found_and_others_are_not(
+    tmp_path_factory: pytest.TempPathFactory, ids: set[str], others: set[str]
+) -> None:
+    ordered = sorted(ids)
+    made = make(tmp_path_factory.mktemp("ids") / "c", [Passage(item, f"of {item}") for item in ordered])
+    assert made.find(ordered).tolist() == list(range(len(ordered)))
+    assert made.texts(ordered[::-1]) == [f"of {item}" for item in ordered[::-1]]
+    assert made.absent(sorted(others)) == sorted(others - ids)
+
+
+def test_the_index_is_the_same_however_it_is_merged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    passages = [Passage(f"id{number}", "") for number in range(5_000)]
+
+    def index(name: str, merged: int, map_shards: MapShards) -> list[bytes]:
+        monkeypatch.setattr(collection_index, "MERGED_RECORDS", merged)
+        with create_collection(tmp_path / name) as writer:
+            writer.add_blocks(list, [passages[at : at + 700] for at in range(0, 5_000, 700)])
+            writer.finish(name=name, command="a test", settings={}, map_shards=map_shards)
+        folder = tmp_path / name / "cache" / "passages"
+        assert sorted(path.name for path in folder.iterdir()) == ["buckets.npy", "records.npy"]
+        return [(folder / name).read_bytes() for name in ("buckets.npy", "records.npy")]
+
+    at_once = index("a", 1 << 20, map)
+    assert index("b", 100, map) == at_once
+    assert index("c", 1, partial(map_shards, workers=2)) == at_once
+    monkeypatch.setattr(collection_index, "MERGED_RECORDS", 100)
+    with pytest.raises(InputError, match="passage 3 and passage 4,002 share the id 'id2'"):
+        make(tmp_path / "d", [*passages[:4_001], passages[2]])
+
+
+def test_a_collection_that_was_read_can_go_to_another_process(small_collection: Collection) -> None:
+    small_collection.texts(["p-word"])
+    assert list(map_shards(partial(Collection.texts, small_collection), [["p-word"]], workers=2)) == [["Mirren"]]
+
+
 def test_an_unknown_id_is_named_and_counted(small_collection: Collection) -> None:
     assert small_collection.find(["p-word", "nobody", ""]).tolist() == [6, -1, -1]
     with pytest.raises(InputError, match=r"wanted passage 'nobody'.*2 of 3 ids are unknown"):
@@ -77,15 +148,15 @@ def test_70_000_passages_stand_in_two_shards_and_are_found_by_id(tmp_path: Path)
     assert made.find([f"id{count}", "id-1"]).tolist() == [-1, -1]
 
 
-def test_ids_with_one_hash_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Real 64-bit collisions cannot be had, so every id starting with "c" is given the same hash: the highest there is,
+def test_ids_with_one_first_half_of_their_hash_are_told_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Real 64-bit collisions cannot be had, so every id starting with "c" is given the same first half: the highest there is,
     # so that the look at the next neighbour also meets the end of the index.
-    def colliding(ids: Sequence[str]) -> np.ndarray:
-        hashes = hash_ids(ids)
-        hashes[[item.startswith("c") for item in ids]] = np.iinfo(np.uint64).max
+    def colliding(ids: Sequence[bytes]) -> np.ndarray:
+        hashes = id_hashes(ids).copy()
+        hashes[[item.startswith(b"c") for item in ids], 0] = np.iinfo(np.uint64).max
         return hashes
 
-    monkeypatch.setattr(collection_module, "hash_ids", colliding)
+    monkeypatch.setattr(collection_index, "id_hashes", colliding)
     ids = ["a", "c1", "b", "c2", "c3", "d"]
     made = make(tmp_path / "c", [Passage(item, f"text of {item}") for item in ids])
     assert made.texts(["c3", "a", "c1", "c2", "d"]) == [f"text of {item}" for item in ("c3", "a", "c1", "c2", "d")]
@@ -101,8 +172,11 @@ def test_an_id_twice_is_refused_within_and_across_shards(tmp_path: Path, between
 
 
 def test_an_id_twice_is_seen_behind_a_colliding_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(collection_module, "hash_ids", lambda ids: np.zeros(len(ids), np.uint64))
-    with pytest.raises(InputError, match="share the id 'x'"):
+    def colliding(ids: Sequence[bytes]) -> np.ndarray:
+        return id_hashes(ids) * np.array([0, 1], np.uint64)
+
+    monkeypatch.setattr(collection_index, "id_hashes", colliding)
+    with pytest.raises(InputError, match="passage 1 and passage 3 share the id 'x'"):
         make(tmp_path / "twice", [Passage("x", "a"), Passage("y", "b"), Passage("x", "c")])
 
 
@@ -175,11 +249,17 @@ def test_judgements_of_absent_passages_are_kept_where_that_is_allowed(tmp_path: 
     # gone twice, lost once, never once: four judgements of three passages
     assert made.manifest.content["absent"] == {"test": {"judgements": 4, "passages": 3}}
     assert made.absent(["lost", "p", "gone"]) == ["lost", "gone"]
-    message = "wanted every answering passage in the collection; found 1 that are not, the first 'gone'"
-    with pytest.raises(InputError, match=message), create_collection(tmp_path / "d") as writer:
-        writer.add_passages([Passage("p", "text")])
-        writer.add_split("test", [Query("q", "a")], [], [Answer("q", "gone", "x")])
-        writer.finish(name="d", command="a test", settings={}, allow_absent=True)
+
+    def answered_in_a_lost_passage() -> None:
+        with create_collection(tmp_path / "d") as writer:
+            writer.add_passages([Passage("p", "text")])
+            writer.add_split("test", [Query("q", "a")], [], [Answer("q", "gone", "x")])
+            writer.finish(name="d", command="a test", settings={}, allow_absent=True)
+
+    with pytest.raises(
+        InputError, match="wanted every answering passage in the collection; found 1 that are not, the first 'gone'"
+    ):
+        answered_in_a_lost_passage()
 
 
 @pytest.mark.parametrize(
@@ -255,7 +335,9 @@ def test_the_index_is_rebuilt_when_it_is_gone(small_collection: Collection) -> N
 
     shutil.rmtree(small_collection.cache)
     assert Collection(small_collection.path).texts(["p-word"]) == ["Mirren"]
-    assert (small_collection.cache / "ids" / "hashes.npy").is_file()
+    records = small_collection.cache / "passages" / "records.npy"
+    records.write_bytes(records.read_bytes()[:-8])
+    assert Collection(small_collection.path).texts(["p-word"]) == ["Mirren"]
 
 
 def test_an_empty_collection_and_an_empty_split_are_whole(tmp_path: Path) -> None:

@@ -1,0 +1,150 @@
+"""Passage shards: Arrow IPC files of passage_id and text, uncompressed, written in batches and read memory-mapped.
+
+A shard's checksum, and that of any other records, is a sum of hashes: it depends neither on order nor on how the records are cut into
+shards.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.ipc as ipc
+
+from positionbias.core.errors import InputError, bad_input
+from positionbias.core.records import Passage
+
+__all__ = ["CHECKSUM_MODULUS", "Shard", "Strings", "not_unicode", "read_shard", "rows_checksum", "write_shard"]
+
+BATCH_PASSAGES = 4_096
+BATCH_BYTES = 4 << 20
+CHECKSUM_MODULUS = 1 << 128
+PASSAGES = pa.schema([("passage_id", pa.string()), ("text", pa.string())])
+_LENGTH = struct.Struct("<q").pack
+_BETWEEN = struct.Struct("<ii").unpack_from  # two neighbouring offsets
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """What is known of a written shard: passages, and the checksum of their content."""
+
+    count: int
+    checksum: int
+
+    def facts(self) -> dict[str, int]:
+        """The same, as ``add_shards`` wants it."""
+        return {"count": self.count, "checksum": self.checksum}
+
+
+def rows_checksum(rows: Iterable[Sequence[Any]]) -> int:
+    """A checksum of records that does not depend on their order: the sum of their 128-bit hashes.
+
+    Two collections with the same passages agree on it, however they are sharded or sorted.
+    """
+    encoded = ([item.encode() if isinstance(item, str) else repr(item).encode() for item in row] for row in rows)
+    return _checksum(encoded)
+
+
+def _checksum(rows: Iterable[Iterable[bytes]]) -> int:
+    """``rows_checksum`` of records whose items are bytes already: each stands behind its length, in 8 bytes."""
+    digests = (
+        hashlib.blake2b(b"".join([part for item in row for part in (_LENGTH(len(item)), item)]), digest_size=16).digest()
+        for row in rows
+    )
+    total = 0
+    while data := b"".join(islice(digests, BATCH_PASSAGES)):
+        quarters = np.frombuffer(data, "<u4").reshape(-1, 4).sum(axis=0, dtype=np.uint64)
+        total += sum(int(value) << 32 * place for place, value in enumerate(quarters))
+    return total % CHECKSUM_MODULUS
+
+
+def write_shard(path: Path, passages: Iterable[Passage]) -> Shard:
+    """Write passages to one Arrow IPC file, in batches; pure of what stands in other shards.
+
+    Raises:
+        InputError: an id or text that is not Unicode: it holds half of a surrogate pair.
+    """
+    count, checksum = 0, 0
+    with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, PASSAGES) as writer:
+        for ids, texts in _batches(passages):
+            writer.write_batch(pa.record_batch([_strings(ids), _strings(texts)], schema=PASSAGES))
+            checksum += _checksum(zip(ids, texts, strict=True))
+            count += len(ids)
+    return Shard(count, checksum % CHECKSUM_MODULUS)
+
+
+def _batches(passages: Iterable[Passage]) -> Iterator[tuple[list[bytes], list[bytes]]]:
+    """Ids and texts in UTF-8, by 4,096 passages, or fewer where they are long."""
+    ids: list[bytes] = []
+    texts: list[bytes] = []
+    held = 0
+    for passage_id, text in passages:
+        try:
+            ids.append(passage_id.encode())
+            texts.append(text.encode())
+        except UnicodeEncodeError as error:
+            raise not_unicode(f"passage {passage_id!r}", error) from None
+        held += len(texts[-1])
+        if len(ids) == BATCH_PASSAGES or held >= BATCH_BYTES:
+            yield ids, texts
+            ids, texts, held = [], [], 0
+    if ids:
+        yield ids, texts
+
+
+def not_unicode(place: str, error: UnicodeEncodeError) -> InputError:
+    """The error about a text that UTF-8 cannot hold; JSON escapes can bring one in."""
+    half = error.object[error.start]
+    return InputError(f"{place}: wanted text in Unicode; found {half!r}, half of a surrogate pair; mend it in the source")
+
+
+def _strings(encoded: Sequence[bytes]) -> pa.Array:
+    offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
+    return pa.StringArray.from_buffers(len(encoded), pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded)))
+
+
+def read_shard(path: Path) -> pa.Table:
+    """One passage shard, memory-mapped: nothing is copied until a text is asked for, and no file stays open.
+
+    Raises:
+        InputError: it is not whole.
+    """
+    try:
+        with pa.memory_map(str(path)) as mapped:
+            return ipc.open_file(mapped).read_all()
+    except (pa.ArrowInvalid, OSError) as error:
+        raise bad_input(
+            path, wanted="a whole passage shard", found=str(error).splitlines()[0], do="make the collection again"
+        ) from error
+
+
+class Strings:
+    """One column of strings over mapped shards: any row's text, straight from the mapped bytes."""
+
+    def __init__(self, shards: Sequence[pa.Table], column: str) -> None:
+        chunks = [chunk for shard in shards for chunk in shard.column(column).chunks if len(chunk)]
+        self._starts = np.cumsum([0, *(len(chunk) for chunk in chunks)], dtype=np.int64)
+        self._offsets = [memoryview(chunk.buffers()[1]) for chunk in chunks]
+        self._data = [memoryview(data) if (data := chunk.buffers()[2]) else memoryview(b"") for chunk in chunks]
+        self._first = np.array([chunk.offset for chunk in chunks], dtype=np.int64)
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    def take(self, rows: np.ndarray) -> list[str]:
+        """The texts of these rows, in the order asked for."""
+        chunks = np.searchsorted(self._starts, rows, side="right") - 1
+        places = (rows - self._starts[chunks] + self._first[chunks]) * 4 if len(rows) else rows
+        offsets, data = self._offsets, self._data
+        taken = []
+        for chunk, place in zip(chunks.tolist(), places.tolist(), strict=True):
+            start, end = _BETWEEN(offsets[chunk], place)
+            taken.append(str(data[chunk][start:end], "utf-8"))
+        return taken
