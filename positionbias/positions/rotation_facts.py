@@ -1,0 +1,40 @@
+"""What is said of a rotation, of a collection's as of a raw file's: its counts as a Result, and the decisions that it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from positionbias.core.result import Result, Statistics
+from positionbias.positions.cuts import ONE_SENTENCE, ROTATED, UNSPLIT, WORDLESS
+from positionbias.positions.rotate import Rotation
+
+__all__ = ["passages_in", "rotation_notes", "rotation_result_of"]
+
+
+def passages_in(fates: Mapping[str, int]) -> int:
+    """How many passages these counts speak of."""
+    return sum(count for fate, count in fates.items() if fate != UNSPLIT)
+
+
+def rotation_result_of(name: str, rotation: Rotation, fates: Mapping[str, int], more: Mapping[str, Any]) -> Result:
+    """The counts of a rotation, and ``more`` rows; ``value`` is the share of passages that it changed."""
+    count = passages_in(fates)
+    figures: dict[str, Any] = {"passages": dict(fates)}
+    if rotation.mode == "sentences" and count > fates[WORDLESS]:
+        figures["share_without_inner_sentence_boundary"] = fates[ONE_SENTENCE] / (count - fates[WORDLESS])
+    system = "by sentences" if rotation.mode == "sentences" else f"by words ({rotation.words})"
+    share = fates[ROTATED] / count if count else None
+    return Result("rotation", name, "", system, rotation.seed, share, None, count, Statistics({**figures, **more}))
+
+
+def rotation_notes(rotation: Rotation) -> tuple[str, ...]:
+    """The decisions that what was rotated rests on."""
+    unit = "sentence" if rotation.mode == "sentences" else "word"
+    first = "1" if rotation.identity else "2"
+    return (
+        f"Each passage is cut once before {unit} r and its two parts change places (position-bias paper, Eq. 7); "
+        f"r is drawn uniformly from {{{first} … n}} by (seed, passage id) alone [decision].",
+        "The raw text is sliced and joined by one space, so that every character survives [decision].",
+        "Answer spans moved with the text; spans that the cut went through are dropped and counted [decision].",
+    )
