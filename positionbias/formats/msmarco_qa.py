@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from positionbias.core.collection import Collection
-from positionbias.core.collection_writer import CollectionWriter, create_collection, write_shard
+from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import SettingError
 from positionbias.core.files import remove, sha256_file
 from positionbias.core.manifest import input_ref
@@ -33,6 +33,8 @@ from positionbias.core.progress import track
 from positionbias.core.records import Passage
 from positionbias.core.seeds import key64
 from positionbias.core.shard_work import MapShards, file_state, make_shards
+from positionbias.core.shards import write_shard
+from positionbias.core.shards import write_shard
 from positionbias.formats.msmarco_qa_records import PASSAGE_ID, pair_hashes, split_records, write_rows
 from positionbias.formats.msmarco_qa_rows import RowBlock, checked_rows, qa_blocks
 

@@ -9,9 +9,8 @@ Which one a file is, its first bytes tell.
 
 from __future__ import annotations
 
-import json
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -22,6 +21,7 @@ from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import input_errors, open_bytes
 from positionbias.core.shard_work import file_state
 from positionbias.formats.json_columns import column_blocks, has_columns
+from positionbias.formats.json_lines import MEND, Bad, json_lines, named, text_of
 
 __all__ = ["COLUMNS", "UNKNOWN", "Candidate", "Row", "RowBlock", "checked_rows", "qa_blocks"]
 
@@ -29,7 +29,6 @@ COLUMNS = ("answers", "passages", "query", "query_id", "query_type", "wellFormed
 _REQUIRED = ("passages", "query", "query_id")
 UNKNOWN = -1  # what the Hub writes where is_selected is absent
 _HEAD = 1 << 16
-_MEND = "mend the file or fetch it again"
 _WHAT = "an MS MARCO QA release"
 
 
@@ -66,17 +65,12 @@ class RowBlock(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class LineRows:
-    """Rows as JSON lines; blank lines are passed over."""
+    """Rows as JSON lines."""
 
     block: Block
 
     def rows(self) -> Iterator[tuple[int, Any]]:
-        for number, line in self.block.lines():
-            if line.strip():
-                try:
-                    yield number, json.loads(line)
-                except (RecursionError, ValueError) as error:
-                    raise self.bad_row(number, wanted="one JSON object a line", found=str(error), do=_MEND) from None
+        return json_lines(self.block)
 
     def bad_row(self, number: int, *, wanted: str, found: str, do: str) -> InputError:
         return self.block.bad_line(number, wanted=wanted, found=found, do=do)
@@ -195,16 +189,16 @@ def checked_rows(block: RowBlock) -> Iterator[tuple[int, Row]]:
 class _Reader:
     """Checks one row; ``bad`` makes the error about it."""
 
-    bad: Callable[..., InputError]
+    bad: Bad
 
     def row(self, record: Any) -> Row:
         if not isinstance(record, dict):
-            raise self.error("an object with query, query_id and passages", _named(record))
+            raise self.error("an object with query, query_id and passages", named(record))
         query_id = record.get("query_id")
         if type(query_id) is int:
             query_id = str(query_id)
         if not isinstance(query_id, str) or query_id.split() != [query_id]:
-            raise self.error("'query_id' as a whole number or text without spaces", _named(query_id))
+            raise self.error("'query_id' as a whole number or text without spaces", named(query_id))
         query_type = record.get("query_type")
         return Row(
             self.text(query_id, "query_id"),
@@ -224,7 +218,7 @@ class _Reader:
             pairs = zip(texts, selected or [None] * len(texts), strict=True)
             return [self.candidate(text, mark) for text, mark in pairs]
         if not isinstance(value, list):
-            raise self.error("'passages' as a list", _named(value))
+            raise self.error("'passages' as a list", named(value))
         if not all(isinstance(item, dict) for item in value):
             raise self.error("'passages' as a list of objects", "something else in it")
         return [self.candidate(item.get("passage_text"), item.get("is_selected")) for item in value]
@@ -233,7 +227,7 @@ class _Reader:
         if selected is None:
             selected = UNKNOWN
         if selected not in (0, 1, UNKNOWN):
-            raise self.error("'is_selected' as 0 or 1", _named(selected))
+            raise self.error("'is_selected' as 0 or 1", named(selected))
         return Candidate(self.text(text, "passage_text"), int(selected))
 
     def well_formed(self, value: Any) -> list[str]:
@@ -244,27 +238,11 @@ class _Reader:
 
     def texts(self, value: Any, key: str) -> list[str]:
         if not isinstance(value, list):
-            raise self.error(f"{key!r} as a list of texts", _named(value))
+            raise self.error(f"{key!r} as a list of texts", named(value))
         return [self.text(item, key) for item in value]
 
     def text(self, value: Any, key: str) -> str:
-        if not isinstance(value, str):
-            raise self.error(f"{key!r} as text", _named(value))
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise self.error(f"{key!r} in valid Unicode", "half a surrogate pair") from None
-        return value
+        return text_of(value, key, self.bad)
 
     def error(self, wanted: str, found: str) -> InputError:
-        return self.bad(wanted=wanted, found=found, do=_MEND)
-
-
-def _named(value: Any) -> str:
-    """What a value is, in words; short ones in full."""
-    if value is None:
-        return "no such key, or null"
-    if isinstance(value, list | dict):
-        return "a list" if isinstance(value, list) else "an object"
-    shown = repr(value)
-    return shown if len(shown) <= 40 else f"{shown[:39]}…"
+        return self.bad(wanted=wanted, found=found, do=MEND)

@@ -1,0 +1,252 @@
+"""BEIR (Thakur et al. 2021): ``corpus.jsonl``, ``queries.jsonl`` and ``qrels/SPLIT.tsv`` in, a Collection out, and back.
+
+A passage is its title, a space and its text, where a title stands; ``titles=False`` leaves the titles out: a title in front is a
+position bias of its own [decision]. Split dev is called validation here. A split holds the queries that its qrels name, in the
+order of the queries' file; a query that no file of qrels names is kept in a split "unjudged" [decision]. A query's ``metadata``
+become its fields, as JSON where they are no texts. A passage's ``metadata`` have no place in a collection.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from positionbias.core.blocks import Block, file_blocks
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import CollectionWriter, create_collection
+from positionbias.core.errors import bad_input
+from positionbias.core.files import sha256_file
+from positionbias.core.manifest import input_ref
+from positionbias.core.progress import track
+from positionbias.core.records import Passage, Qrel, Query
+from positionbias.core.shard_work import MapShards, file_state
+from positionbias.core.shards import write_shard
+from positionbias.formats.json_lines import MEND, Bad, json_lines, named, text_of
+
+__all__ = ["HEADER", "UNJUDGED", "file_of_split", "import_beir"]
+
+LICENCE = (
+    "each data set of BEIR has its own licence: see the table of data sets at https://github.com/beir-cellar/beir and the "
+    "data set's own page"
+)
+HEADER = ("query-id", "corpus-id", "score")
+UNJUDGED = "unjudged"
+_SPLIT_OF_FILE = {"dev": "validation"}
+_FILE_OF_SPLIT = {split: stem for stem, split in _SPLIT_OF_FILE.items()}
+_FIRST = ("train", "validation", "test")
+_COMMAND = "import beir"
+_PACKED = ("", ".gz", ".zst")
+_NOTES = (
+    "Split dev is called validation; queries that no file of qrels names are in split unjudged [decision].",
+    "A query's metadata are its fields, as JSON where they are no texts; a passage's metadata are not kept.",
+)
+
+
+def file_of_split(split: str) -> str:
+    """The bare name of a split's qrels: validation is dev.
+
+    >>> file_of_split("validation"), file_of_split("test")
+    ('dev.tsv', 'test.tsv')
+    """
+    return f"{_FILE_OF_SPLIT.get(split, split)}.tsv"
+
+
+def import_beir(
+    folder: Path | str,
+    out: Path | str,
+    *,
+    titles: bool = True,
+    map_shards: MapShards = map,
+    overwrite: bool = False,
+    provenance: Mapping[str, Any] | None = None,
+) -> Collection:
+    """Make a collection of a BEIR folder, whose files may be compressed (.gz, .zst).
+
+    Without queries or qrels the corpus alone comes in. Judgements of passages that the corpus lacks are kept and counted.
+
+    Raises:
+        InputError: no corpus, a broken line (numbered), an id twice, a pair judged twice with two grades, a judgement of a
+            query that ``queries.jsonl`` lacks.
+    """
+    release, out, settings = _Release.find(Path(folder)), Path(out), {"titles": titles}
+    job = {"command": _COMMAND, "settings": settings, "inputs": [file_state(path) for path in release.inputs.values()]}
+    with create_collection(out, overwrite=overwrite, job=job) as writer:
+        corpus = _add_corpus(writer, release.corpus, titles, map_shards)
+        repeated = _add_splits(writer, release)
+        note = "A passage is its title, a space and its text, where a title stands." if titles else "Titles are left out."
+        writer.finish(
+            name=out.name,
+            command=_COMMAND,
+            settings=settings,
+            inputs=[input_ref(role, path, sha256_file(path), artefact=out) for role, path in release.inputs.items()],
+            licence=LICENCE,
+            notes=(note, *_NOTES),
+            content={"source": {"format": "beir", "corpus": corpus, "repeated_judgements": repeated}},
+            allow_absent=True,
+            **(provenance or {}),
+        )
+    return Collection(out)
+
+
+@dataclass(frozen=True, slots=True)
+class _Release:
+    """The files of a folder; ``qrels`` by split."""
+
+    corpus: Path
+    queries: Path | None
+    qrels: Mapping[str, Path]
+
+    @property
+    def inputs(self) -> dict[str, Path]:
+        found = {"corpus": self.corpus, **({"queries": self.queries} if self.queries else {})}
+        return found | {f"qrels {split}": path for split, path in self.qrels.items()}
+
+    @classmethod
+    def find(cls, folder: Path) -> _Release:
+        corpus, queries = _packed(folder / "corpus.jsonl"), _packed(folder / "queries.jsonl")
+        if corpus is None:
+            found = "no such folder" if not folder.is_dir() else "a folder without it"
+            raise bad_input(folder, wanted="a BEIR folder with corpus.jsonl", found=found, do="check the path; unzip it first")
+        qrels: dict[str, Path] = {}
+        for path in sorted((folder / "qrels").glob("*.tsv*")):
+            stem, _, packed = path.name.partition(".tsv")
+            split = _SPLIT_OF_FILE.get(stem, stem)
+            if packed in _PACKED:
+                if split in qrels or split == UNJUDGED:
+                    wanted = f"one file of qrels for split {split}" if split in qrels else "another name"
+                    raise bad_input(path, wanted=wanted, found=f"this beside {qrels.get(split)}", do="move one away")
+                qrels[split] = path
+        if qrels and queries is None:
+            raise bad_input(
+                folder, wanted="queries.jsonl beside the qrels", found="none", do="fetch it, or move the qrels away"
+            )
+        order = sorted(qrels, key=lambda split: (_FIRST.index(split) if split in _FIRST else len(_FIRST), split))
+        return cls(corpus, queries, {split: qrels[split] for split in order})
+
+
+def _packed(path: Path) -> Path | None:
+    """The file as it is or compressed, or None."""
+    found = (path.with_name(path.name + ending) for ending in _PACKED)
+    return next((path for path in found if path.is_file()), None)
+
+
+def _add_corpus(writer: CollectionWriter, path: Path, titles: bool, map_shards: MapShards) -> dict[str, int]:
+    counts = Counter({"titles": 0, "without_text": 0})
+    done = writer.add_shards(partial(_write_passages, titles), file_blocks(path), map_shards)
+    for facts in track(done, path.name, unit="blocks"):
+        counts.update(facts["met"])
+    return dict(counts)
+
+
+def _write_passages(titles: bool, block: Block, target: Path) -> dict[str, Any]:
+    counts: Counter[str] = Counter()
+    return {**write_shard(target, _passages(block, titles, counts)).facts(), "met": counts}
+
+
+def _passages(block: Block, titles: bool, counts: Counter[str]) -> Iterator[Passage]:
+    """The passages of a block of the corpus; counts those with a title, and those without a text."""
+    for number, record in json_lines(block):
+        bad = partial(block.bad_line, number)
+        passage_id, text = _id_and_text(record, bad)
+        title = "" if record.get("title") is None else text_of(record["title"], "title", bad)
+        counts["titles"] += bool(title)
+        counts["without_text"] += not text
+        yield Passage(passage_id, f"{title} {text}" if titles and title and text else text or (title if titles else ""))
+
+
+def _id_and_text(record: Any, bad: Bad) -> tuple[str, str]:
+    if not isinstance(record, dict):
+        raise bad(wanted="an object with _id and text", found=named(record), do=MEND)
+    key = record.get("_id")
+    key = str(key) if type(key) is int else text_of(key, "_id", bad)
+    if not key or any(character in key for character in "\t\n\r"):
+        raise bad(wanted="'_id' without tabs and line breaks", found=repr(key), do=MEND)
+    return key, text_of(record.get("text"), "text", bad)
+
+
+def _add_splits(writer: CollectionWriter, release: _Release) -> int:
+    """Each split with the queries that its qrels name, and the rest; how many judgements stood there again."""
+    queries = _queries(release.queries) if release.queries else {}
+    unjudged, repeated = dict.fromkeys(queries), 0
+    for split, path in release.qrels.items():
+        found = _Judgements(path, queries).read()
+        repeated += found.repeated
+        judged = {query_id for query_id, _ in found.grades}
+        for query_id in judged:
+            unjudged.pop(query_id, None)
+        qrels = [Qrel(*pair, grade) for pair, grade in found.grades.items()]
+        writer.add_split(split, [query for query in queries.values() if query.query_id in judged], qrels)
+    if unjudged:
+        writer.add_split(UNJUDGED, [queries[query_id] for query_id in unjudged], [])
+    return repeated
+
+
+def _queries(path: Path) -> dict[str, Query]:
+    queries: dict[str, Query] = {}
+    for block in file_blocks(path):
+        for number, record in json_lines(block):
+            bad = partial(block.bad_line, number)
+            query_id, text = _id_and_text(record, bad)
+            if query_id in queries:
+                raise bad(wanted="every query id once", found=f"{query_id!r} again", do="rename or drop one")
+            queries[query_id] = Query(query_id, text, _fields(record.get("metadata"), bad))
+    return queries
+
+
+def _fields(metadata: Any, bad: Bad) -> dict[str, str]:
+    if metadata is None:
+        return {}
+    if not isinstance(metadata, dict):
+        raise bad(wanted="'metadata' as an object", found=named(metadata), do=MEND)
+    texts = {key: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for key, value in metadata.items()}
+    return {text_of(key, "metadata", bad): text_of(text, "metadata", bad) for key, text in texts.items()}
+
+
+class _Judgements:
+    """Reads one file of qrels; ``grades`` by (query id, passage id)."""
+
+    def __init__(self, path: Path, queries: Mapping[str, Query]) -> None:
+        self.path, self.queries = path, queries
+        self.grades: dict[tuple[str, str], int] = {}
+        self.lines = 0
+
+    def read(self) -> _Judgements:
+        for block in file_blocks(self.path):
+            for number, line in block.lines():
+                columns = line.removesuffix("\r").split("\t")
+                header = block.start == 0 and number == 0 and tuple(columns) == HEADER
+                if line.strip() and not header:
+                    self.add(columns, partial(block.bad_line, number))
+        return self
+
+    def add(self, columns: Sequence[str], bad: Bad) -> None:
+        if len(columns) != 3:
+            raise bad(wanted="three columns: query-id, corpus-id, score", found=f"{len(columns)}", do="mend or drop the line")
+        query_id, passage_id, score = columns
+        grade = _grade(score)
+        if grade is None:
+            raise bad(wanted="a whole number as score", found=repr(score), do="mend or drop the line")
+        if query_id not in self.queries:
+            raise bad(wanted="a query of queries.jsonl", found=repr(query_id), do="check that the files belong together")
+        earlier = self.grades.setdefault((query_id, passage_id), grade)
+        if earlier != grade:
+            found = f"passage {passage_id!r} of query {query_id!r} with {grade}, and above with {earlier}"
+            raise bad(wanted="one score for each pair", found=found, do="drop one of the lines")
+        self.lines += 1
+
+    @property
+    def repeated(self) -> int:
+        """Lines that say again what an earlier one has said."""
+        return self.lines - len(self.grades)
+
+
+def _grade(score: str) -> int | None:
+    """A whole number of at most 9 digits; "1.0" is one, as tables with decimal scores write it."""
+    found = re.fullmatch(r"(-?[0-9]{1,9})(?:\.0*)?", score)
+    return int(found[1]) if found else None

@@ -1,0 +1,54 @@
+"""JSON lines: one object a line, each line's fault named by its place in the file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from positionbias.core.blocks import Block
+from positionbias.core.errors import InputError
+
+__all__ = ["MEND", "Bad", "json_lines", "named", "text_of"]
+
+Bad = Callable[..., InputError]
+MEND = "mend the file or fetch it again"
+
+
+def json_lines(block: Block) -> Iterator[tuple[int, Any]]:
+    """The values of a block's lines, with the number that ``Block.bad_line`` wants; blank lines are passed over.
+
+    Raises:
+        InputError: a line that is no JSON or not UTF-8.
+    """
+    for number, line in block.lines():
+        if line.strip():
+            try:
+                value = json.loads(line)
+            except json.JSONDecodeError as error:
+                found = f"{error.msg} at column {error.colno}"
+                raise block.bad_line(number, wanted="one JSON object a line", found=found, do=MEND) from None
+            except (RecursionError, ValueError) as error:  # nested beyond Python's stack, or a number of thousands of digits
+                raise block.bad_line(number, wanted="one JSON object a line", found=str(error), do=MEND) from None
+            yield number, value
+
+
+def text_of(value: Any, key: str, bad: Bad) -> str:
+    """The value, which must be text in valid Unicode; ``bad`` makes the error about its record."""
+    if not isinstance(value, str):
+        raise bad(wanted=f"{key!r} as text", found=named(value), do=MEND)
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise bad(wanted=f"{key!r} in valid Unicode", found="half a surrogate pair", do=MEND) from None
+    return value
+
+
+def named(value: Any) -> str:
+    """What a value is, in words; short ones in full."""
+    if value is None:
+        return "no such key, or null"
+    if isinstance(value, list | dict):
+        return "a list" if isinstance(value, list) else "an object"
+    shown = repr(value)
+    return shown if len(shown) <= 40 else f"{shown[:39]}…"
