@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +12,6 @@ from positionbias.cli.common import (
     emit,
     engine_options,
     json_option,
-    out_option,
     output_place,
     overwrite_option,
     say,
@@ -20,12 +21,17 @@ from positionbias.cli.common import (
 
 if TYPE_CHECKING:
     from positionbias.core.result import Result
+    from positionbias.core.shard_work import MapShards
+    from positionbias.positions.raw_files import Pipe
+    from positionbias.positions.rotate import Rotation
 
 __all__ = ["debias"]
 
+PIPE = "-"
+
 
 @click.command()
-@click.argument("collection")
+@click.argument("collection", metavar="COLLECTION|FILE|-")
 @words_option
 @click.option(
     "--mode",
@@ -36,8 +42,23 @@ __all__ = ["debias"]
 )
 @click.option("--no-identity", is_flag=True, help="Leave no passage of two or more words as it is.")
 @seed_option()
+@click.option(
+    "--format",
+    "kind",
+    type=click.Choice(["tsv", "jsonl", "parquet", "squad"]),
+    help="Of a raw file; by default told by its name and content. A pipe needs it.",
+)
+@click.option("--id-field", metavar="KEY", help="The key or column of ids in JSON lines or Parquet, where it is no known one.")
+@click.option(
+    "--text-field", metavar="KEY", help="The key or column of texts in JSON lines or Parquet, where it is no known one."
+)
 @engine_options
-@out_option(what="The rotated collection.")
+@click.option(
+    "--out",
+    metavar="PATH|NAME|-",
+    help="The rotated collection (by default COLLECTION-rotated-SEED; a plain name lands under $POSBIAS_HOME) or the rotated file "
+    "(.gz and .zst are compressed; - is standard output, the default for a pipe).",
+)
 @overwrite_option
 @json_option
 def debias(
@@ -46,36 +67,128 @@ def debias(
     mode: Any,
     no_identity: bool,
     seed: int,
+    kind: Any,
+    id_field: str | None,
+    text_field: str | None,
     workers: int,
     engine: str,
     address: str | None,
-    out: str,
+    out: str | None,
     overwrite: bool,
     as_json: bool,
 ) -> None:
-    """Rotate every passage of COLLECTION at a random word; answers move with the text.
+    """Rotate every passage at a random word; answers move with the text.
 
-    The draw for a passage depends on the seed and its id alone.
+    Of a collection, or straight of a raw file into one of the same format: TSV (id, tab, text), JSON lines, Parquet, SQuAD JSON; - is
+    standard input. The draw for a passage depends on the seed and its id alone, so a file comes out as its collection would.
+
+        zcat collection.tsv.gz | posbias debias - --format tsv > rotated.tsv
     """
-    from positionbias.core.collection import find_collection
+    from positionbias.core.errors import SettingError
     from positionbias.engine.choose import open_engine
-    from positionbias.positions.debias import debias as write_rotated
-    from positionbias.positions.debias import rotation_result
     from positionbias.positions.rotate import Rotation
 
     rotation = Rotation(words=words, mode=mode, identity=not no_identity, seed=seed)
+    raw = _is_raw(collection)
+    for flag, given in (("--format", kind), ("--id-field", id_field), ("--text-field", text_field)):
+        if given is not None and not raw:
+            raise SettingError(f"{flag}: wanted a raw file; found the collection {collection}; leave it out")
     with open_engine(engine, workers, address) as map_shards:
-        rotated = write_rotated(
-            find_collection(collection),
-            output_place(out),
-            rotation,
-            map_shards=map_shards,
-            overwrite=overwrite,
-            provenance={"workers": workers, "engine": engine},
-        )
+        facts = {"workers": workers, "engine": engine}
+        if raw:
+            _debias_raw(collection, out, rotation, kind, (id_field, text_field), map_shards, overwrite, facts, as_json)
+        else:
+            _debias_collection(collection, out, rotation, map_shards, overwrite, facts, as_json)
+
+
+def _is_raw(place: str) -> bool:
+    """A file, a pipe or standard input; what is missing is no raw file unless its name looks like one."""
+    path = Path(place)
+    if place == PIPE or (path.exists() and not path.is_dir()):
+        return True
+    if not path.exists() and path.suffix in (".tsv", ".jsonl", ".json", ".parquet", ".gz", ".zst", ".txt"):
+        from positionbias.core.errors import bad_input
+
+        raise bad_input(path, wanted="a file to rotate, or a collection", found="nothing there", do="check the path")
+    return False
+
+
+def _debias_collection(
+    collection: str,
+    out: str | None,
+    rotation: Rotation,
+    map_shards: MapShards,
+    overwrite: bool,
+    provenance: dict[str, Any],
+    as_json: bool,
+) -> None:
+    from positionbias.core.collection import find_collection
+    from positionbias.positions.debias import debias as write_rotated
+    from positionbias.positions.debias import rotation_result
+
+    found = find_collection(collection)
+    beside = found.path.resolve()
+    place = output_place(out) if out is not None else beside.with_name(f"{beside.name}-rotated-{rotation.seed}")
+    rotated = write_rotated(found, place, rotation, map_shards=map_shards, overwrite=overwrite, provenance=provenance)
     result = rotation_result(rotated)
     emit([result], as_json=as_json, table=lambda: _rotation_text(result))
-    say(f"written to {rotated.path}; see what changed with: posbias histogram {collection} {out}")
+    say(f"written to {rotated.path}; see what changed with: posbias histogram {collection} {out or place}")
+
+
+def _debias_raw(
+    source: str,
+    out: str | None,
+    rotation: Rotation,
+    kind: Any,
+    fields: tuple[str | None, str | None],
+    map_shards: MapShards,
+    overwrite: bool,
+    provenance: dict[str, Any],
+    as_json: bool,
+) -> None:
+    from positionbias.core.errors import SettingError
+    from positionbias.positions.raw_files import Pipe, debias_file, raw_result
+    from positionbias.positions.raw_formats import format_of
+    from positionbias.positions.raw_jsonl import Fields
+
+    is_file = source != PIPE and Path(source).is_file()
+    if kind is None and not is_file:
+        raise SettingError("--format: wanted tsv, jsonl or squad for a pipe, whose name tells nothing; found none; give it")
+    if out is None and is_file:
+        raise SettingError(
+            f"--out: wanted the file to write for the file {source}; found none; give --out FILE, or --out - for a pipe"
+        )
+    given = Path(source) if is_file else _open_pipe(source)
+    place = Pipe(sys.stdout.buffer, "standard output") if out in (None, PIPE) else Path(str(out))
+    rotated = debias_file(
+        given,
+        place,
+        rotation,
+        kind or format_of(Path(source)),
+        fields=Fields(*fields),
+        map_shards=map_shards,
+        overwrite=overwrite,
+        provenance=provenance,
+    )
+    result = raw_result(rotated)
+    if isinstance(place, Path):
+        emit([result], as_json=as_json, table=lambda: _rotation_text(result))
+        say(f"written to {place}, and what made it to {place}.manifest.json")
+    elif as_json:  # standard output is taken by the data
+        import json
+
+        click.echo(json.dumps({"results": [result.to_json()]}, ensure_ascii=False), err=True)
+    else:
+        say(_rotation_text(result))
+
+
+def _open_pipe(source: str) -> Pipe:
+    from positionbias.core.files import decompressed
+    from positionbias.positions.raw_files import Pipe
+
+    if source == PIPE:
+        return Pipe(decompressed(sys.stdin.buffer), "standard input")  # type: ignore[arg-type]
+    return Pipe(decompressed(Path(source).open("rb")), source)
 
 
 def _rotation_text(result: Result) -> str:
@@ -90,9 +203,15 @@ def _rotation_text(result: Result) -> str:
             "  text without spaces (Chinese, Japanese, Thai) needs --words blingfire, which splits it at its punctuation"
         )
     for name, counts in rows.items():
-        if name.startswith("answers_") and counts["answers"]:
+        if name.startswith("answers") and counts["answers"]:
+            of = f" of {name.removeprefix('answers_')}" if "_" in name else ""
             lines.append(
-                f"  answers of {name.removeprefix('answers_')}: {counts['answers']:,}; cut through and dropped {counts['cut']:,} "
+                f"  answers{of}: {counts['answers']:,}; cut through and dropped {counts['cut']:,} "
                 f"({counts['cut'] / counts['answers']:.1%})"
             )
+    if dropped := rows.get("answers", {}).get("questions_dropped"):
+        lines.append(f"  questions dropped, as every answer of theirs was cut through: {dropped:,}")
+    for name, what in (("sha256", "SHA-256 of the file, uncompressed"), ("passages_checksum", "checksum of the passages")):
+        if name in rows:
+            lines.append(f"  {what}: {rows[name]}")
     return "\n".join(lines)

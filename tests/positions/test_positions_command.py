@@ -87,7 +87,6 @@ def test_text_without_spaces_is_told_what_it_needs(
         (["histogram", "COLLECTION", "--split", "dev"], "wanted split 'dev'; found train, test"),
         (["histogram", "nowhere"], "wanted a collection"),
         (["histogram"], "Missing argument 'COLLECTION…'"),
-        (["debias", "COLLECTION"], "Missing option '--out'"),
         (["debias", "COLLECTION", "--out", "COLLECTION"], "--overwrite to replace it"),
         (["debias", "COLLECTION", "--out", "x", "--mode", "lines"], "'lines' is not one of"),
     ],

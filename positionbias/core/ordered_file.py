@@ -1,0 +1,152 @@
+"""A file that grows in order, piece by piece, from pieces made wherever there is room; an interrupted run goes on after the last one.
+
+The pieces come back to this process, so a file is written once and its SHA-256 computed in passing. Shards of their own, joined at
+the end, would be written twice and read once more. After each piece a line in a log says how long it is, what the SHA-256 of
+everything so far is, and what its maker said; a later run of the same job reads the file up to the first place that does not agree.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import json
+import os
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Literal
+
+from positionbias.core.errors import StorageError
+from positionbias.core.files import remove
+from positionbias.core.shard_work import resumable_folder
+
+__all__ = ["OrderedFile", "Packing", "pack", "packing_of", "resumable_file", "resumed_file", "unpack"]
+
+Packing = Literal["gzip", "zstd"]
+_ENDINGS: dict[str, Packing] = {".gz": "gzip", ".zst": "zstd"}
+_LOG = ".pieces"
+_LEVEL = 6
+
+
+def packing_of(path: Path | str) -> Packing | None:
+    """How a file is compressed, by the end of its name."""
+    return _ENDINGS.get(Path(path).suffix)
+
+
+def pack(data: bytes, packing: Packing | None) -> bytes:
+    """One gzip member or zstd frame, without name and time; such pieces one after another are a whole file."""
+    if packing == "gzip":
+        packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, 31)
+        return packer.compress(data) + packer.flush()
+    if packing == "zstd":
+        import zstandard
+
+        return zstandard.ZstdCompressor().compress(data)
+    return data
+
+
+def unpack(data: bytes, packing: Packing | None) -> bytes:
+    """What ``pack`` was given.
+
+    Raises:
+        ValueError: it does not give this.
+    """
+    try:
+        if packing == "gzip":
+            return zlib.decompress(data, 31)
+        if packing == "zstd":
+            import zstandard
+
+            try:
+                return zstandard.ZstdDecompressor().decompress(data)
+            except zstandard.ZstdError as error:
+                raise ValueError(str(error)) from error
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
+    return data
+
+
+class OrderedFile:
+    """Pieces appended in order to an open file or pipe; knows the SHA-256 and the size of the uncompressed content."""
+
+    def __init__(self, handle: IO[bytes], packing: Packing | None = None, log: IO[bytes] | None = None) -> None:
+        self.packing = packing
+        self.size = 0
+        self.facts: list[Mapping[str, Any]] = []  # what the makers of the pieces said
+        self._handle, self._log = handle, log
+        self._hash = hashlib.sha256()
+        if log is not None:
+            self._verify(log)
+
+    @property
+    def checksum(self) -> str:
+        """The SHA-256 of the uncompressed content so far, in hexadecimal."""
+        return self._hash.hexdigest()
+
+    def append(self, piece: bytes, facts: Mapping[str, Any]) -> None:
+        """Write one piece, as ``pack`` gave it, and what its maker said of it."""
+        self._handle.write(piece)
+        self._handle.flush()
+        self._count(unpack(piece, self.packing), facts)
+        if self._log is not None:
+            line = {"bytes": len(piece), "checksum": self.checksum, "facts": facts}
+            self._log.write(json.dumps(line).encode() + b"\n")
+            self._log.flush()
+
+    def _count(self, content: bytes, facts: Mapping[str, Any]) -> None:
+        self._hash.update(content)
+        self.size += len(content)
+        self.facts.append(dict(facts))
+
+    def _verify(self, log: IO[bytes]) -> None:
+        """Take over what stands there as far as the log agrees with it; cut off the rest."""
+        whole, logged = 0, 0
+        for line in log:
+            try:
+                told = json.loads(line)
+                piece = self._handle.read(told["bytes"])
+                content = unpack(piece, self.packing)
+                hash_ = self._hash.copy()
+                hash_.update(content)
+                if len(piece) != told["bytes"] or hash_.hexdigest() != told["checksum"]:
+                    break
+                self._count(content, told["facts"])
+            except (ValueError, KeyError, TypeError):
+                break
+            whole, logged = whole + len(piece), logged + len(line)
+        for handle, length in ((self._handle, whole), (log, logged)):
+            handle.seek(length)
+            handle.truncate()
+
+
+@contextmanager
+def resumable_file(final: Path | str, job: Mapping[str, Any], *, overwrite: bool = False) -> Iterator[Path]:
+    """As ``resumable_folder``, for a file: give a folder in which the block makes ``FOLDER/NAME``, which takes its final place.
+
+    What else stands there under a name that begins with ``NAME.`` (its manifest) is put beside it.
+
+    Raises:
+        OutputExistsError: ``final`` exists and ``overwrite`` is false.
+        StorageError: ``final`` is a folder, another run is at work there, or the file system refused.
+    """
+    final = Path(final)
+    if final.is_dir():
+        raise StorageError(f"{final}: wanted to write a file here; found a folder; give another --out")
+    with resumable_folder(final, job, overwrite=overwrite) as folder:
+        yield folder
+        # the file comes last: whoever sees it sees its manifest too
+        for path in sorted(folder.glob(f"{glob.escape(final.name)}.*")):
+            os.replace(path, final.with_name(path.name))
+        os.replace(folder / final.name, final)
+        remove(folder)
+
+
+@contextmanager
+def resumed_file(folder: Path, name: str, packing: Packing | None = None) -> Iterator[OrderedFile]:
+    """The file ``name`` in the folder of ``resumable_file``, with the pieces that an earlier run has left there."""
+    path, log = folder / name, folder / _LOG
+    path.touch()
+    log.touch()
+    with open(path, "r+b") as handle, open(log, "r+b") as lines:
+        yield OrderedFile(handle, packing, lines)

@@ -1,0 +1,265 @@
+"""Raw files rotated into files of the same format: TSV, JSON lines, Parquet, SQuAD JSON.
+
+The draw for a passage is that of ``positions.rotate``, keyed by the seed and the passage's id: what comes out equals the rotation of the
+imported collection. TSV and JSON lines go through in blocks of about 16 MB, and a killed run goes on after the last whole block.
+What is read from a pipe or written to one leaves nothing to go on from.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any
+
+from positionbias.core.blocks import BLOCK_BYTES, Block, file_blocks, stream_blocks
+from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.files import atomic_file, input_errors, open_bytes, refuse_existing, sha256_file
+from positionbias.core.manifest import (
+    InputRef,
+    Manifest,
+    input_ref,
+    manifest_path,
+    package_versions,
+    provenance,
+    write_manifest,
+)
+from positionbias.core.ordered_file import OrderedFile, Packing, pack, packing_of, resumable_file, resumed_file
+from positionbias.core.progress import track
+from positionbias.core.result import Result
+from positionbias.core.shard_work import MapShards, file_state
+from positionbias.positions.cuts import possible_fates
+from positionbias.positions.raw_formats import RawFormat
+from positionbias.positions.raw_jsonl import Fields, rotate_jsonl
+from positionbias.positions.raw_squad import rotate_squad
+from positionbias.positions.raw_tsv import rotate_tsv
+from positionbias.positions.rotate import Rotation
+from positionbias.positions.rotation_facts import passages_in, rotation_notes, rotation_result_of
+
+__all__ = ["Pipe", "RotatedFile", "debias_file", "raw_result"]
+
+Rotate = Callable[[Block], tuple[bytes, Counter[str]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Pipe:
+    """An open stream of bytes, and the name that messages give it."""
+
+    stream: IO[bytes]
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RotatedFile:
+    """What was written: its name, the SHA-256 and size of its uncompressed bytes, passages by fate, and SQuAD's answers."""
+
+    name: str
+    rotation: Rotation
+    checksum: str
+    size: int
+    passages: Mapping[str, int]
+    answers: Mapping[str, int]
+
+
+def debias_file(
+    source: Path | Pipe,
+    out: Path | Pipe,
+    rotation: Rotation,
+    kind: RawFormat,
+    *,
+    fields: Fields | None = None,
+    map_shards: MapShards = map,
+    overwrite: bool = False,
+    provenance: Mapping[str, Any] | None = None,
+    block_bytes: int = BLOCK_BYTES,
+) -> RotatedFile:
+    """Write ``source`` rotated, in its own format; the end of a name says what is compressed (``.gz``, ``.zst``).
+
+    Beside a file stands a manifest, ``FILE.manifest.json``. ``block_bytes`` is how much of TSV or JSON lines a worker takes at a time.
+
+    Raises:
+        InputError: the source is empty or is not in its format; the line is named.
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+        SettingError: Parquet through a pipe or compressed as a whole.
+    """
+    if kind in ("tsv", "squad") and fields not in (None, Fields()):
+        raise SettingError(f"--id-field, --text-field: wanted none with {kind}; found some; leave them out")
+    if isinstance(out, Path):
+        refuse_existing(out, overwrite=overwrite)
+    task = _Task(source, out, rotation, kind, fields or Fields(), map_shards, overwrite, provenance or {}, block_bytes)
+    if kind == "parquet":
+        return task.parquet()
+    if kind == "squad":
+        return task.squad()
+    if isinstance(source, Path) and isinstance(out, Path):
+        return task.lines_resumed()
+    return task.lines_streamed()
+
+
+@dataclass(frozen=True, slots=True)
+class _Task:
+    """One file to rotate; a method for each way through."""
+
+    source: Path | Pipe
+    out: Path | Pipe
+    rotation: Rotation
+    kind: RawFormat
+    fields: Fields
+    map_shards: MapShards
+    overwrite: bool
+    provenance: Mapping[str, Any]
+    block_bytes: int
+
+    def lines_resumed(self) -> RotatedFile:
+        """Lines from a file to a file: a killed run goes on."""
+        assert isinstance(self.source, Path)
+        assert isinstance(self.out, Path)
+        with resumable_file(self.out, self._job(), overwrite=self.overwrite) as folder:
+            with resumed_file(folder, self.out.name, packing_of(self.out)) as file:
+                self._append_lines(file)
+            rotated = self._rotated(file.checksum, file.size, file.facts)
+            write_manifest(folder / manifest_path(self.out).name, self._manifest(rotated))
+        return rotated
+
+    def lines_streamed(self) -> RotatedFile:
+        """Lines from or to a pipe."""
+        with self._ordered() as file:
+            self._append_lines(file)
+            rotated = self._rotated(file.checksum, file.size, file.facts)
+        self._write_manifest(rotated)
+        return rotated
+
+    def squad(self) -> RotatedFile:
+        """SQuAD JSON, held whole."""
+        if isinstance(self.source, Path):
+            with input_errors(self.source, wanted="SQuAD JSON"), open_bytes(self.source) as handle:
+                data = handle.read()
+        else:
+            data = self.source.stream.read()
+        with self._ordered() as file:
+            content, fates, answers = rotate_squad(self.rotation, data, self._name(self.source))
+            file.append(pack(content, file.packing), {"passages": fates})
+            rotated = self._rotated(file.checksum, file.size, file.facts, answers)
+        self._write_manifest(rotated)
+        return rotated
+
+    def parquet(self) -> RotatedFile:
+        """Parquet, a row group at a time; finished row groups outlive a killed run."""
+        from positionbias.positions.raw_parquet import rotate_parquet
+
+        if not isinstance(self.source, Path) or not isinstance(self.out, Path):
+            raise SettingError(
+                "--format: wanted files for parquet, which is read from its end; found a pipe; give FILE and --out"
+            )
+        if packing_of(self.out):
+            raise SettingError(f"--out: wanted no compression around Parquet; found {self.out.suffix!r}; leave it out")
+        with resumable_file(self.out, self._job(), overwrite=self.overwrite) as folder:
+            target = folder / self.out.name
+            made = rotate_parquet(self.rotation, self.fields, self.source, target, folder / "parts", self.map_shards)
+            facts = [{"passages": found} for found in track(made, "rotating", unit="row groups")]
+            rotated = self._rotated(sha256_file(target), target.stat().st_size, facts)
+            write_manifest(folder / manifest_path(self.out).name, self._manifest(rotated))
+        return rotated
+
+    def _append_lines(self, file: OrderedFile) -> None:
+        rotate: Rotate = (
+            partial(rotate_tsv, self.rotation) if self.kind == "tsv" else partial(rotate_jsonl, self.rotation, self.fields)
+        )
+        left = islice(self._blocks(), len(file.facts), None)
+        pieces = self.map_shards(partial(_piece, rotate, file.packing), left)
+        for piece, facts in track(pieces, "rotating", self._number_of_blocks(), unit="blocks"):
+            file.append(piece, facts)
+
+    def _blocks(self) -> Iterator[Block]:
+        if isinstance(self.source, Path):
+            yield from file_blocks(self.source, self.block_bytes)
+        else:
+            with input_errors(self.source.name, wanted="a compressed file"):
+                yield from stream_blocks(self.source.stream, self.source.name, self.block_bytes)
+
+    def _number_of_blocks(self) -> int | None:
+        """About how many there are, where that is known before the end."""
+        if isinstance(self.source, Pipe) or packing_of(self.source):
+            return None
+        return -(-self.source.stat().st_size // self.block_bytes)
+
+    @contextmanager
+    def _ordered(self) -> Iterator[OrderedFile]:
+        """The pipe to write to, or a file that appears when all is there."""
+        if isinstance(self.out, Pipe):
+            yield OrderedFile(self.out.stream)
+            return
+        with atomic_file(self.out, overwrite=self.overwrite) as partial_file, open(partial_file, "wb") as handle:
+            yield OrderedFile(handle, packing_of(self.out))
+
+    @staticmethod
+    def _name(place: Path | Pipe) -> str:
+        return place.name if isinstance(place, Pipe) else str(place)
+
+    def _settings(self) -> dict[str, Any]:
+        return {
+            **asdict(self.rotation),
+            "format": self.kind,
+            **{f"{key}_field": name for key, name in asdict(self.fields).items()},
+        }
+
+    def _job(self) -> dict[str, Any]:
+        assert isinstance(self.source, Path)
+        settings = {**self._settings(), "block_bytes": self.block_bytes}
+        return {"command": "debias", "settings": settings, "inputs": [file_state(self.source)]}
+
+    def _rotated(
+        self, checksum: str, size: int, facts: Sequence[Mapping[str, Any]], answers: Mapping[str, int] | None = None
+    ) -> RotatedFile:
+        passages = Counter(dict.fromkeys(possible_fates(self.rotation), 0))
+        for item in facts:
+            passages.update(item["passages"])
+        if not passages_in(passages):
+            raise bad_input(self._name(self.source), wanted="passages", found="none", do="check what was given")
+        return RotatedFile(self.out.name, self.rotation, checksum, size, dict(passages), dict(answers or {}))
+
+    def _write_manifest(self, rotated: RotatedFile) -> None:
+        if isinstance(self.out, Path):
+            write_manifest(manifest_path(self.out), self._manifest(rotated))
+
+    def _manifest(self, rotated: RotatedFile) -> Manifest:
+        assert isinstance(self.out, Path)
+        inputs: tuple[InputRef, ...] = ()
+        state: dict[str, Any] = {"name": self._name(self.source)}
+        if isinstance(self.source, Path):
+            state = file_state(self.source)
+            # told by its size: to hash it would take as long as to rotate it
+            inputs = (input_ref("original", self.source, f"bytes:{state['bytes']}", artefact=self.out),)
+        return Manifest(
+            kind="passages",
+            name=rotated.name,
+            command="debias",
+            settings=self._settings(),
+            seed=self.rotation.seed,
+            inputs=inputs,
+            content={
+                "checksum": rotated.checksum,
+                "bytes": rotated.size,
+                "passages": passages_in(rotated.passages),
+                "rotation": {"passages": rotated.passages, "answers": rotated.answers},
+            },
+            notes=rotation_notes(self.rotation),
+            versions=package_versions("blingfire", *(("pyarrow",) if self.kind == "parquet" else ())),
+            provenance=provenance(original=state, **self.provenance),
+        )
+
+
+def raw_result(rotated: RotatedFile) -> Result:
+    """What a rotation did to a file, with the checksum of what was written; ``value`` is the share of passages that it changed."""
+    more: dict[str, Any] = {"answers": rotated.answers} if rotated.answers else {}
+    return rotation_result_of(rotated.name, rotated.rotation, rotated.passages, {**more, "sha256": rotated.checksum})
+
+
+def _piece(rotate: Rotate, packing: Packing | None, block: Block) -> tuple[bytes, dict[str, Any]]:
+    """A rotated block as it is written; made in a worker."""
+    content, counts = rotate(block)
+    return pack(content, packing), {"passages": dict(counts)}

@@ -1,0 +1,60 @@
+"""Which of the raw formats a file has: told by its name, else by how it begins."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Literal
+
+from positionbias.core.errors import bad_input
+from positionbias.core.files import input_errors, open_bytes
+
+__all__ = ["RAW_FORMATS", "RawFormat", "format_of"]
+
+RawFormat = Literal["tsv", "jsonl", "parquet", "squad"]
+RAW_FORMATS: tuple[RawFormat, ...] = ("tsv", "jsonl", "parquet", "squad")
+_ENDINGS: dict[str, RawFormat] = {".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}
+_HEAD = 1 << 20
+
+
+def format_of(path: Path) -> RawFormat:
+    """The format of a file, plain, ``.gz`` or ``.zst``; ``.json`` is SQuAD or JSON lines, as its content tells.
+
+    Raises:
+        InputError: the file cannot be read, is empty, or looks like none of the four.
+    """
+    name = path.with_suffix("") if path.suffix in (".gz", ".zst") else path
+    if known := _ENDINGS.get(name.suffix):
+        return known
+    with input_errors(path, wanted="a raw file"), open_bytes(path) as handle:
+        head = handle.read(_HEAD)
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if text.startswith(b"{"):
+        return _json_format(path, text)
+    if b"\t" in text.partition(b"\n")[0]:
+        return "tsv"
+    raise bad_input(
+        path,
+        wanted=f"one of the formats {', '.join(RAW_FORMATS)}",
+        found="an empty file" if not text else "a file that does not begin like any of them",
+        do="give its --format",
+    )
+
+
+def _json_format(path: Path, text: bytes) -> RawFormat:
+    first, newline, _ = text.partition(b"\n")
+    try:
+        record = json.loads(first) if newline or len(text) < _HEAD else {}
+        return "squad" if isinstance(record.get("data"), list) else "jsonl"
+    except (ValueError, RecursionError, AttributeError):
+        pass  # no JSON by itself: the file is one document over several lines
+    if b'"data"' in text or b'"paragraphs"' in text:
+        return "squad"
+    raise bad_input(
+        path,
+        wanted="SQuAD, or JSON lines",
+        found="other JSON",
+        do="give its --format; a release in columns (MS MARCO QA v2.1) comes in by: posbias import msmarco-qa",
+    )

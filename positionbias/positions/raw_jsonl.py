@@ -1,0 +1,222 @@
+"""Raw JSON lines, one object a line, with the passage's id and text under published or given keys.
+
+Known are the keys of BEIR (_id, text), Pyserini (id, contents), MS MARCO v2 (pid, passage; docid, segment) and their like; and the
+rows of MS MARCO QA, whose passages[].passage_text are all rotated, each keyed by (query_id, index). Only the characters of
+the texts move: every other byte of a line stays, the order of its keys and the way its text is escaped among them. Blank lines stay.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from positionbias.core.blocks import Block
+from positionbias.positions.raw_texts import cuts_of
+from positionbias.positions.rotate import Rotation, rotate_at
+
+__all__ = ["ID_FIELDS", "TEXT_FIELDS", "Fields", "rotate_jsonl"]
+
+# the first of these that a record has, unless one is given
+ID_FIELDS = ("_id", "id", "pid", "passage_id", "docid", "doc_id", "docno")
+TEXT_FIELDS = ("text", "contents", "passage", "passage_text", "segment", "content", "body")
+# one character of a JSON string, where it is written as an escape
+_ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)")
+_OPEN = re.compile(r"[ \t\r\n]*([{\[])[ \t\r\n]*([}\]]?)")
+_MEMBER = re.compile(r'"((?:[^"\\\x00-\x1f]|\\.)*)"[ \t\r\n]*:[ \t\r\n]*')
+_NEXT = re.compile(r"[ \t\r\n]*([,}\]])[ \t\r\n]*")
+_scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+_MEND = "mend the file, or give its --format"
+_NAME = "mend the file, or name its keys by --id-field and --text-field"
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """The keys of a passage's id and text; None takes the first known one that a record has."""
+
+    id: str | None = None
+    text: str | None = None
+
+
+class _Value(NamedTuple):
+    """A value within a line, which is written as ``line[start:end]``."""
+
+    start: int
+    end: int
+    value: Any
+
+
+class _Found(NamedTuple):
+    """A text, by its place within the quotes of its line, and the key of its draw."""
+
+    line: int
+    start: int
+    end: int
+    text: str
+    key: bytes
+
+
+class _Unusable(ValueError):
+    """What was wanted of a line, and what was found; the caller knows the line."""
+
+
+def rotate_jsonl(rotation: Rotation, fields: Fields, block: Block) -> tuple[bytes, Counter[str]]:
+    """The block with every passage rotated, and how many passages met which fate.
+
+    Raises:
+        InputError: not UTF-8, a line that is no JSON object, or one without id or text; the line in the source is named.
+    """
+    lines = block.text().split("\n")
+    found: list[_Found] = []
+    for number, line in enumerate(lines):
+        if line.strip(" \t\r"):
+            try:
+                found += _passages(number, line, fields)
+            except _Unusable as error:
+                wanted, what = error.args
+                raise block.bad_line(number, wanted=wanted, found=what, do=_NAME) from None
+            except (RecursionError, ValueError) as error:
+                raise block.bad_line(number, wanted="one JSON object a line", found=str(error), do=_MEND) from None
+    cuts, counts = cuts_of([item.text for item in found], [item.key for item in found], rotation)
+    return _spliced(lines, found, cuts), counts
+
+
+def _spliced(lines: list[str], found: list[_Found], cuts: list[int]) -> bytes:
+    pieces: list[str] = []
+    number, begin = 0, 0
+    for item, cut in zip(found, cuts, strict=True):
+        if cut:
+            while number < item.line:
+                pieces += (lines[number][begin:], "\n")
+                number, begin = number + 1, 0
+            line = lines[number]
+            written = line[item.start : item.end]
+            pieces += (line[begin : item.start], rotate_at(written, _place(written, cut) if "\\" in written else cut))
+            begin = item.end
+    rest = "\n".join((lines[number][begin:], *lines[number + 1 :]))
+    return "".join((*pieces, rest)).encode()
+
+
+def _place(written: str, characters: int) -> int:
+    """Where in a string as JSON writes it so many of its characters have passed."""
+    at = 0
+    for escape in _ESCAPE.finditer(written):
+        if characters <= escape.start() - at:
+            break
+        characters -= escape.start() - at + 1
+        at = escape.end()
+    return at + characters
+
+
+def _passages(number: int, line: str, fields: Fields) -> Iterator[_Found]:
+    """The passages of one line, from left to right."""
+    members, end = _members(line, 0)
+    if end != len(line):
+        raise ValueError(f"more after the object, from character {end + 1:,}")
+    nested = members.get("passages")
+    if nested is not None and fields == Fields() and isinstance(nested.value, list | dict):
+        query = members.get("query_id")
+        key = _key("query_id", query.value if query else None)
+        texts = sorted(_nested_texts(line, nested), key=lambda value: value.start)
+        for index, text in enumerate(texts):
+            yield _found(number, "passage_text", text, key + b"\x1f%d" % index)
+        return
+    id_field = _field(members, fields.id, ID_FIELDS, "--id-field")
+    text_field = _field(members, fields.text, TEXT_FIELDS, "--text-field")
+    yield _found(number, text_field, members[text_field], _key(id_field, members[id_field].value))
+
+
+def _nested_texts(line: str, nested: _Value) -> Iterator[_Value]:
+    """The texts of an MS MARCO QA row: of a list of objects, or (as the Hub writes it) of an object of lists."""
+    if isinstance(nested.value, dict):
+        texts = _members(line, nested.start)[0].get("passage_text")
+        if texts is None or not isinstance(texts.value, list):
+            raise _Unusable("'passages' with a list 'passage_text'", "none")
+        yield from _items(line, texts.start)
+        return
+    for item in _items(line, nested.start):
+        text = _members(line, item.start)[0].get("passage_text")
+        if text is None:
+            raise _Unusable("'passage_text' in every one of 'passages'", "one without")
+        yield text
+
+
+def _field(members: dict[str, _Value], given: str | None, known: tuple[str, ...], flag: str) -> str:
+    names = (given,) if given is not None else known
+    for name in names:
+        if name in members:
+            return name
+    there = ", ".join(map(repr, members)) or "none"
+    raise _Unusable(f"a key for {flag} ({', '.join(names)})", f"the keys {there[:200]}")
+
+
+def _key(name: str, value: Any) -> bytes:
+    if not isinstance(value, str | int) or isinstance(value, bool) or value == "":
+        raise _Unusable(f"{name!r} as text or a whole number", "none" if value in (None, "") else f"{str(value)[:40]!r}")
+    return _utf8(name, str(value))
+
+
+def _found(number: int, name: str, text: _Value, key: bytes) -> _Found:
+    if not isinstance(text.value, str):
+        raise _Unusable(f"{name!r} as text", "something else")
+    _utf8(name, text.value)
+    return _Found(number, text.start + 1, text.end - 1, text.value, key)
+
+
+def _utf8(name: str, text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        raise _Unusable(f"{name!r} in valid Unicode", "half a surrogate pair") from None
+
+
+def _members(line: str, at: int) -> tuple[dict[str, _Value], int]:
+    """The members of the object that begins at ``at``, and where what follows it begins."""
+    members: dict[str, _Value] = {}
+    at, closed = _open(line, at, "{")
+    while not closed:
+        named = _MEMBER.match(line, at)
+        if named is None:
+            raise ValueError(f"no key at character {at + 1:,}")
+        key = named[1] if "\\" not in named[1] else json.loads(f'"{named[1]}"')
+        value = _value(line, named.end())
+        members[key] = value
+        at, closed = _next(line, value.end, "}")
+    return members, at
+
+
+def _items(line: str, at: int) -> list[_Value]:
+    """The items of the list that begins at ``at``."""
+    items: list[_Value] = []
+    at, closed = _open(line, at, "[")
+    while not closed:
+        items.append(_value(line, at))
+        at, closed = _next(line, items[-1].end, "]")
+    return items
+
+
+def _value(line: str, at: int) -> _Value:
+    try:
+        value, end = _scan(line, at)
+    except StopIteration:
+        raise ValueError(f"no value at character {at + 1:,}") from None
+    return _Value(at, end, value)
+
+
+def _open(line: str, at: int, bracket: str) -> tuple[int, bool]:
+    """Where the first member begins (or what follows an empty object or list), and whether there is none."""
+    found = _OPEN.match(line, at)
+    if found is None or found[1] + found[2] not in (bracket, "{}" if bracket == "{" else "[]"):
+        raise ValueError(f"no {bracket!r} at character {at + 1:,}")
+    return found.end(), bool(found[2])
+
+
+def _next(line: str, at: int, last: str) -> tuple[int, bool]:
+    """Where the next member begins (or what follows the last one's bracket), and whether there is none."""
+    found = _NEXT.match(line, at)
+    if found is None or found[1] not in (",", last):
+        raise ValueError(f"no comma and no {last!r} at character {at + 1:,}")
+    return found.end(), found[1] == last

@@ -1,0 +1,30 @@
+"""Cuts of texts that stand as Python strings, in bulk: what the raw formats other than TSV are rotated with."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from positionbias.positions.cuts import byte_cuts, fates
+from positionbias.positions.rotate import Rotation
+
+__all__ = ["cuts_of"]
+
+
+def cuts_of(texts: Sequence[str], keys: Sequence[bytes], rotation: Rotation) -> tuple[list[int], Counter[str]]:
+    """The character at which each text is cut (0 leaves it as it is), and how many texts met which fate.
+
+    Raises:
+        UnicodeEncodeError: a text holds half a surrogate pair.
+    """
+    encoded = [text.encode() for text in texts]
+    data, ends = b"".join(encoded), np.cumsum([len(item) for item in encoded], dtype=np.int64)
+    starts = np.concatenate(([0], ends[:-1])).astype(np.int64) if len(ends) else ends
+    cuts = byte_cuts(data, starts, ends, keys, rotation)
+    places = [
+        cut if len(item) == len(text) else len(item[:cut].decode())
+        for text, item, cut in zip(texts, encoded, cuts.offsets.tolist(), strict=True)
+    ]
+    return places, fates(data, starts, ends, cuts, rotation)

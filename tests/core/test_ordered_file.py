@@ -1,0 +1,116 @@
+"""A file that grows piece by piece, and goes on where a run was killed."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from positionbias.core.errors import OutputExistsError, StorageError
+from positionbias.core.files import open_bytes
+from positionbias.core.ordered_file import Packing, pack, packing_of, resumable_file, resumed_file, unpack
+from positionbias.core.shard_work import work_folder
+
+JOB = {"command": "a test"}
+PIECES = [b"first\n", b"second\n", b"third\n"]
+
+
+class Killed(Exception):
+    """What a test ends a run with: nothing is cleared away for it."""
+
+
+def write(final: Path, pieces: list[bytes], *, stop_after: int | None = None, packing: Packing | None = None) -> list[bytes]:
+    """Write pieces, going on after those that are there; gives those that were made now."""
+    made = []
+    with resumable_file(final, JOB) as folder:
+        with resumed_file(folder, final.name, packing) as file:
+            for number, piece in enumerate(pieces):
+                if number < len(file.facts):
+                    assert file.facts[number] == {"number": number}
+                    continue
+                if number == stop_after:
+                    raise Killed
+                file.append(pack(piece, packing), {"number": number})
+                made.append(piece)
+            assert file.checksum == hashlib.sha256(b"".join(pieces)).hexdigest()
+            assert file.size == len(b"".join(pieces))
+        (folder / f"{final.name}.manifest.json").write_text("{}")
+    return made
+
+
+@pytest.mark.parametrize("name", ["out.tsv", "out.tsv.gz", "out.tsv.zst"])
+def test_a_killed_run_goes_on_after_the_last_piece(tmp_path: Path, name: str) -> None:
+    final, packing = tmp_path / name, packing_of(name)
+    with pytest.raises(Killed):
+        write(final, PIECES, stop_after=2, packing=packing)
+    assert not final.exists()
+    assert write(final, PIECES, packing=packing) == PIECES[2:]
+    with open_bytes(final) as handle:
+        assert handle.read() == b"first\nsecond\nthird\n"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [name, f"{name}.manifest.json"]
+
+
+@pytest.mark.parametrize(
+    ("damage", "made_again"),
+    [
+        ("content cut in the second piece", 2),
+        ("content changed in the first piece", 3),
+        ("content longer than the log", 1),
+        ("log cut in its second line", 2),
+        ("log of other JSON", 3),
+        ("no log", 3),
+    ],
+)
+def test_only_what_the_log_agrees_with_is_kept(tmp_path: Path, damage: str, made_again: int) -> None:
+    final = tmp_path / "out"
+    with pytest.raises(Killed):
+        write(final, PIECES, stop_after=2)
+    (content,) = work_folder(final).rglob("out")
+    (log,) = work_folder(final).rglob(".pieces")
+    match damage.split()[0], damage.split()[1]:
+        case "content", "cut":
+            content.write_bytes(content.read_bytes()[:9])
+        case "content", "changed":
+            content.write_bytes(b"F" + content.read_bytes()[1:])
+        case "content", "longer":
+            content.write_bytes(content.read_bytes() + b"thi")
+        case "log", "cut":
+            log.write_bytes(log.read_bytes()[:-7])
+        case "log", "of":
+            log.write_bytes(json.dumps([1]).encode() + b"\n")
+        case _:
+            log.unlink()
+    assert write(final, PIECES) == PIECES[-made_again:]
+    assert final.read_bytes() == b"first\nsecond\nthird\n"
+
+
+def test_a_file_that_is_there_is_not_replaced_and_a_folder_never(tmp_path: Path) -> None:
+    final = tmp_path / "out"
+    final.write_text("mine")
+    with pytest.raises(OutputExistsError):
+        write(final, PIECES)
+    with resumable_file(final, JOB, overwrite=True) as folder:
+        (folder / "out").write_text("new")
+    assert final.read_text() == "new"
+    with pytest.raises(StorageError, match="found a folder"), resumable_file(tmp_path, JOB, overwrite=True):
+        pass
+
+
+@pytest.mark.parametrize("packing", ["gzip", "zstd"])
+def test_packed_pieces_one_after_another_are_a_whole_file(tmp_path: Path, packing: Packing) -> None:
+    packed = [pack(piece, packing) for piece in PIECES]
+    (tmp_path / "x").write_bytes(b"".join(packed))
+    with open_bytes(tmp_path / "x") as handle:
+        assert handle.read() == b"first\nsecond\nthird\n"
+    assert [unpack(piece, packing) for piece in packed] == PIECES
+    with pytest.raises(ValueError):
+        unpack(packed[0][:-3], packing)
+
+
+def test_a_gzip_member_carries_no_name_and_no_time() -> None:
+    packed = pack(b"text", "gzip")
+    assert packed[:8] == b"\x1f\x8b\x08\x00\x00\x00\x00\x00"  # magic, deflate, no flags (no name), time 0
+    assert gzip.decompress(packed) == b"text"
