@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.records import Answer
-from positionbias.text.words import WORD_METHODS, WordMethod, word_spans
+from positionbias.text.words import WORD_METHODS, WordMethod, split_words
 
 __all__ = [
     "MATCHES",
@@ -107,16 +107,13 @@ class TokenisedPassage:
     def __init__(self, text: str, matching: Matching) -> None:
         self.text = text
         self.matching = matching
-        self.spans = word_spans(text, matching.words)
-        self.starts = [start for start, _ in self.spans]
-        self.ends = [end for _, end in self.spans]
-        self.words = self._words_of(text, self.spans)
+        words, self.starts, self.ends = split_words(text, matching.words)
+        self.words = self._fold(words)
 
     def __len__(self) -> int:
         return len(self.words)
 
-    def _words_of(self, text: str, spans: list[tuple[int, int]]) -> list[str]:
-        words = [text[start:end] for start, end in spans]
+    def _fold(self, words: list[str]) -> list[str]:
         return [word.casefold() for word in words] if self.matching.fold_case else words
 
     def words_at(self, span: Span) -> Words:
@@ -133,7 +130,7 @@ class TokenisedPassage:
 
     def find(self, answer: str) -> list[Span]:
         """Every place where the answer's words stand in a row, overlapping ones included."""
-        return self._find_words(self.words, self._words_of(answer, word_spans(answer, self.matching.words)))
+        return self._find_words(self.words, self._fold(split_words(answer, self.matching.words).words))
 
     def _find_words(self, words: list[str], wanted: list[str]) -> list[Span]:
         if not wanted:
@@ -150,7 +147,7 @@ class TokenisedPassage:
 
     def unmatched_cause(self, answer: str) -> str:
         """Why ``find`` found nothing."""
-        wanted = [answer[start:end].casefold() for start, end in word_spans(answer, self.matching.words)]
+        wanted = [word.casefold() for word in split_words(answer, self.matching.words).words]
         if self._find_words([word.casefold() for word in self.words], wanted):
             return CASE
         return INSIDE_WORDS if answer.strip() in self.text else OTHER_WORDS

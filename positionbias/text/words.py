@@ -10,15 +10,16 @@ import re
 import threading
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-__all__ = ["WORD_METHODS", "WordMethod", "sentence_starts", "tokenize", "word_spans", "words_function"]
+__all__ = ["WORD_METHODS", "WordMethod", "Words", "sentence_starts", "split_words", "tokenize", "word_spans", "words_function"]
 
 WordMethod = Literal["blingfire", "whitespace"]
 WORD_METHODS: tuple[WordMethod, ...] = ("blingfire", "whitespace")
 _KEPT = 1 << 18  # room that stays for the next call, in bytes of output; a rare long text's does not
+_SURROGATE = re.compile("[\ud800-\udfff]")  # BlingFire is given a question mark instead
 _WHITESPACE_WORD = re.compile(r"\S+")
 
 
@@ -47,8 +48,8 @@ class _Buffers(threading.local):
         self.functions = {name: _function(name) for name in ("TextToWordsWithOffsets", "TextToSentencesWithOffsets")}
         self.room = 0
 
-    def call(self, name: str, data: bytes, separator: bytes) -> tuple[np.ndarray, np.ndarray]:
-        """Byte starts and inclusive ends of the pieces, int32; copies are the caller's to take."""
+    def call(self, name: str, data: bytes, separator: bytes) -> tuple[bytes, np.ndarray, np.ndarray]:
+        """The pieces, joined; byte starts and inclusive ends of each, int32, which the next call overwrites."""
         room = len(data) * 3 + 16
         if room > self.room or room <= _KEPT < self.room:
             self.room = max(room, 1 << 12)
@@ -57,8 +58,9 @@ class _Buffers(threading.local):
             self.starts, self.ends = np.empty(self.room, np.int32), np.empty(self.room, np.int32)
             self.places = (np.frombuffer(self.output, np.uint8).ctypes.data, self.starts.ctypes.data, self.ends.ctypes.data)
         length = self.functions[name](data, len(data), *self.places, room)
-        pieces = self.output.count(separator, 0, length - 1) + 1 if 1 < length <= room else 0
-        return self.starts[:pieces], self.ends[:pieces]
+        joined = bytes(self.output[: length - 1]) if 1 < length <= room else b""
+        pieces = joined.count(separator) + 1 if joined else 0
+        return joined, self.starts[:pieces], self.ends[:pieces]
 
 
 @lru_cache(maxsize=1)
@@ -66,14 +68,41 @@ def _buffers() -> _Buffers:
     return _Buffers()
 
 
-def _spans(name: str, separator: bytes, text: str) -> list[tuple[int, int]]:
+class Words(NamedTuple):
+    """The words of a text, and the character offsets ``[start, end)`` of each."""
+
+    words: list[str]
+    starts: list[int]
+    ends: list[int]
+
+
+def split_words(text: str, method: WordMethod = "blingfire") -> Words:
+    """The words of a text, case kept, in order, never overlapping; what ``word_spans`` and ``tokenize`` give, at once.
+
+    >>> split_words("Hello, world!")
+    Words(words=['Hello', ',', 'world', '!'], starts=[0, 5, 7, 12], ends=[5, 6, 12, 13])
+    """
+    if method == "whitespace":
+        spans = word_spans(text, method)
+        return Words([text[start:end] for start, end in spans], [start for start, _ in spans], [end for _, end in spans])
+    if not text.strip():
+        return Words([], [], [])
+    joined, starts, ends = _pieces("TextToWordsWithOffsets", b" ", text)
+    words = joined.decode().split(" ") if joined else []
+    if text.isascii() or not _SURROGATE.search(text):
+        return Words(words, starts, ends)
+    return Words([text[start:end] for start, end in zip(starts, ends, strict=True)], starts, ends)
+
+
+def _pieces(name: str, separator: bytes, text: str) -> tuple[bytes, list[int], list[int]]:
+    """BlingFire's pieces, joined; character starts and ends of each."""
     data = text.encode("utf-8", "replace")
-    starts, ends = _buffers().call(name, data, separator)
+    joined, starts, ends = _buffers().call(name, data, separator)
     if len(data) != len(text):
-        # the character index of each byte: how many characters have begun by then, less one
-        characters = np.cumsum((np.frombuffer(data, np.uint8) & 0xC0) != 0x80) - 1
-        starts, ends = characters[starts], characters[ends]
-    return list(zip(starts.tolist(), (ends + 1).tolist(), strict=True))
+        # how many bytes up to each do not begin a character
+        inside = np.cumsum(np.frombuffer(data, np.int8) < -64)
+        starts, ends = starts - inside[starts], ends - inside[ends]
+    return joined, starts.tolist(), (ends + 1).tolist()
 
 
 def word_spans(text: str, method: WordMethod = "blingfire") -> list[tuple[int, int]]:
@@ -86,12 +115,13 @@ def word_spans(text: str, method: WordMethod = "blingfire") -> list[tuple[int, i
     """
     if method == "whitespace":
         return [match.span() for match in _WHITESPACE_WORD.finditer(text)]
-    return _spans("TextToWordsWithOffsets", b" ", text) if text.strip() else []
+    _, starts, ends = _pieces("TextToWordsWithOffsets", b" ", text) if text.strip() else ("", [], [])
+    return list(zip(starts, ends, strict=True))
 
 
 def sentence_starts(text: str) -> list[int]:
     """The character offset at which each of BlingFire's sentences begins."""
-    return [start for start, _ in _spans("TextToSentencesWithOffsets", b"\n", text)] if text.strip() else []
+    return _pieces("TextToSentencesWithOffsets", b"\n", text)[1] if text.strip() else []
 
 
 def tokenize(text: str, method: WordMethod = "blingfire") -> list[str]:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.text import words
-from positionbias.text.words import WORD_METHODS, sentence_starts, tokenize, word_spans
+from positionbias.text.words import WORD_METHODS, sentence_starts, split_words, tokenize, word_spans
 
 # the characters that have broken offsets elsewhere: several bytes, no width, joined, directional, separators, NUL
 AWKWARD = "abAB 12.,'-’\t\n\u00a0\u3000\u200b\ufeffé\u0301日本ไท😀\u200d\U0001f469\x00\x85\u2028\u202e▁"
@@ -53,6 +53,14 @@ def test_sentences_start_in_the_text_and_in_order(text: str) -> None:
 def test_offsets_count_characters_not_bytes() -> None:
     # é is two bytes, 日本 six, 😀 four: offsets in bytes would be 6, 13 and so on
     assert word_spans("café 日本 😀!") == [(0, 4), (5, 7), (8, 9), (9, 10)]
+
+
+@pytest.mark.parametrize("method", WORD_METHODS)
+@given(text=texts | with_surrogates)
+def test_words_and_offsets_at_once_are_the_same(text: str, method: Any) -> None:
+    words, starts, ends = split_words(text, method)
+    assert words == tokenize(text, method)
+    assert list(zip(starts, ends, strict=True)) == word_spans(text, method)
 
 
 def test_sentences_by_hand() -> None:
@@ -109,10 +117,11 @@ def test_offset_arrays_are_never_shorter_than_the_room_given_to_the_c_function(n
 def test_what_a_long_text_needed_is_given_back() -> None:
     buffers = words._Buffers()
     name = "TextToWordsWithOffsets"
-    starts, _ = buffers.call(name, b"ab " * 100_000, b" ")
+    _, starts, _ = buffers.call(name, b"ab " * 100_000, b" ")
     assert (len(starts), starts[-1]) == (100_000, 299_997)
-    starts, ends = buffers.call(name, b"ab c", b" ")
-    assert (starts.tolist(), ends.tolist()) == ([0, 3], [1, 3])
+    joined, starts, ends = buffers.call(name, b"ab  c", b" ")
+    assert joined == b"ab c"
+    assert (starts.tolist(), ends.tolist()) == ([0, 4], [1, 4])
     assert len(buffers.output) <= words._KEPT
 
 

@@ -1,0 +1,92 @@
+"""What the benchmarks share: a command's time and the memory of all its processes together, the machine's name, the place of a table."""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+__all__ = ["Measured", "hardware", "measured", "result_place"]
+
+EVERY = 0.05  # seconds between two looks at the processes
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One run: seconds on the clock and of all processors, bytes at the peak (PSS: shared pages counted once), and of these anonymous."""
+
+    seconds: float
+    processor: float
+    peak: int
+    anonymous: int
+    output: str
+
+
+def measured(command: Sequence[str], *, environment: Mapping[str, str] | None = None) -> Measured:
+    """Run a command, watching it and its children; stops with what it said where it fails."""
+    started = time.perf_counter()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    peak = anonymous = 0
+    ticks: dict[int, float] = {}
+    while True:
+        family = _family(process.pid)
+        for pid in family:
+            ticks[pid] = max(ticks.get(pid, 0.0), _processor(pid))
+        peak = max(peak, sum(_memory(pid, "Pss") for pid in family))
+        anonymous = max(anonymous, sum(_memory(pid, "Pss_Anon") for pid in family))
+        try:
+            output, errors = process.communicate(timeout=EVERY)
+            break
+        except subprocess.TimeoutExpired:
+            continue
+    if process.returncode:
+        raise SystemExit(f"{' '.join(command)}: ended with {process.returncode}\n{errors}")
+    return Measured(time.perf_counter() - started, sum(ticks.values()), peak, anonymous, output)
+
+
+def _family(pid: int) -> list[int]:
+    found = [pid]
+    try:
+        for task in os.listdir(f"/proc/{pid}/task"):
+            for child in Path(f"/proc/{pid}/task/{task}/children").read_text().split():
+                found += _family(int(child))
+    except OSError:  # it has ended
+        pass
+    return found
+
+
+def _memory(pid: int, name: str) -> int:
+    try:
+        rows = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except OSError:
+        return 0
+    row = re.search(rf"^{name}:\s+(\d+) kB", rows, re.MULTILINE)
+    return 1024 * int(row[1]) if row else 0
+
+
+def _processor(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def hardware() -> str:
+    """The processor's name and the number of cores."""
+    names = re.findall(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text()) if Path("/proc/cpuinfo").exists() else []
+    return f"{names[0] if names else platform.processor() or platform.machine()}, {os.cpu_count()} cores"
+
+
+def result_place(name: str) -> Path:
+    """``benchmarks/results/NAME_HARDWARE_DATE.md``, its folder made."""
+    folder = Path(__file__).parent / "results"
+    folder.mkdir(exist_ok=True)
+    machine = re.sub(r"[^a-z0-9]+", "-", hardware().lower()).strip("-")
+    return folder / f"{name}_{machine}_{date.today().isoformat()}.md"
