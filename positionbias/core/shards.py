@@ -48,18 +48,27 @@ def rows_checksum(rows: Iterable[Sequence[Any]]) -> int:
 
     Two collections with the same passages agree on it, however they are sharded or sorted.
     """
-    encoded = ([item.encode() if isinstance(item, str) else repr(item).encode() for item in row] for row in rows)
-    return _checksum(encoded)
+    return _sum_of_digests(map(_row_digest, rows))
 
 
-def _checksum(rows: Iterable[Iterable[bytes]]) -> int:
-    """``rows_checksum`` of records whose items are bytes already: each stands behind its length, in 8 bytes."""
-    digests = (
-        hashlib.blake2b(b"".join([part for item in row for part in (_LENGTH(len(item)), item)]), digest_size=16).digest()
-        for row in rows
-    )
-    total = 0
-    while data := b"".join(islice(digests, BATCH_PASSAGES)):
+def _row_digest(row: Sequence[Any]) -> bytes:
+    encoded = [item.encode() if isinstance(item, str) else repr(item).encode() for item in row]
+    framed = b"".join([part for item in encoded for part in (_LENGTH(len(item)), item)])
+    return hashlib.blake2b(framed, digest_size=16).digest()
+
+
+def _passage_digests(ids: Sequence[bytes], texts: Sequence[bytes]) -> Iterator[bytes]:
+    """As ``_row_digest`` of each passage; an import spends a third of its time here."""
+    fresh = hashlib.blake2b(digest_size=16)
+    for passage_id, text in zip(ids, texts, strict=True):
+        digest = fresh.copy()
+        digest.update(b"%b%b%b%b" % (_LENGTH(len(passage_id)), passage_id, _LENGTH(len(text)), text))
+        yield digest.digest()
+
+
+def _sum_of_digests(digests: Iterable[bytes]) -> int:
+    total, iterator = 0, iter(digests)
+    while data := b"".join(islice(iterator, BATCH_PASSAGES)):
         quarters = np.frombuffer(data, "<u4").reshape(-1, 4).sum(axis=0, dtype=np.uint64)
         total += sum(int(value) << 32 * place for place, value in enumerate(quarters))
     return total % CHECKSUM_MODULUS
@@ -75,7 +84,7 @@ def write_shard(path: Path, passages: Iterable[Passage]) -> Shard:
     with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, PASSAGES) as writer:
         for ids, texts in _batches(passages):
             writer.write_batch(pa.record_batch([_strings(ids), _strings(texts)], schema=PASSAGES))
-            checksum += _checksum(zip(ids, texts, strict=True))
+            checksum += _sum_of_digests(_passage_digests(ids, texts))
             count += len(ids)
     return Shard(count, checksum % CHECKSUM_MODULUS)
 
@@ -106,7 +115,8 @@ def not_unicode(place: str, error: UnicodeEncodeError) -> InputError:
 
 
 def _strings(encoded: Sequence[bytes]) -> pa.Array:
-    offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
+    offsets = np.zeros(len(encoded) + 1, dtype=np.int32)
+    np.cumsum(np.fromiter(map(len, encoded), np.int32, len(encoded)), out=offsets[1:])
     return pa.StringArray.from_buffers(len(encoded), pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded)))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from hashlib import blake2b
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -20,7 +21,7 @@ from positionbias.core.errors import InputError, OutputExistsError, StorageError
 from positionbias.core.manifest import read_manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
-from positionbias.core.shards import read_shard, rows_checksum
+from positionbias.core.shards import read_shard, rows_checksum, write_shard
 from positionbias.engine.local import map_shards
 
 
@@ -328,6 +329,18 @@ def test_rows_checksum_keeps_the_borders_of_fields() -> None:
     assert rows_checksum([("a", "b"), ("c", "d")]) == rows_checksum([("c", "d"), ("a", "b")])
     assert rows_checksum([("a", "b"), ("a", "b")]) != rows_checksum([("a", "b")])
     assert rows_checksum([]) == 0
+
+
+def test_the_checksum_is_the_published_sum_of_hashes(tmp_path: Path) -> None:
+    def record(*items: bytes) -> int:
+        framed = b"".join(len(item).to_bytes(8, "little") + item for item in items)
+        return int.from_bytes(blake2b(framed, digest_size=16).digest(), "little")
+
+    passages = [Passage("a", "é"), Passage("b", ""), Passage("c", "x\x00y")]
+    wanted = (record(b"a", "é".encode()) + record(b"b", b"") + record(b"c", b"x\x00y")) % (1 << 128)
+    assert rows_checksum(passages) == wanted
+    assert write_shard(tmp_path / "shard", passages).checksum == wanted
+    assert rows_checksum([("q", 3, None)]) == record(b"q", b"3", b"None")
 
 
 def test_the_index_is_rebuilt_when_it_is_gone(small_collection: Collection) -> None:
