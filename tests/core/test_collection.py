@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import random
-from hashlib import blake2b
 from collections.abc import Iterator, Sequence
 from functools import partial
+from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
