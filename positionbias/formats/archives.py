@@ -1,0 +1,111 @@
+"""Tar archives as streams, and what lies in a stream however it is packed. Nothing is ever unpacked to disk."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+from positionbias.core.errors import bad_input
+from positionbias.core.files import decompressed, input_errors
+from positionbias.formats.unix_compress import MAGIC as LZW
+from positionbias.formats.unix_compress import open_lzw
+
+__all__ = ["HEAD_BYTES", "is_packed", "streams_in"]
+
+HEAD_BYTES = 1 << 12
+_DEEPEST = 6  # layers of packing, each archive and each compression one [decision]
+_READ = 1 << 16
+_ENDINGS = (".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.z")
+
+
+def is_packed(head: bytes, name: str) -> bool:
+    """Whether a file with these first bytes is compressed or a tar archive."""
+    return _is_compressed(head) or _is_tar(head, name)
+
+
+def _is_compressed(head: bytes) -> bool:
+    return head[:2] in (LZW, b"\x1f\x8b") or head[:4] == b"\x28\xb5\x2f\xfd"
+
+
+def _is_tar(head: bytes, name: str) -> bool:
+    # the oldest form of tar has no mark: there the name must tell
+    return head[257:262] == b"ustar" or (name.lower().endswith(_ENDINGS) and len(head) >= tarfile.BLOCKSIZE)
+
+
+def streams_in(stream: IO[bytes], source: str, depth: int = 0) -> Iterator[tuple[str, bytes, IO[bytes]]]:
+    """Every plain file in ``stream``: its place ("ARCHIVE:MEMBER"), its first 4 KB, and itself, to be read before the next.
+
+    ``.gz``, ``.zst``, ``.z`` and tar are told by content and may stand in each other.
+
+    Raises:
+        InputError: a damaged or cut archive, or packing over 6 layers deep.
+    """
+    if depth > _DEEPEST:
+        raise bad_input(source, wanted=f"at most {_DEEPEST} layers of packing", found="more", do="unpack it first")
+    with _stream_errors(source):
+        head = stream.read(HEAD_BYTES)
+        whole: io.BufferedReader = io.BufferedReader(_Joined(head, stream), _READ)
+        if head[:2] == LZW:
+            with open_lzw(whole, source) as plain:
+                yield from streams_in(plain, source, depth + 1)
+        elif _is_compressed(head):
+            yield from streams_in(decompressed(whole), source, depth + 1)
+        elif _is_tar(head, source):
+            for name, member in _tar_files(whole):
+                yield from streams_in(member, f"{source}:{name}", depth + 1)
+        else:
+            yield source, head, whole
+
+
+class _Joined(io.RawIOBase):
+    """The first bytes of a stream, which have been looked at, and then the rest of it."""
+
+    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
+        self._head, self._rest = head, rest
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
+        data = data or self._rest.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+class _Member(tarfile.TarInfo):
+    """A member's header; unlike the library's, a broken one in the middle is no silent end of the archive."""
+
+    @classmethod
+    def fromtarfile(cls, tarfile_: tarfile.TarFile) -> _Member:
+        try:
+            return super().fromtarfile(tarfile_)
+        except tarfile.HeaderError as error:
+            if type(error).__name__ == "EOFHeaderError":  # the proper end: a block of zeros
+                raise
+            raise tarfile.ReadError(str(error)) from error
+
+
+def _tar_files(stream: IO[bytes]) -> Iterator[tuple[str, IO[bytes]]]:
+    """The files of a tar archive with their names; folders and links are passed over."""
+    with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Member) as archive:
+        for info in archive:
+            archive.members.clear()  # type: ignore[attr-defined] # the library keeps every header it has seen
+            member = archive.extractfile(info) if info.isreg() else None
+            if member is not None:
+                yield info.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace"), member
+    while stream.read(_READ):  # to the end, where the compression's own checksum stands
+        pass
+
+
+@contextmanager
+def _stream_errors(source: str) -> Iterator[None]:
+    try:
+        with input_errors(source, wanted="a compressed file or archive"):
+            yield
+    except (tarfile.TarError, OverflowError) as error:
+        found = " ".join(str(error).split()) or type(error).__name__
+        raise bad_input(source, wanted="a tar archive, whole", found=found, do="fetch the file again") from error

@@ -1,0 +1,259 @@
+"""TREC's document forms: one block of a file in, passages out.
+
+``sgml``: ``<DOC><DOCNO>…</DOCNO> … </DOC>``, several in a file, as on TREC Disks 4 and 5 (FBIS, FR94, FT, LATimes). The text is
+what the content tags hold, in their order, parted by a space; other elements (GRAPHIC, BYLINE, SUBJECT …) are left out. The
+default tags are those that Anserini's TrecCollection indexes: TEXT HEADLINE TITLE HL HEAD TTL DD DATE LP LEADPARA.
+``nyt``: the New York Times Annotated Corpus, one NITF article a file: headline (hl1), then the full text (the lead paragraph only
+where there is no full text, which repeats it).
+``wapo``: the TREC Washington Post Collection, one JSON article a line: title, then the paragraphs (``sanitized_html``, without
+its HTML); kicker, byline, date, images and other media are left out [decision].
+
+[decision] SGML bytes are read as UTF-8; a document that is not UTF-8 is read in ``encoding`` and counted. The default is
+Windows-1252, in which the bytes of Latin-1 mean the same; its five undefined bytes become the control characters of Latin-1.
+"""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from positionbias.core.blocks import Block
+from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.records import Passage
+from positionbias.formats.markup import collapse, plain_text
+from positionbias.formats.safe_xml import parse_xml
+
+__all__ = ["CONTENT_TAGS", "DOC_START", "KINDS", "Reading", "recognise", "read_documents"]
+
+KINDS = ("sgml", "nyt", "wapo")
+CONTENT_TAGS = ("TEXT", "HEADLINE", "TITLE", "HL", "HEAD", "TTL", "DD", "DATE", "LP", "LEADPARA")
+DOC_START = re.compile(rb"<DOC\s{0,8}>", re.IGNORECASE)
+_DOC_TAG = re.compile(rb"<(/?)DOC\s{0,8}>", re.IGNORECASE)
+_DOCNO, _DOCNO_END = re.compile(r"<DOCNO\s*>", re.IGNORECASE), re.compile(r"</DOCNO\s*>", re.IGNORECASE)
+_TAG_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]*\Z")
+_BOM = b"\xef\xbb\xbf"
+_CONTROLS = "posbias-latin-1-controls"
+
+
+def _latin1_control(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeDecodeError)
+    return chr(error.object[error.start]), error.start + 1
+
+
+codecs.register_error(_CONTROLS, _latin1_control)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How documents are read: the content tags of SGML, and the encoding of what is not UTF-8."""
+
+    tags: tuple[str, ...] = CONTENT_TAGS
+    encoding: str = "windows-1252"
+
+    def __post_init__(self) -> None:
+        for tag in self.tags:
+            if not _TAG_NAME.match(tag):
+                raise SettingError(f"--tag: wanted the name of an SGML element; found {tag!r}; give one such as TEXT")
+        try:
+            known = codecs.lookup(self.encoding)._is_text_encoding
+        except (LookupError, ValueError):
+            known = False
+        if not known or self.encoding.lower().replace("_", "-").startswith(("utf-16", "utf-32", "utf16", "utf32")):
+            raise SettingError(
+                f"--encoding: wanted a text encoding that contains ASCII; found {self.encoding!r}; "
+                "give one such as windows-1252, latin-1 or utf-8"
+            )
+
+
+def recognise(head: bytes) -> str | None:
+    """The kind of documents that a file starting with these bytes holds, or None."""
+    head = head.removeprefix(_BOM).lstrip()
+    if head[:1] == b"{" and b'"' in head:
+        return "wapo"
+    if head[:1] == b"<" and DOC_START.search(head):
+        return "sgml"
+    if head[:2] in (b"<?", b"<!", b"<n") and re.search(rb"<nitf\b|<!DOCTYPE\s+nitf\b", head):
+        return "nyt"
+    return None
+
+
+def read_documents(kind: str, block: Block, reading: Reading, counts: Counter[str]) -> Iterator[Passage]:
+    """The documents of a block; ``counts`` grows by documents, empty, not_utf8 and outside (bytes between SGML documents).
+
+    Raises:
+        InputError: a document that cannot be read, with its line.
+    """
+    read = {"sgml": _sgml, "nyt": _nyt, "wapo": _wapo}[kind]
+    for passage in read(block, reading, counts):
+        counts["documents"] += 1
+        counts["empty"] += not passage.text
+        yield passage
+
+
+def _sgml(block: Block, reading: Reading, counts: Counter[str]) -> Iterator[Passage]:
+    data = block.read()
+    at = len(_BOM) if block.start == 0 and data.startswith(_BOM) else 0
+    opened: re.Match[bytes] | None = None
+    for tag in _DOC_TAG.finditer(data):
+        if not tag[1] and opened is None:
+            counts["outside"] += len(data[at : tag.start()].strip())
+            opened = tag
+        elif tag[1] and opened is not None:
+            yield _sgml_document(block, data, opened.end(), tag.start(), reading, counts)
+            opened, at = None, tag.end()
+        else:
+            found, place = ("</DOC> without <DOC>", tag) if opened is None else ("<DOC> inside a <DOC>", tag)
+            raise block.bad_line(
+                data.count(b"\n", 0, place.start()),
+                wanted="every document between <DOC> and </DOC>",
+                found=found,
+                do="mend the file, or fetch it again",
+            )
+    if opened is not None:
+        raise block.bad_line(
+            data.count(b"\n", 0, opened.start()),
+            wanted="</DOC> after this <DOC>",
+            found="the end of the file",
+            do="fetch the file again",
+        )
+    counts["outside"] += len(data[at:].strip())
+
+
+def _sgml_document(block: Block, data: bytes, start: int, end: int, reading: Reading, counts: Counter[str]) -> Passage:
+    text = _decoded(block, data, start, end, reading.encoding, counts)
+    opened = _DOCNO.search(text)
+    closed = _DOCNO_END.search(text, opened.end()) if opened else None
+    name = plain_text(text[opened.end() : closed.start()]) if opened and closed else ""
+    if not name:
+        raise block.bad_line(
+            data.count(b"\n", 0, start), wanted="<DOCNO>…</DOCNO> in every document", found="none", do="mend the file"
+        )
+    return Passage(name, " ".join(part for part in _content(text, reading.tags) if part))
+
+
+def _decoded(block: Block, data: bytes, start: int, end: int, encoding: str, counts: Counter[str]) -> str:
+    piece = data[start:end]
+    try:
+        return piece.decode()
+    except UnicodeDecodeError:
+        counts["not_utf8"] += 1
+    try:
+        return piece.decode(encoding, _CONTROLS if codecs.lookup(encoding).name == "cp1252" else "strict")
+    except UnicodeDecodeError as error:
+        raise block.bad_line(
+            data.count(b"\n", 0, start + error.start),
+            wanted=f"text in UTF-8 or {encoding}",
+            found=f"the byte 0x{piece[error.start]:02x}, which is not",
+            do="give another --encoding",
+        ) from None
+
+
+@lru_cache
+def _patterns(tags: tuple[str, ...]) -> tuple[re.Pattern[str], dict[str, re.Pattern[str]]]:
+    opening = re.compile(rf"<({'|'.join(map(re.escape, tags))})(?:\s[^<>]*)?>", re.IGNORECASE)
+    return opening, {tag.upper(): re.compile(rf"</{re.escape(tag)}\s*>", re.IGNORECASE) for tag in tags}
+
+
+def _content(text: str, tags: tuple[str, ...]) -> Iterator[str]:
+    """The plain text of each outermost content element; one that is not closed goes to the document's end."""
+    opening, closing = _patterns(tags)
+    at = 0
+    while opened := opening.search(text, at):
+        closed = closing[opened[1].upper()].search(text, opened.end())
+        at = closed.end() if closed else len(text)
+        yield plain_text(text[opened.end() : closed.start() if closed else at])
+
+
+class _Article:
+    """Gathers the id, the headline and the two forms of the body while an NITF document goes by."""
+
+    def __init__(self) -> None:
+        self.root = self.name = ""
+        self.parts: dict[str, list[str]] = {"headline": [], "full_text": [], "lead_paragraph": []}
+        self._into: list[str] | None = None
+        self._depth = 0
+
+    def start(self, name: str, attributes: Any, line: int) -> None:
+        self.root = self.root or name
+        if name == "doc-id" and not self.name:
+            self.name = collapse(attributes.get("id-string", ""))
+        if self._into is not None:
+            self._depth += 1
+            self._into.append(" ")
+        elif name == "hl1":
+            self._into = self.parts["headline"]
+        elif name == "block":
+            self._into = self.parts.get(attributes.get("class", ""))
+
+    def end(self, name: str) -> None:
+        if self._into is None:
+            return
+        self._into.append(" ")
+        if self._depth:
+            self._depth -= 1
+        else:
+            self._into = None
+
+    def add(self, characters: str) -> None:
+        if self._into is not None:
+            self._into.append(characters)
+
+    def text(self) -> str:
+        headline, full, lead = (collapse("".join(part)) for part in self.parts.values())
+        return collapse(f"{headline} {full or lead}")
+
+
+def _nyt(block: Block, reading: Reading, counts: Counter[str]) -> Iterator[Passage]:
+    article = _Article()
+    parse_xml(block.read(), block.source, start=article.start, end=article.end, text=article.add)
+    if article.root != "nitf" or not article.name:
+        found = f"<{article.root}>" if article.root != "nitf" else "none"
+        raise bad_input(
+            block.source, wanted="an NITF article with <doc-id id-string=…>", found=found, do="give another --docs-format"
+        )
+    yield Passage(article.name, article.text())
+
+
+def _wapo(block: Block, reading: Reading, counts: Counter[str]) -> Iterator[Passage]:
+    for number, line in block.lines():
+        if not line.strip():
+            continue
+        try:
+            yield _wapo_article(line)
+        except (ValueError, RecursionError) as error:
+            found = f"{error.msg} at column {error.colno}" if isinstance(error, json.JSONDecodeError) else str(error)
+            raise block.bad_line(
+                number,
+                wanted="a Washington Post article as JSON: an object with id and contents",
+                found=found,
+                do="mend or drop the line",
+            ) from None
+
+
+def _wapo_article(line: str) -> Passage:
+    record = json.loads(line)
+    if not isinstance(record, dict):
+        raise ValueError(f"a JSON {type(record).__name__}")
+    name, contents = record.get("id"), record.get("contents")
+    if not isinstance(name, str) or not name.strip():
+        raise ValueError("no id")
+    if not isinstance(contents, list):
+        raise ValueError("no list of contents")
+    items = [item for item in contents if isinstance(item, dict) and isinstance(item.get("content"), str)]
+    title = record.get("title") or next((item["content"] for item in items if item.get("type") == "title"), "")
+    parts = [plain_text(title) if isinstance(title, str) else ""]
+    for item in items:
+        if item.get("type") == "sanitized_html":
+            parts.append((collapse if item.get("mime") == "text/plain" else plain_text)(item["content"]))
+    text = " ".join(part for part in parts if part)
+    try:
+        (name + text).encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"half a character (U+{ord(error.object[error.start]):04X})") from None
+    return Passage(name.strip(), text)

@@ -1,0 +1,125 @@
+"""A collection as TREC files: documents in SGML, topics in the title / desc / narr form, qrels."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError, bad_input
+from positionbias.core.files import atomic_folder
+from positionbias.core.records import Query
+from positionbias.core.shard_work import MapShards, make_shards
+from positionbias.formats.markup import escape
+from positionbias.formats.trec import write_qrels
+from positionbias.formats.trec_topics import FIELD_TAGS, LABEL, is_field_name
+
+__all__ = ["Written", "write_trec"]
+
+_TAGS = {name: tag for tag, name in FIELD_TAGS.items()}
+_PRINTED = {"description": "Description:", "narrative": "Narrative:"}
+
+
+class Written(NamedTuple):
+    """What ``write_trec`` wrote; ``answers_left_out`` counts what the form has no place for."""
+
+    documents: int
+    queries: int
+    qrels: int
+    answers_left_out: int
+
+
+def write_trec(
+    collection: Collection,
+    folder: Path | str,
+    splits: Sequence[str],
+    *,
+    overwrite: bool = False,
+    map_shards: MapShards = map,
+) -> Written:
+    """Write ``docs/NNNNN.sgml`` (one file a shard), ``topics.SPLIT.txt`` and ``qrels.SPLIT.txt``; ``import trec`` gives the same back.
+
+    Fields beyond description and narrative stand in elements of their own names, each on one line, which other readers pass over.
+
+    Raises:
+        InputError: no such split; an id with white space (the passage or query is named), or a field whose name is no element's.
+    """
+    counts = {"documents": 0, "queries": 0, "qrels": 0, "answers_left_out": 0}
+    with atomic_folder(folder, overwrite=overwrite) as partial_folder:
+        docs = partial_folder / "docs"
+        docs.mkdir()
+        shards = range(len(collection.shard_paths))
+        make = partial(_write_documents, _Shards(str(collection.path)))
+        for facts in make_shards(make, shards, lambda index: docs / f"{index:05d}.sgml", map_shards):
+            counts["documents"] += facts["documents"]
+        for split in splits:
+            queries, qrels = collection.queries(split), collection.qrels(split)
+            _write_topics(partial_folder / f"topics.{split}.txt", queries, collection.path)
+            write_qrels(partial_folder / f"qrels.{split}.txt", qrels)
+            counts["queries"] += len(queries)
+            counts["qrels"] += len(qrels)
+            counts["answers_left_out"] += len(collection.answers(split))
+    return Written(**counts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shards:
+    """A collection that each worker opens for itself."""
+
+    path: str
+
+    def documents(self, index: int) -> Iterator[str]:
+        for passage in Collection(self.path).shard(index):
+            name = _checked_id(Path(self.path), "passage", passage.passage_id)
+            yield f"<DOC>\n<DOCNO>{name}</DOCNO>\n<TEXT>\n{escape(passage.text)}\n</TEXT>\n</DOC>\n"
+
+
+def _write_documents(shards: _Shards, index: int, path: Path) -> Mapping[str, Any]:
+    count = 0
+    with open(path, "w", encoding="utf-8", newline="\n") as handle:
+        for document in shards.documents(index):
+            handle.write(document)
+            count += 1
+        handle.flush()
+        os.fsync(handle.fileno())
+    return {"documents": count}
+
+
+def _checked_id(place: Path, what: str, name: str) -> str:
+    if name.split() != [name]:
+        raise bad_input(
+            place, wanted=f"{what} ids without white space", found=repr(name), do="rename it: qrels cannot carry it"
+        )
+    return escape(name)
+
+
+def _write_topics(path: Path, queries: Sequence[Query], place: Path) -> None:
+    with open(path, "w", encoding="utf-8", newline="\n") as handle:
+        for query in queries:
+            handle.write(_topic(query, place))
+
+
+def _topic(query: Query, place: Path) -> str:
+    lines = [f"<num> Number: {_checked_id(place, 'query', query.query_id)}", *_element("title", query.text)]
+    for name, value in sorted(query.fields.items(), key=lambda item: (item[0] not in _PRINTED, item[0])):
+        if name not in _PRINTED and not is_field_name(name) and name not in _TAGS:
+            raise InputError(
+                f"{place}: wanted query fields that can be elements of a TREC topic; found {name!r} of query "
+                f"{query.query_id!r}; rename it, or export to another form"
+            )
+        lines += _element(name, value)
+    return "\n".join(("<top>", *lines, "</top>", "", ""))
+
+
+def _element(name: str, value: str) -> list[str]:
+    """The lines of one element; a value that starts like a label has its first letter written as a reference."""
+    text = escape(value)
+    tag, label = _TAGS.get(name, name), _PRINTED.get(name)
+    if label is None and name in LABEL and LABEL[name].match(value):
+        text = f"&#{ord(value[0])};{escape(value[1:])}"
+    closing = [] if value else [f"</{tag}>"]
+    return [f"<{tag}> {label}", text, *closing] if label else [f"<{tag}> {text}", *closing]

@@ -1,0 +1,225 @@
+"""Where TREC documents lie: folders, compressed files, tar archives, told apart by content and cut into bundles of about 16 MB.
+
+A folder is walked in sorted order (links to folders are followed). Plain files are left to the workers, who open them; what is
+compressed or in an archive can only be read from its start, so its blocks carry their bytes. An SGML file is cut before a
+``<DOC>``, a JSON-lines file after a line. Many small files make one bundle, and a bundle makes one shard.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from positionbias.core.blocks import BLOCK_BYTES, Block, file_blocks, stream_blocks
+from positionbias.core.errors import bad_input
+from positionbias.core.files import sha256_file
+from positionbias.core.shard_work import file_state
+from positionbias.formats.archives import HEAD_BYTES, is_packed, streams_in
+from positionbias.formats.trec_docs import DOC_START, recognise
+
+__all__ = ["Bundle", "Places", "bundles"]
+
+LONGEST_DOCUMENT = 256 << 20  # what is longer is none, and would fill the memory [decision]
+_SCAN = 1 << 16
+_TAG = 16  # more than the longest form of <DOC>
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """Blocks of one kind of documents: what makes one shard."""
+
+    kind: str
+    blocks: tuple[Block, ...]
+
+    def fingerprint(self) -> str:
+        """What tells that an interrupted run worked on the same bundle."""
+        return "\n".join((self.kind, *(f"{block.source} {block.fingerprint()}" for block in self.blocks)))
+
+
+@dataclass(slots=True)
+class Places:
+    """The files at the given paths. ``skipped`` counts what no reader knows, by the ending of its name.
+
+    Raises:
+        InputError: nothing at a path, or no file in a folder.
+    """
+
+    paths: Sequence[Path]
+    kind: str | None = None
+    files: list[tuple[Path, Path]] = field(default_factory=list)  # (the path given, the file)
+    skipped: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        for path in map(Path, self.paths):
+            found = list(_walk(path)) if path.is_dir() else [path] if path.is_file() else []
+            if not found:
+                what = "an empty folder" if path.is_dir() else "no file" if path.exists() else "nothing there"
+                raise bad_input(path, wanted="a file or folder of TREC documents", found=what, do="check the path")
+            self.files += [(path, file) for file in found]
+
+    def state(self) -> str:
+        """What tells that these are still the same files: a hash of their names, sizes and times of change."""
+        states = hashlib.blake2b(digest_size=16)
+        for root, file in self.files:
+            states.update(
+                f"{os.path.relpath(file, root)} {sorted(file_state(file).items())}\n".encode("utf-8", "surrogateescape")
+            )
+        return states.hexdigest()
+
+    def checksums(self) -> Iterator[tuple[Path, str]]:
+        """Each given path with the checksum of its content; a folder's goes over its files' names and checksums."""
+        by_root: dict[Path, list[Path]] = {}
+        for root, file in self.files:
+            by_root.setdefault(root, []).append(file)
+        for root, files in by_root.items():
+            if root.is_dir():
+                lines = (f"{sha256_file(file)}  {file.relative_to(root).as_posix()}\n" for file in files)
+                yield root, hashlib.sha256("".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
+            else:
+                yield root, sha256_file(root)
+
+    def parts(self) -> Iterator[tuple[str, Block]]:
+        """Every block of documents with its kind, in the order of the files.
+
+        Raises:
+            InputError: a file that was given by name and holds no documents, a damaged archive.
+        """
+        for root, file in self.files:
+            count = 0
+            for part in self._file(file):
+                count += 1
+                yield part
+            if not count and root == file:
+                raise bad_input(
+                    file,
+                    wanted="TREC documents: SGML, New York Times XML or Washington Post JSON lines",
+                    found="none of these",
+                    do="check the path, or give --docs-format",
+                )
+
+    def _file(self, file: Path) -> Iterator[tuple[str, Block]]:
+        try:
+            handle = open(file, "rb")  # noqa: SIM115 (closed below)
+        except OSError as error:
+            raise bad_input(file, wanted="a readable file", found=error.strerror or str(error), do="check the path") from None
+        with handle:
+            head = handle.read(HEAD_BYTES)
+            handle.seek(0)
+            if is_packed(head, file.name):
+                for source, head, stream in streams_in(handle, str(file)):
+                    if kind := self._kind(head, source):
+                        yield from ((kind, block) for block in _stream_blocks(kind, stream, source))
+                return
+            kind = self._kind(head, file.name)
+            if kind == "sgml":
+                yield from ((kind, block) for block in _document_ranges(handle, str(file)))
+            elif kind == "wapo":
+                yield from ((kind, block) for block in file_blocks(file))
+            elif kind == "nyt":
+                size = handle.seek(0, os.SEEK_END)
+                _check_length(str(file), size)
+                yield kind, Block(str(file), 0, 0, size, path=str(file))
+
+    def _kind(self, head: bytes, name: str) -> str | None:
+        kind = self.kind if self.kind and head.strip() else recognise(head)
+        if kind is None:
+            self.skipped[PurePosixPath(name).suffix or "no ending"] += 1
+        return kind
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    """The files below a folder in sorted order, hidden ones left out; a loop of links is walked once."""
+    seen: set[str] = set()
+    for place, folders, files in os.walk(folder, followlinks=True, onerror=_raise_unreadable):
+        real = os.path.realpath(place)
+        if real in seen:
+            folders.clear()
+            continue
+        seen.add(real)
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for file in (Path(place, name) for name in sorted(files) if not name.startswith(".")):
+            if file.is_file() or file.is_symlink():  # a link to nothing is an error later, a pipe would never end
+                yield file
+
+
+def _raise_unreadable(error: OSError) -> None:
+    found = error.strerror or str(error)
+    raise bad_input(error.filename, wanted="a readable folder", found=found, do="check the permissions") from error
+
+
+def _check_length(source: str, length: int) -> None:
+    if length > LONGEST_DOCUMENT:
+        raise bad_input(
+            source,
+            wanted=f"documents of at most {LONGEST_DOCUMENT >> 20} MiB",
+            found="a longer one",
+            do="check that it is what --docs-format says",
+        )
+
+
+def _stream_blocks(kind: str, stream: IO[bytes], source: str) -> Iterator[Block]:
+    if kind == "wapo":
+        yield from stream_blocks(stream, source)
+    elif kind == "sgml":
+        yield from _stream_documents(stream, source)
+    else:
+        data = stream.read(LONGEST_DOCUMENT + 1)
+        _check_length(source, len(data))
+        yield Block(source, 0, 0, len(data), data=data, lines_before=0)
+
+
+def _document_ranges(handle: IO[bytes], path: str, size: int = BLOCK_BYTES) -> Iterator[Block]:
+    """A plain SGML file in ranges: each ends before the first ``<DOC>`` that lies ``size`` bytes or more behind its start."""
+    length = handle.seek(0, os.SEEK_END)
+    start, index = 0, 0
+    while start < length:
+        end = _next_document(handle, path, start + size, length)
+        yield Block(path, index, start, end, path=path)
+        start, index = end, index + 1
+
+
+def _next_document(handle: IO[bytes], path: str, at: int, length: int) -> int:
+    handle.seek(min(at, length))
+    place, kept = at, b""
+    while data := handle.read(_SCAN):
+        kept += data
+        if found := DOC_START.search(kept):
+            return place + found.start()
+        place, kept = place + len(kept[:-_TAG]), kept[-_TAG:]
+        _check_length(path, place - at)
+    return length
+
+
+def _stream_documents(stream: IO[bytes], source: str, size: int = BLOCK_BYTES) -> Iterator[Block]:
+    """As ``_document_ranges``, with the same cuts, of what can only be read forward."""
+    buffer, start, index, lines = b"", 0, 0, 0
+    while data := stream.read(size):
+        buffer += data
+        while found := DOC_START.search(buffer, size):
+            block = Block(source, index, start, start + found.start(), data=buffer[: found.start()], lines_before=lines)
+            yield block
+            start, index, lines = block.end, index + 1, lines + buffer.count(b"\n", 0, found.start())
+            buffer = buffer[found.start() :]
+        _check_length(source, len(buffer) - size)
+    if buffer:
+        yield Block(source, index, start, start + len(buffer), data=buffer, lines_before=lines)
+
+
+def bundles(parts: Iterable[tuple[str, Block]], size: int = BLOCK_BYTES) -> Iterator[Bundle]:
+    """Blocks that follow each other and are of one kind, together until they reach ``size`` bytes."""
+    kept: list[Block] = []
+    kind, held = "", 0
+    for found, block in parts:
+        if kept and (found != kind or held >= size):
+            yield Bundle(kind, tuple(kept))
+            kept, held = [], 0
+        kind = found
+        kept.append(block)
+        held += block.end - block.start
+    if kept:
+        yield Bundle(kind, tuple(kept))

@@ -1,0 +1,143 @@
+"""TREC documents, topics and qrels as a collection."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.errors import InputError, SettingError, bad_input
+from positionbias.core.files import sha256_file
+from positionbias.core.manifest import InputRef, input_ref
+from positionbias.core.progress import track
+from positionbias.core.records import Passage, Qrel, Query
+from positionbias.core.shard_work import MapShards, file_state
+from positionbias.core.shards import write_shard
+from positionbias.formats.trec import read_qrels
+from positionbias.formats.trec_docs import KINDS, Reading, read_documents
+from positionbias.formats.trec_files import Bundle, Places, bundles
+from positionbias.formats.trec_topics import read_topic_files
+
+__all__ = ["import_trec"]
+
+SplitFiles = Sequence[tuple[str, Path | str]]
+_LICENCES = {
+    "sgml": "TREC documents, under the terms they were given (TREC Disks 4 and 5: the agreement with NIST)",
+    "nyt": "The New York Times Annotated Corpus, under the LDC user agreement (LDC2008T19)",
+    "wapo": "TREC Washington Post Collection, under the agreement with NIST",
+}
+_NOTES = {
+    "sgml": "Text is what the content tags hold, parted by a space; white space collapses [decision].",
+    "nyt": "Text is headline and full text; the lead paragraph, which repeats its start, stands in only where there is none.",
+    "wapo": "Text is title and paragraphs; kicker, byline, date, images and other media are left out [decision].",
+}
+
+
+def import_trec(
+    docs: Sequence[Path | str],
+    topics: SplitFiles,
+    qrels: SplitFiles,
+    out: Path | str,
+    *,
+    docs_format: str = "auto",
+    reading: Reading | None = None,
+    map_shards: MapShards = map,
+    overwrite: bool = False,
+    provenance: Mapping[str, Any] | None = None,
+) -> Collection:
+    """Make a collection of TREC documents; ``topics`` and ``qrels`` are (split, file), and files of one split go together.
+
+    Judgements of documents that are not there are kept and counted. ``content["source"]`` counts documents by kind, empty ones,
+    those that were not UTF-8, bytes between documents, and files that no reader knows.
+
+    Raises:
+        InputError: as the readers; no documents at all; a judgement of a query that its split has not.
+        SettingError: another docs_format than auto, sgml, nyt or wapo.
+    """
+    if docs_format not in ("auto", *KINDS):
+        raise SettingError(f"--docs-format: wanted auto, {', '.join(KINDS)}; found {docs_format!r}; give one of these")
+    out, reading = Path(out), reading or Reading()
+    places = Places([Path(path) for path in docs], None if docs_format == "auto" else docs_format)
+    splits = _splits(topics, qrels)
+    settings = {"docs_format": docs_format, "tags": list(reading.tags), "encoding": reading.encoding}
+    named = [(role, split, Path(path)) for role, given in (("topics", topics), ("qrels", qrels)) for split, path in given]
+    state = [places.state(), *([role, split, file_state(path)] for role, split, path in named)]
+    job = {"command": "import trec", "settings": settings, "inputs": state}
+    counts: Counter[str] = Counter()
+    with create_collection(out, overwrite=overwrite, job=job) as writer:
+        shards = writer.add_shards(partial(_make_shard, reading), bundles(places.parts()), map_shards)
+        for facts in track(shards, "documents", unit="shards"):
+            counts.update(facts["counts"])
+        if not counts["documents"]:
+            raise bad_input(docs[0], wanted="TREC documents", found="none", do="check the path, or give --docs-format")
+        for split, (queries, judged) in splits.items():
+            writer.add_split(split, queries, judged)
+        kinds = [kind for kind in KINDS if counts[kind]]
+        writer.finish(
+            name=out.name,
+            command="import trec",
+            settings=settings,
+            inputs=_inputs(places, named, out),
+            licence="; ".join(_LICENCES[kind] for kind in kinds),
+            notes=tuple(_NOTES[kind] for kind in kinds),
+            content={"source": _source(counts, places)},
+            allow_absent=True,
+            **(provenance or {}),
+        )
+    return Collection(out)
+
+
+def _make_shard(reading: Reading, bundle: Bundle, path: Path) -> Mapping[str, Any]:
+    counts: Counter[str] = Counter()
+
+    def passages() -> Iterator[Passage]:
+        return chain.from_iterable(read_documents(bundle.kind, block, reading, counts) for block in bundle.blocks)
+
+    shard = write_shard(path, passages())
+    counts[bundle.kind] = shard.count
+    return {**shard.facts(), "counts": counts}
+
+
+def _splits(topics: SplitFiles, qrels: SplitFiles) -> dict[str, tuple[list[Query], list[Qrel]]]:
+    """Queries and judgements by split, in the order in which the splits were named."""
+    files: dict[str, tuple[list[Path | str], list[Path | str]]] = {}
+    for position, given in enumerate((topics, qrels)):
+        for split, path in given:
+            files.setdefault(split, ([], []))[position].append(path)
+    splits = {}
+    for split, (topic_files, qrels_files) in files.items():
+        if not topic_files:
+            raise SettingError(f"--qrels: wanted topics of split {split!r} as well; found none; give --topics {split}=FILE")
+        splits[split] = (read_topic_files(topic_files), _judgements(split, qrels_files))
+    return splits
+
+
+def _judgements(split: str, paths: Sequence[Path | str]) -> list[Qrel]:
+    judged: dict[tuple[str, str], Qrel] = {}
+    for path in paths:
+        for qrel in read_qrels(path):
+            if judged.setdefault((qrel.query_id, qrel.passage_id), qrel) is not qrel:
+                raise InputError(
+                    f"{path}: wanted each pair of split {split!r} judged in one file; found passage {qrel.passage_id!r} of query "
+                    f"{qrel.query_id!r} in another too; drop one"
+                )
+    return list(judged.values())
+
+
+def _inputs(places: Places, named: Sequence[tuple[str, str, Path]], out: Path) -> list[InputRef]:
+    docs = [input_ref("docs", path, checksum, artefact=out) for path, checksum in places.checksums()]
+    return docs + [input_ref(f"{role} {split}", path, sha256_file(path), artefact=out) for role, split, path in named]
+
+
+def _source(counts: Counter[str], places: Places) -> dict[str, Any]:
+    names = ("documents", *KINDS, "empty", "not_utf8", "outside")
+    return {
+        "format": "trec",
+        **{name: counts[name] for name in names if counts[name]},
+        "skipped_files": dict(sorted(places.skipped.items())),
+    }
