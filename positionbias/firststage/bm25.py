@@ -1,120 +1,94 @@
-"""BM25 by bm25s, with an index kept in the collection's cache and our tie rule.
+"""BM25 of a collection's passages, by bm25s or by Lucene, each with an index kept in the collection's cache and our tie rule.
 
     score(q, p) = Σ_{t in q} idf(t) · f / (f + k1 · (1 − b + b · |p| / mean|p|)),   idf(t) = ln(1 + (N − n + ½) / (n + ½))
 
 f: how often t stands in p; |p|: the terms of p; N: passages; n: passages with t. A term that the query repeats counts
-as often. This is bm25s's method "lucene": Lucene's scores, without its rounding of lengths to a byte.
+as often. bm25s computes this as it stands (its method "lucene"); Lucene rounds lengths to a byte.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from positionbias.core.collection import Collection
-from positionbias.core.errors import InputError, PositionBiasError, SettingError, StorageError
-from positionbias.core.files import atomic_folder, refuse_existing, sha256_file
-from positionbias.core.manifest import (
-    MANIFEST,
-    Manifest,
-    input_ref,
-    manifest_path,
-    package_versions,
-    provenance,
-    read_manifest,
-    write_manifest,
-)
-from positionbias.core.progress import step, track
+from positionbias.core.errors import SettingError
+from positionbias.core.files import refuse_existing, sha256_file
+from positionbias.core.manifest import Manifest, input_ref, manifest_path, write_manifest
+from positionbias.core.progress import track
 from positionbias.core.records import Query
 from positionbias.core.result import Result, Statistics
 from positionbias.core.run import Run, write_run
-from positionbias.firststage.terms import ANALYSIS, Analyzer, TermLists
+from positionbias.core.shard_work import MapShards
+from positionbias.firststage.settings import PRESETS, Bm25Settings
 
-__all__ = ["PRESETS", "Bm25Index", "Bm25Settings", "Retrieved", "open_index", "retrieve", "retrieve_run"]
+__all__ = ["BACKENDS", "PRESETS", "Bm25Index", "Bm25Settings", "Retrieved", "open_index", "retrieve", "retrieve_run"]
 
-_METHOD = "lucene"
-_PLACES = "places.npy"
+BACKENDS = ("bm25s", "lucene")
 
 
-@dataclass(frozen=True, slots=True)
-class Bm25Settings:
-    """k1 (term-frequency saturation, ≥ 0) and b (length normalisation, 0 to 1); the defaults are Anserini's.
+class Bm25Index(Protocol):
+    """What either backend gives: an index, where it came from, what made it, and its rankings of queries."""
+
+    facts: Mapping[str, Any]
+    origin: str
+    versions: Mapping[str, str]
+    provenance: Mapping[str, Any]
+
+    def rankings(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, list[str], np.ndarray]]: ...
+
+
+def open_index(
+    collection: Collection,
+    settings: Bm25Settings,
+    *,
+    backend: str = "bm25s",
+    workers: int = 1,
+    map_shards: MapShards = map,
+) -> Bm25Index:
+    """The collection's index: from its cache where it belongs there, else built and kept.
+
+    bm25s reads words and searches by ``map_shards``; Lucene with ``workers`` threads. Neither changes a ranking.
 
     Raises:
-        SettingError: one of them is outside its range.
+        DependencyError: Lucene is asked for and its extra is not installed.
+        InputError: the collection holds no passage with a word in it.
+        SettingError: there is no such backend.
     """
+    if backend not in BACKENDS:
+        raise SettingError(f"--backend: wanted one of {', '.join(BACKENDS)}; found {backend!r}; give one of these")
+    if backend == "lucene":
+        from positionbias.firststage.lucene import open_lucene
 
-    k1: float = 0.9
-    b: float = 0.4
+        return open_lucene(collection, settings, workers)
+    from positionbias.firststage.bm25s_index import open_bm25s
 
-    def __post_init__(self) -> None:
-        if not 0 <= self.k1 < float("inf"):
-            raise SettingError(f"--k1: wanted a number from 0; found {self.k1}; Anserini's default is 0.9")
-        if not 0 <= self.b <= 1:
-            raise SettingError(f"--b: wanted a number from 0 to 1; found {self.b}; Anserini's default is 0.4")
-
-
-# anserini: its defaults; msmarco-passage: tuned there (position-bias paper's first stage); robertson: the classic
-# 1.2 / 0.75 (contaminated-distillation paper's).
-PRESETS: Mapping[str, Bm25Settings] = {
-    "anserini": Bm25Settings(0.9, 0.4),
-    "msmarco-passage": Bm25Settings(0.82, 0.68),
-    "robertson": Bm25Settings(1.2, 0.75),
-}
+    return open_bm25s(collection, settings, map_shards)
 
 
-class Bm25Index:
-    """A BM25 index over the passages of one collection, in memory or memory-mapped.
+def search(index: Bm25Index, queries: Sequence[Query], depth: int, *, name: str = "bm25") -> Run:
+    """The Run of these queries; one that shares no term with any passage gets an empty ranking.
 
-    ``origin`` says where it came from: "built", "reused", or "built, not kept: REASON".
+    Raises:
+        SettingError: ``depth`` is below 1.
     """
-
-    def __init__(self, scorer: Any, places: np.ndarray, passage_ids: Sequence[str], origin: str) -> None:
-        # A view of the mapped file as a plain array: slicing numpy's memmap class costs more than the look-up.
-        scorer.scores = {k: np.asarray(v) if isinstance(v, np.ndarray) else v for k, v in scorer.scores.items()}
-        self.origin = origin
-        self._scorer, self._places, self._passage_ids = scorer, np.asarray(places), passage_ids
-        self._analyzer = Analyzer()
-
-    def rows(self, text: str, depth: int) -> tuple[np.ndarray, np.ndarray]:
-        """The best rows for a query's text with their float32 scores, at most ``depth``, in rank order.
-
-        Order: score falling, then passage id descending, at the cut as well. A passage that shares no term with the query
-        is not retrieved.
-        """
-        terms = self._scorer.get_tokens_ids(self._analyzer(text))
-        if not terms:
-            return np.empty(0, np.int64), np.empty(0, np.float32)
-        scores = self._scorer.get_scores_from_ids(terms)
-        least = np.partition(scores, -depth)[-depth] if depth < len(scores) else np.float32(0)
-        # all that tie with the last one are sorted before the cut; every idf is positive, so 0 means no shared term
-        found = np.flatnonzero(scores >= least if least > 0 else scores > 0)
-        order = np.lexsort((self._places[found], -scores[found]))[:depth]
-        return found[order], scores[found[order]]
-
-    def search(self, queries: Sequence[Query], depth: int, *, name: str = "bm25") -> Run:
-        """The Run of these queries; a query without a known term gets an empty ranking.
-
-        Raises:
-            SettingError: ``depth`` is below 1.
-        """
-        if depth < 1:
-            raise SettingError(f"--depth: wanted at least 1; found {depth}; give how many passages to keep a query")
-        return Run(name, self._rankings(queries, depth))
-
-    def _rankings(self, queries: Sequence[Query], depth: int) -> Iterator[tuple[str, list[str], np.ndarray]]:
-        for query in track(queries, "BM25", unit="queries"):
-            rows, scores = self.rows(query.text, depth)
-            yield query.query_id, [self._passage_ids[row] for row in rows.tolist()], scores
+    if depth < 1:
+        raise SettingError(f"--depth: wanted at least 1; found {depth}; give how many passages to keep a query")
+    return Run(name, track(index.rankings(queries, depth), "BM25", len(queries), unit="queries"))
 
 
 def retrieve(
-    collection: Collection, queries: Sequence[Query], depth: int, settings: Bm25Settings, *, name: str = "bm25"
+    collection: Collection,
+    queries: Sequence[Query],
+    depth: int,
+    settings: Bm25Settings,
+    *,
+    name: str = "bm25",
+    backend: str = "bm25s",
 ) -> Run:
     """Rank the collection's passages for each query by BM25, the best ``depth`` of each.
 
@@ -122,9 +96,9 @@ def retrieve(
 
     Raises:
         InputError: the collection holds no passage with a word in it.
-        SettingError: ``depth`` is below 1.
+        SettingError: ``depth`` is below 1, or there is no such backend.
     """
-    return open_index(collection, settings).search(queries, depth, name=name)
+    return search(open_index(collection, settings, backend=backend), queries, depth, name=name)
 
 
 class Retrieved(NamedTuple):
@@ -157,25 +131,29 @@ def retrieve_run(
     *,
     name: str = "bm25",
     overwrite: bool = False,
+    backend: str = "bm25s",
+    workers: int = 1,
+    map_shards: MapShards = map,
 ) -> Retrieved:
     """Rank the passages for every query of a split, and write the run with its manifest beside it.
 
     Raises:
+        DependencyError: Lucene is asked for and its extra is not installed.
         InputError: no such split, or no passage with a word in it.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
-        SettingError: ``depth`` is below 1.
+        SettingError: ``depth`` is below 1, or there is no such backend.
     """
     refuse_existing(out, overwrite=overwrite)
     queries = collection.queries(split)
-    index = open_index(collection, settings)
-    run = index.search(queries, depth, name=name)
+    index = open_index(collection, settings, backend=backend, workers=workers, map_shards=map_shards)
+    run = search(index, queries, depth, name=name)
     without = sum(not ranking.passage_ids for ranking in run.rankings())
     write_run(out, run, overwrite=overwrite)
     manifest = Manifest(
         kind="run",
         name=name,
         command="retrieve",
-        settings={"split": split, "depth": depth, **asdict(settings), "method": _METHOD, "analysis": ANALYSIS},
+        settings={"split": split, "depth": depth, **asdict(settings), **index.facts},
         inputs=(input_ref("collection", collection.path, collection.checksum, artefact=out),),
         content={
             "checksum": sha256_file(out),
@@ -185,88 +163,8 @@ def retrieve_run(
         },
         licence=collection.manifest.licence,
         notes=("ties in the score go to the higher passage id; passages without a term of the query are not retrieved",),
-        versions=package_versions("bm25s", "PyStemmer"),
-        provenance=provenance(),
+        versions=index.versions,
+        provenance={**index.provenance, "workers": workers},
     )
     write_manifest(manifest_path(out), manifest)
     return Retrieved(run, index.origin, without)
-
-
-def open_index(collection: Collection, settings: Bm25Settings) -> Bm25Index:
-    """The collection's BM25 index: from its cache where the manifest matches, else built and kept there.
-
-    Raises:
-        InputError: the collection holds no passage with a word in it.
-    """
-    passage_ids = collection.passage_ids()
-    folder = collection.cache / "bm25" / f"k1-{settings.k1:g}-b-{settings.b:g}"
-    manifest = _manifest(collection, passage_ids, settings)
-    loaded = _load(folder, manifest)
-    if loaded is not None:
-        return Bm25Index(*loaded, passage_ids, "reused")
-    scorer = _build(collection, settings)
-    places = _places_by_id(passage_ids)
-    origin = "built"
-    try:
-        _keep(folder, scorer, places, manifest)
-    except StorageError as error:
-        # A cache that cannot be written (a read-only collection, a full disk) must not stop the search.
-        origin = f"built, not kept: {error}"
-    return Bm25Index(scorer, places, passage_ids, origin)
-
-
-def _manifest(collection: Collection, passage_ids: Sequence[str], settings: Bm25Settings) -> Manifest:
-    # The collection's checksum does not depend on order, but the index speaks in rows: so the ids' order is checked too.
-    order = hashlib.blake2b("\n".join(passage_ids).encode(), digest_size=16).hexdigest()
-    return Manifest(
-        kind="index",
-        name="bm25",
-        command="bm25",
-        settings={**asdict(settings), "method": _METHOD, "analysis": ANALYSIS},
-        content={"passages_checksum": collection.manifest.content["passages_checksum"], "order": order},
-        versions=package_versions("bm25s", "PyStemmer"),
-        provenance=provenance(),
-    )
-
-
-def _load(folder: Path, manifest: Manifest) -> tuple[Any, np.ndarray] | None:
-    """The kept index, or None where there is none, it was made otherwise, or it is damaged."""
-    import bm25s
-
-    try:
-        if read_manifest(folder, kind="index").comparable() != manifest.comparable():
-            return None
-        scorer = bm25s.BM25.load(folder, mmap=True, load_corpus=False, show_progress=False)
-        return scorer, np.load(folder / _PLACES, mmap_mode="r")
-    except (PositionBiasError, OSError, ValueError, KeyError, EOFError, TypeError):
-        return None
-
-
-def _build(collection: Collection, settings: Bm25Settings) -> Any:
-    import bm25s
-
-    texts = (passage.text for passage in collection.passages())
-    lists = TermLists(track(texts, "Reading words", len(collection), unit="passages"), Analyzer())
-    if not lists.vocab:
-        raise InputError(
-            f"{collection.path}: wanted passages with words to index; found none in {len(collection):,} passages; "
-            "check what was imported"
-        )
-    scorer = bm25s.BM25(k1=settings.k1, b=settings.b, method=_METHOD, backend="numpy", csc_backend="numpy")
-    with step("Indexing for BM25", None):
-        scorer.index(lists, create_empty_token=False, show_progress=False)
-    return scorer
-
-
-def _places_by_id(passage_ids: Sequence[str]) -> np.ndarray:
-    """For each row its place when passage ids are sorted in descending order, (passages,) int64: the tie rule in numbers."""
-    places = np.empty(len(passage_ids), np.int64)
-    places[sorted(range(len(passage_ids)), key=passage_ids.__getitem__, reverse=True)] = np.arange(len(passage_ids))
-    return places
-
-
-def _keep(folder: Path, scorer: Any, places: np.ndarray, manifest: Manifest) -> None:
-    with atomic_folder(folder, overwrite=True) as partial:
-        scorer.save(partial, show_progress=False)
-        np.save(partial / _PLACES, places)
-        write_manifest(partial / MANIFEST, manifest)

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import re
-from array import array
-from collections.abc import Iterable, Iterator
 
-import numpy as np
-
-__all__ = ["ANALYSIS", "Analyzer", "TermLists"]
+__all__ = ["ANALYSIS", "Analyzer", "TermNumbers"]
 
 # An apostrophe inside a word belongs to it, so that the stemmer can take a possessive off ("Rome's" → "rome").
 _WORD = re.compile(r"\w+(?:'\w+)*")
-_APOSTROPHES = str.maketrans({"’": "'", "‘": "'"})
 ANALYSIS = r"lower case; words \w+ with inner apostrophes; bm25s English stop words; Snowball English stemmer"
 
 
@@ -30,44 +25,35 @@ class Analyzer:
         self._stem = Stemmer.Stemmer("english", 0).stemWord  # 0: no cache of its own, ours is below
         self._terms: dict[str, str | None] = dict.fromkeys(STOPWORDS_EN)
 
+    def words(self, text: str) -> list[str]:
+        """The words, lower-cased, stop words among them."""
+        return _WORD.findall(text.lower().replace("’", "'").replace("‘", "'"))
+
+    def term(self, word: str) -> str | None:
+        """The term of a word as ``words`` gives it; None for a stop word."""
+        known = self._terms
+        if word not in known:
+            known[word] = self._stem(word) or None
+        return known[word]
+
     def __call__(self, text: str) -> list[str]:
-        terms, known = [], self._terms
-        for word in _WORD.findall(text.lower().translate(_APOSTROPHES)):
-            if word in known:
-                term = known[word]
-            else:
-                term = known[word] = self._stem(word) or None
-            if term is not None:
-                terms.append(term)
-        return terms
+        """The terms of a text, in its order."""
+        return [term for word in self.words(text) if (term := self.term(word)) is not None]
 
 
-class TermLists:
-    """The passages as lists of term numbers, held in one flat array; iterating gives one list a passage.
+class TermNumbers(dict[str, int]):
+    """From a word to the number of its term, −1 for a stop word; a new term gets the next number.
 
-    Numbers follow first appearance, so the same passages in the same order always get the same ones.
+    A dictionary that fills itself: ``map(numbers.__getitem__, words)`` looks a text up without a Python call a word.
     """
 
-    def __init__(self, texts: Iterable[str], analyzer: Analyzer) -> None:
-        self.vocab: dict[str, int] = {}
-        numbers, lengths = array("i"), array("i")
-        for text in texts:
-            found = [self.vocab.setdefault(term, len(self.vocab)) for term in analyzer(text)]
-            numbers.extend(found)
-            lengths.append(len(found))
-        self._numbers = np.frombuffer(numbers, np.int32) if numbers else np.empty(0, np.int32)
-        self._ends = np.cumsum(np.frombuffer(lengths, np.int32), dtype=np.int64) if lengths else np.empty(0, np.int64)
+    def __init__(self, analyzer: Analyzer) -> None:
+        super().__init__()
+        self.analyzer = analyzer
+        self.terms: dict[str, int] = {}
 
-    @property
-    def ids(self) -> TermLists:
-        """What bm25s calls the token ids of the corpus; this object is its own sequence."""
-        return self
-
-    def __len__(self) -> int:
-        return len(self._ends)
-
-    def __iter__(self) -> Iterator[list[int]]:
-        start = 0
-        for end in self._ends.tolist():
-            yield self._numbers[start:end].tolist()
-            start = end
+    def __missing__(self, word: str) -> int:
+        term = self.analyzer.term(word)
+        number = -1 if term is None else self.terms.setdefault(term, len(self.terms))
+        self[word] = number
+        return number

@@ -59,8 +59,8 @@ def test_presets_and_settings(small_collection, tmp_path, capsys):
         made = json.loads(out.with_name(f"{out.name}.manifest.json").read_text())["settings"]
         return made["k1"], made["b"]
 
-    assert settings("--preset", "msmarco-passage") == (0.82, 0.68)
-    assert settings("--preset", "msmarco-passage", "--b", "0") == (0.82, 0.0)
+    assert settings("--preset", "msmarco") == (0.82, 0.68)
+    assert settings("--preset", "msmarco", "--b", "0") == (0.82, 0.0)
     assert settings("--k1", "1.5") == (1.5, 0.4)
 
 
@@ -89,7 +89,9 @@ def test_queries_without_a_known_term_are_counted(small_collection, tmp_path, ca
         (("--b", "1.5"), "--b: wanted a number from 0 to 1"),
         (("--b", "x"), "'--b'"),
         (("--depth", "0"), "--depth: wanted at least 1"),
-        (("--preset", "best"), "--preset: wanted one of anserini, msmarco-passage, robertson"),
+        (("--preset", "best"), "--preset: wanted one of anserini, msmarco, robertson"),
+        (("--backend", "best"), "--backend: wanted one of bm25s, lucene; found 'best'"),
+        (("--backend", "lucene", "--engine", "ray"), "--engine: wanted local with --backend lucene"),
         (("--split", "dev"), "wanted split 'dev'"),
     ],
 )

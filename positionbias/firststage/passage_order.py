@@ -1,0 +1,57 @@
+"""The order in which a collection stores its passages: a checksum of it, each row's place by id, ids of rows. All from mapped shards."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from positionbias.core.collection import Collection
+from positionbias.core.shards import read_shard
+
+__all__ = ["StoredIds", "order_checksum", "places_by_id"]
+
+
+def _chunks(collection: Collection) -> list[pa.Array]:
+    return [chunk for path in collection.shard_paths for chunk in read_shard(path).column("passage_id").chunks if len(chunk)]
+
+
+def order_checksum(collection: Collection) -> str:
+    """A checksum of the passage ids in stored order, whatever their shards: two collections with the same one speak of the same rows."""
+    lengths, ids = hashlib.blake2b(digest_size=16), hashlib.blake2b(digest_size=16)
+    for chunk in _chunks(collection):
+        offsets = np.frombuffer(chunk.buffers()[1], np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
+        lengths.update(np.diff(offsets).data)
+        ids.update(memoryview(chunk.buffers()[2] or b"")[int(offsets[0]) : int(offsets[-1])])
+    lengths.update(ids.digest())
+    return lengths.hexdigest()
+
+
+def places_by_id(collection: Collection) -> np.ndarray:
+    """For each row its place when passage ids are sorted in descending order, ``(passages,)`` int32: the tie rule in numbers.
+
+    Sorted by Arrow over the mapped ids: about 20 bytes a passage while it works.
+    """
+    order = pc.sort_indices(pa.chunked_array(_chunks(collection), pa.string()), sort_keys=[("", "descending")])
+    places = np.empty(len(order), np.int32)
+    places[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
+    return places
+
+
+class StoredIds:
+    """The passage ids of any rows, read from the mapped shards when asked for."""
+
+    def __init__(self, collection: Collection) -> None:
+        self._chunks = _chunks(collection)
+        self._starts = np.cumsum([0, *map(len, self._chunks)])
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    def of(self, rows: np.ndarray) -> list[str]:
+        """The ids of these rows, in their order."""
+        at = np.searchsorted(self._starts, rows, side="right") - 1
+        within = rows - self._starts[at]
+        return [self._chunks[chunk][row].as_py() for chunk, row in zip(at.tolist(), within.tolist(), strict=True)]

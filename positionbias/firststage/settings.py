@@ -1,0 +1,37 @@
+"""BM25's settings, and the pairs of them that papers use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from positionbias.core.errors import SettingError
+
+__all__ = ["PRESETS", "Bm25Settings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bm25Settings:
+    """k1 (term-frequency saturation, ≥ 0) and b (length normalisation, 0 to 1); the defaults are Anserini's.
+
+    Raises:
+        SettingError: one of them is outside its range.
+    """
+
+    k1: float = 0.9
+    b: float = 0.4
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.k1 < float("inf"):
+            raise SettingError(f"--k1: wanted a number from 0; found {self.k1}; Anserini's default is 0.9")
+        if not 0 <= self.b <= 1:
+            raise SettingError(f"--b: wanted a number from 0 to 1; found {self.b}; Anserini's default is 0.4")
+
+
+# anserini: its defaults; msmarco: tuned there on MS MARCO passages (position-bias paper's first stage); robertson: the
+# classic 1.2 / 0.75 (contaminated-distillation paper's).
+PRESETS: Mapping[str, Bm25Settings] = {
+    "anserini": Bm25Settings(0.9, 0.4),
+    "msmarco": Bm25Settings(0.82, 0.68),
+    "robertson": Bm25Settings(1.2, 0.75),
+}
