@@ -11,35 +11,26 @@ from __future__ import annotations
 
 import json
 import re
-from array import array
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from positionbias.core.blocks import BLOCK_BYTES
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.shard_work import file_state
+from positionbias.formats.json_scanner import MEND, WHAT, Column, ColumnScanner
 
 if TYPE_CHECKING:
     import numpy as np
 
 __all__ = ["ColumnBlock", "column_blocks", "has_columns"]
 
-ROWS_A_MARK = 256
-VALUE_BYTES = 256 << 20  # the longest value that is read
-_CHUNK = 4 << 20
-_NEAR_THE_END = 64  # an error this near to the end of what was read may come from the cut
-_WHAT = "column-oriented JSON"
-_MEND = "check that the file is complete, or fetch it again"
-_DECODER = json.JSONDecoder()
-_WHITESPACE = re.compile(r"[ \t\n\r]*")
-_ROW = re.compile(r'"([0-9]{1,18})"[ \t\n\r]*:')
 _FIRST_COLUMN = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"[^"\\]*"\s*:\s*\{\s*(?:"[0-9]+"\s*:|\})')
 
 
 def has_columns(head: bytes) -> bool:
-    """Whether a file that begins with these bytes is column-oriented: its first value is an object with a row number as key."""
+    """Whether a file that begins so is column-oriented: its first value is an object with a row number as key."""
     return _FIRST_COLUMN.match(head) is not None
 
 
@@ -63,9 +54,11 @@ class ColumnBlock:
         """Each row's number, and its values by column.
 
         Raises:
-            InputError: not UTF-8.
+            InputError: not UTF-8, or the file has changed.
         """
         columns = [self._members(piece) for piece in self.pieces]
+        if len(set(map(len, columns))) > 1:
+            raise self._changed()
         names = [piece.column for piece in self.pieces]
         for key, *values in zip(columns[0], *(column.values() for column in columns), strict=True):
             yield int(key), dict(zip(names, values, strict=True))
@@ -74,17 +67,22 @@ class ColumnBlock:
         with open(self.path, "rb") as handle:
             handle.seek(piece.start)
             data = handle.read(piece.end - piece.start)
+        if len(data) < piece.end - piece.start:
+            raise self._changed()
         try:
             return json.loads(f"{{{data.decode()}}}")
         except UnicodeDecodeError as error:
             raise bad_input(
                 self.source,
-                wanted=f"{_WHAT} in UTF-8",
+                wanted=f"{WHAT} in UTF-8",
                 found=f"the byte 0x{data[error.start]:02x} at byte {piece.start + error.start:,}, in column {piece.column!r}",
                 do="convert the file",
             ) from None
         except ValueError:
-            raise bad_input(self.source, wanted="a file that stays as it is", found="other bytes", do="run again") from None
+            raise self._changed() from None
+
+    def _changed(self) -> InputError:
+        return bad_input(self.source, wanted="a file that stays as it is", found="other bytes", do="run again")
 
     def fingerprint(self) -> str:
         """What tells that an interrupted run worked on the same block."""
@@ -93,15 +91,6 @@ class ColumnBlock:
     def bad_row(self, number: int, *, wanted: str, found: str, do: str) -> InputError:
         """The error about one row."""
         return bad_input(self.source, wanted=wanted, found=f"{found} (row {number})", do=do)
-
-
-@dataclass(slots=True)
-class _Column:
-    """Where a column's rows stand: all row numbers, and the first and last byte of every ``ROWS_A_MARK`` rows."""
-
-    numbers: array = field(default_factory=lambda: array("q"))
-    starts: list[int] = field(default_factory=list)
-    ends: list[int] = field(default_factory=list)
 
 
 def column_blocks(
@@ -117,14 +106,14 @@ def column_blocks(
     """
     source = source or str(path)
     with open(path, "rb") as handle:
-        found = {name: column for name, column in _Scanner(handle, source).columns() if name in columns}
+        found = {name: column for name, column in ColumnScanner(handle, source).columns() if name in columns}
     if not found:
         raise bad_input(source, wanted=f"the columns {', '.join(columns)}", found="none of them", do="check the path")
     _require_same_rows(found, source)
     return list(_cut(found, str(path), source, size))
 
 
-def _cut(found: dict[str, _Column], path: str, source: str, size: int) -> Iterator[ColumnBlock]:
+def _cut(found: dict[str, Column], path: str, source: str, size: int) -> Iterator[ColumnBlock]:
     marks = len(next(iter(found.values())).starts)
     first = 0
     for mark in range(marks):
@@ -135,20 +124,18 @@ def _cut(found: dict[str, _Column], path: str, source: str, size: int) -> Iterat
             first = mark + 1
 
 
-def _require_same_rows(found: dict[str, _Column], source: str) -> None:
+def _require_same_rows(found: dict[str, Column], source: str) -> None:
     """Every column has the rows of the first, once each, in the same order."""
     import numpy as np
 
     numbers = {name: np.frombuffer(column.numbers, np.int64) for name, column in found.items()}
     leading, first = next(iter(numbers.items()))
-    values, counts = np.unique(first, return_counts=True)
-    if len(values) < len(first):
-        found_twice = f"row {values[counts > 1][0]} twice in column {leading!r}"
-        raise bad_input(source, wanted="every row once in a column", found=found_twice, do=_MEND)
+    if (row := _twice(first)) is not None:
+        raise bad_input(source, wanted="every row once in a column", found=f"row {row} twice in column {leading!r}", do=MEND)
     for name, other in numbers.items():
         if not np.array_equal(first, other):
             raise bad_input(
-                source, wanted="the same rows in every column", found=_difference(leading, first, name, other), do=_MEND
+                source, wanted="the same rows in every column", found=_difference(leading, first, name, other), do=MEND
             )
 
 
@@ -159,140 +146,15 @@ def _difference(leading: str, first: np.ndarray, name: str, other: np.ndarray) -
         if len(missing):
             more = f", and {len(missing) - 1:,} rows more" if len(missing) > 1 else ""
             return f"no row {missing[0]} in column {without!r}{more}"
-    values, counts = np.unique(other, return_counts=True)
-    if len(values) < len(other):
-        return f"row {values[counts > 1][0]} twice in column {name!r}"
+    if (row := _twice(other)) is not None:
+        return f"row {row} twice in column {name!r}"
     place = int(np.flatnonzero(first != other)[0])
     return f"row {other[place]} of column {name!r} where column {leading!r} has row {first[place]}"
 
 
-class _Scanner:
-    """Reads the file's outer two levels as they come.
+def _twice(numbers: np.ndarray) -> int | None:
+    """The smallest number that stands twice."""
+    import numpy as np
 
-    Bytes are decoded as Latin-1, so that a place in the text is a place in the file; no text leaves this class but names of columns.
-    """
-
-    def __init__(self, stream: IO[bytes], source: str) -> None:
-        self.stream, self.source = stream, source
-        self.text, self.at = "", 0
-        self.before = 0  # bytes of the file before ``text``
-        self.ended = False
-
-    def columns(self) -> Iterator[tuple[str, _Column]]:
-        """Each column with its rows; whatever is no object of rows is passed over."""
-        self.more()
-        if self.text.startswith("\xef\xbb\xbf"):
-            self.at = 3
-        seen: set[str] = set()
-        self.take("{", "an object of columns")
-        for name in self.names():
-            if name in seen:
-                raise self.error("every column once", f"column {name!r} twice")
-            seen.add(name)
-            if self.peek() == "{":
-                yield name, self.column()
-            else:
-                self.value()
-        if self.peek():
-            raise self.error("nothing after the closing brace", repr(self.text[self.at]))
-
-    def names(self) -> Iterator[str]:
-        """The keys of an object whose brace has been taken; the caller reads each one's value."""
-        more = self.peek() != "}"
-        while more:
-            if self.peek() != '"':
-                raise self.error("a name in double quotes", self.seen())
-            name = str(self.value())
-            self.take(":", f"a colon after {name!r}")
-            yield name
-            more = self.peek() == ","
-            self.at += more
-        self.take("}", "a comma or a closing brace")
-
-    def column(self) -> _Column:
-        """The rows of a column; stands at its brace."""
-        column = _Column()
-        self.take("{", "an object of rows")
-        more = self.peek() != "}"
-        while more:
-            self.peek()
-            start = self.before + self.at
-            number = self.row_number()
-            self.value()
-            if len(column.numbers) % ROWS_A_MARK == 0:
-                column.starts.append(start)
-                column.ends.append(start)
-            column.numbers.append(number)
-            column.ends[-1] = self.before + self.at
-            more = self.peek() == ","
-            self.at += more
-        self.take("}", "a comma or a closing brace")
-        return column
-
-    def row_number(self) -> int:
-        found = _ROW.match(self.text, self.at)
-        if found is None:  # at the end of what was read, or no row number
-            self.more()
-            found = _ROW.match(self.text, self.at)
-        if found is None:
-            raise self.error("a row number in double quotes and a colon", self.seen())
-        self.at = found.end()
-        return int(found[1])
-
-    def peek(self) -> str:
-        """The next character that is no white space; "" at the file's end."""
-        while True:
-            found = _WHITESPACE.match(self.text, self.at)
-            assert found is not None
-            self.at = found.end()
-            if self.at < len(self.text):
-                return self.text[self.at]
-            if not self.more():
-                return ""
-
-    def take(self, character: str, wanted: str) -> None:
-        if self.peek() != character:
-            raise self.error(wanted, self.seen())
-        self.at += 1
-
-    def value(self) -> Any:
-        """Decode the value that comes next, reading on for as long as it lasts."""
-        self.peek()
-        while True:
-            broken: tuple[str, int] | None = None
-            try:
-                value, end = _DECODER.raw_decode(self.text, self.at)
-            except json.JSONDecodeError as error:
-                broken = error.msg, error.pos
-                if not error.msg.startswith("Unterminated string") and error.pos < len(self.text) - _NEAR_THE_END:
-                    raise self.error("valid JSON", error.msg, at=error.pos) from None
-            except (RecursionError, ValueError) as error:  # nested beyond Python's stack, or a number of thousands of digits
-                raise self.error("valid JSON", str(error)) from None
-            else:
-                if end < len(self.text) or self.ended:  # else a number may go on in what was not yet read
-                    self.at = end
-                    return value
-            if len(self.text) - self.at > VALUE_BYTES:
-                raise self.error(f"values of at most {VALUE_BYTES >> 20} MB", "a longer one")
-            if not self.more() and broken:
-                message, at = broken
-                cut = message.startswith("Unterminated string") or at >= len(self.text.rstrip())
-                raise self.error("valid JSON", "the end of the file" if cut else message, at=at)
-
-    def more(self) -> bool:
-        """Read on, at least as much again as is held, and drop what has been passed; False at the file's end."""
-        data = self.stream.read(max(_CHUNK, len(self.text) - self.at))
-        if not data:
-            self.ended = True
-            return False
-        self.text = self.text[self.at :] + data.decode("latin-1")
-        self.before += self.at
-        self.at = 0
-        return True
-
-    def seen(self) -> str:
-        return repr(self.text[self.at]) if self.at < len(self.text) else "the end of the file"
-
-    def error(self, wanted: str, found: str, *, at: int | None = None) -> InputError:
-        place = self.before + (self.at if at is None else at)
-        return bad_input(self.source, wanted=f"{_WHAT}: {wanted}", found=f"{found} at byte {place:,}", do=_MEND)
+    values, counts = np.unique(numbers, return_counts=True)
+    return int(values[counts > 1][0]) if len(values) < len(numbers) else None

@@ -34,7 +34,6 @@ from positionbias.core.records import Passage
 from positionbias.core.seeds import key64
 from positionbias.core.shard_work import MapShards, file_state, make_shards
 from positionbias.core.shards import write_shard
-from positionbias.core.shards import write_shard
 from positionbias.formats.msmarco_qa_records import PASSAGE_ID, pair_hashes, split_records, write_rows
 from positionbias.formats.msmarco_qa_rows import RowBlock, checked_rows, qa_blocks
 

@@ -1,0 +1,163 @@
+"""The outer two levels of column-oriented JSON, read from a stream as they come."""
+
+from __future__ import annotations
+
+import json
+import re
+from array import array
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import IO, Any
+
+from positionbias.core.errors import InputError, bad_input
+
+__all__ = ["MEND", "ROWS_A_MARK", "WHAT", "Column", "ColumnScanner"]
+
+WHAT = "column-oriented JSON"
+MEND = "check that the file is complete, or fetch it again"
+ROWS_A_MARK = 256
+VALUE_BYTES = 256 << 20  # the longest value that is read
+_CHUNK = 4 << 20
+_NEAR_THE_END = 256  # what is wrong this near to the end of what was read may come from the cut
+_DECODER = json.JSONDecoder()
+_WHITESPACE = re.compile(r"[ \t\n\r]*")
+_ROW = re.compile(r'"([0-9]{1,18})"[ \t\n\r]*:')
+
+
+@dataclass(slots=True)
+class Column:
+    """Where a column's rows stand: all row numbers, and the first and last byte of every ``ROWS_A_MARK`` rows."""
+
+    numbers: array = field(default_factory=lambda: array("q"))
+    starts: list[int] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+
+
+class ColumnScanner:
+    """Reads the file's outer two levels as they come.
+
+    Bytes are decoded as Latin-1, so that a place in the text is a place in the file; no text leaves this class but names of columns.
+    """
+
+    def __init__(self, stream: IO[bytes], source: str) -> None:
+        self.stream, self.source = stream, source
+        self.text, self.at = "", 0
+        self.before = 0  # bytes of the file before ``text``
+        self.ended = False
+
+    def columns(self) -> Iterator[tuple[str, Column]]:
+        """Each column with its rows; whatever is no object of rows is passed over."""
+        self.more()
+        if self.text.startswith("\xef\xbb\xbf"):
+            self.at = 3
+        seen: set[str] = set()
+        self.take("{", "an object of columns")
+        for name in self.names():
+            if name in seen:
+                raise self.error("every column once", f"column {name!r} twice")
+            seen.add(name)
+            if self.peek() == "{":
+                yield name, self.column()
+            else:
+                self.value()
+        if self.peek():
+            raise self.error("nothing after the closing brace", repr(self.text[self.at]))
+
+    def names(self) -> Iterator[str]:
+        """The keys of an object whose brace has been taken; the caller reads each one's value."""
+        more = self.peek() != "}"
+        while more:
+            if self.peek() != '"':
+                raise self.error("a name in double quotes", self.seen())
+            name = str(self.value())
+            self.take(":", f"a colon after {name!r}")
+            yield name
+            more = self.peek() == ","
+            self.at += more
+        self.take("}", "a comma or a closing brace")
+
+    def column(self) -> Column:
+        """The rows of a column; stands at its brace."""
+        column = Column()
+        self.take("{", "an object of rows")
+        more = self.peek() != "}"
+        while more:
+            self.peek()
+            start = self.before + self.at
+            number = self.row_number()
+            self.value()
+            if len(column.numbers) % ROWS_A_MARK == 0:
+                column.starts.append(start)
+                column.ends.append(start)
+            column.numbers.append(number)
+            column.ends[-1] = self.before + self.at
+            more = self.peek() == ","
+            self.at += more
+        self.take("}", "a comma or a closing brace")
+        return column
+
+    def row_number(self) -> int:
+        while (found := _ROW.match(self.text, self.at)) is None:
+            if len(self.text) - self.at < _NEAR_THE_END and self.more():
+                continue
+            raise self.error("a row number in double quotes and a colon", self.seen())
+        self.at = found.end()
+        return int(found[1])
+
+    def peek(self) -> str:
+        """The next character that is no white space; "" at the file's end."""
+        while True:
+            found = _WHITESPACE.match(self.text, self.at)
+            assert found is not None
+            self.at = found.end()
+            if self.at < len(self.text):
+                return self.text[self.at]
+            if not self.more():
+                return ""
+
+    def take(self, character: str, wanted: str) -> None:
+        if self.peek() != character:
+            raise self.error(wanted, self.seen())
+        self.at += 1
+
+    def value(self) -> Any:
+        """Decode the value that comes next, reading on for as long as it lasts."""
+        self.peek()
+        while True:
+            broken: tuple[str, int] | None = None
+            try:
+                value, end = _DECODER.raw_decode(self.text, self.at)
+            except json.JSONDecodeError as error:
+                broken = error.msg, error.pos
+                if not error.msg.startswith("Unterminated string") and error.pos < len(self.text) - _NEAR_THE_END:
+                    raise self.error("valid JSON", error.msg, at=error.pos) from None
+            except (RecursionError, ValueError) as error:  # nested beyond Python's stack, or a number of thousands of digits
+                raise self.error("valid JSON", str(error)) from None
+            else:
+                if end + 3 <= len(self.text) or self.ended:  # else a number may go on: "1e+" gives 1
+                    self.at = end
+                    return value
+            if len(self.text) - self.at > VALUE_BYTES:
+                raise self.error(f"values of at most {VALUE_BYTES >> 20} MB", "a longer one")
+            if not self.more() and broken:
+                message, at = broken
+                cut = message.startswith("Unterminated string") or at >= len(self.text.rstrip())
+                raise self.error("valid JSON", "the end of the file" if cut else message, at=at)
+
+    def more(self) -> bool:
+        """Read on, at least as much again as is held, and drop what has been passed; False at the file's end."""
+        data = self.stream.read(max(_CHUNK, len(self.text) - self.at))
+        if not data:
+            self.ended = True
+            return False
+        self.text = self.text[self.at :] + data.decode("latin-1")
+        self.before += self.at
+        self.at = 0
+        return True
+
+    def seen(self) -> str:
+        return repr(self.text[self.at]) if self.at < len(self.text) else "the end of the file"
+
+    def error(self, wanted: str, found: str, *, at: int | None = None) -> InputError:
+        place = self.before + (self.at if at is None else at)
+        return bad_input(self.source, wanted=f"{WHAT}: {wanted}", found=f"{found} at byte {place:,}", do=MEND)
