@@ -45,11 +45,12 @@ def format_of(path: Path) -> RawFormat:
 
 def _json_format(path: Path, text: bytes) -> RawFormat:
     first, newline, _ = text.partition(b"\n")
-    try:
-        record = json.loads(first) if newline or len(text) < _HEAD else {}
-        return "squad" if isinstance(record.get("data"), list) else "jsonl"
-    except (ValueError, RecursionError, AttributeError):
-        pass  # no JSON by itself: the file is one document over several lines
+    if newline or len(text) < _HEAD // 2:  # else the line is cut
+        try:
+            record = json.loads(first)
+            return "squad" if isinstance(record.get("data"), list) else "jsonl"
+        except (ValueError, RecursionError):
+            pass  # no JSON by itself: the file is one document over several lines
     if b'"data"' in text or b'"paragraphs"' in text:
         return "squad"
     raise bad_input(

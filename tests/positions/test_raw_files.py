@@ -1,0 +1,240 @@
+"""Raw files of lines rotated as a whole: equal to the collection's rotation, for any workers, through files and pipes, after a kill."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.errors import InputError, OutputExistsError, SettingError
+from positionbias.core.files import open_bytes
+from positionbias.core.manifest import read_manifest
+from positionbias.core.records import Passage
+from positionbias.engine.local import map_shards
+from positionbias.positions.debias import debias
+from positionbias.positions.raw_files import Pipe, debias_file, raw_result
+from positionbias.positions.raw_jsonl import Fields
+from positionbias.positions.rotate import Rotation
+
+SMALL = 400  # bytes a block, so that a small file has many
+PASSAGES = [
+    Passage(f"p{number}", f"Passage {number}: " + "many words follow, „so“ it goes. " * (number % 7)) for number in range(120)
+]
+TSV = "".join(f"{passage_id}\t{text}\n" for passage_id, text in PASSAGES).encode()
+
+
+@pytest.fixture
+def tsv(tmp_path: Path) -> Path:
+    path = tmp_path / "collection.tsv"
+    path.write_bytes(TSV)
+    return path
+
+
+def content_of(path: Path) -> bytes:
+    with open_bytes(path) as handle:
+        return handle.read()
+
+
+@pytest.mark.parametrize("words", ["blingfire", "whitespace"])
+def test_a_file_comes_out_as_its_collection_does(tsv: Path, tmp_path: Path, words: Any) -> None:
+    rotation = Rotation(words=words, seed=5)
+    with create_collection(tmp_path / "imported") as writer:
+        writer.add_passages(PASSAGES)
+        writer.finish(name="imported", command="a test", settings={})
+    collection = debias(Collection(tmp_path / "imported"), tmp_path / "rotated", rotation)
+    rotated = debias_file(tsv, tmp_path / "rotated.tsv", rotation, "tsv", block_bytes=SMALL)
+    wanted = "".join(f"{passage_id}\t{text}\n" for passage_id, text in collection.passages())
+    assert content_of(tmp_path / "rotated.tsv").decode() == wanted
+    assert rotated.passages == collection.manifest.content["rotation"]["passages"]
+    assert rotated.checksum == hashlib.sha256(wanted.encode()).hexdigest()
+
+
+@pytest.mark.parametrize("ending", ["", ".gz", ".zst"])
+@pytest.mark.parametrize("kind", ["tsv", "jsonl"])
+def test_two_workers_and_a_compressed_source_give_the_same_bytes(tmp_path: Path, ending: str, kind: Any) -> None:
+    lines = TSV if kind == "tsv" else b"".join(
+        json.dumps({"_id": passage_id, "title": "t", "text": text}).encode() + b"\n" for passage_id, text in PASSAGES
+    )  # fmt: skip
+    (tmp_path / f"c.{kind}").write_bytes(lines)
+    (tmp_path / f"c.{kind}.gz").write_bytes(gzip.compress(lines))
+    over = {1: map, 2: partial(map_shards, workers=2)}
+    outs = []
+    for workers in (1, 2):
+        for source in (f"c.{kind}", f"c.{kind}.gz"):
+            outs.append(tmp_path / f"{workers}-{source.count('gz')}.{kind}{ending}")
+            debias_file(tmp_path / source, outs[-1], Rotation(), kind, map_shards=over[workers], block_bytes=SMALL)
+    assert len({path.read_bytes() for path in outs}) == 1
+    assert content_of(outs[0]) != lines
+    manifests = [read_manifest(path).comparable() for path in outs]
+    assert manifests[0]["content"] == manifests[3]["content"]
+    assert manifests[0]["content"]["checksum"] == hashlib.sha256(content_of(outs[0])).hexdigest()
+    assert manifests[0]["settings"]["format"] == kind
+    assert manifests[0]["inputs"][0]["path"] == f"../c.{kind}"
+
+
+class NotSeekable(io.RawIOBase):
+    """A pipe: gives a few bytes at a time, and can only be read forward."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = min(len(buffer), 700, len(self.content))
+        buffer[:count], self.content = self.content[:count], self.content[count:]
+        return count
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_pipes_give_what_files_give(tsv: Path, tmp_path: Path, workers: int) -> None:
+    wanted = debias_file(tsv, tmp_path / "file.tsv", Rotation(), "tsv")
+    to, over = io.BytesIO(), partial(map_shards, workers=workers)
+    source = Pipe(io.BufferedReader(NotSeekable(TSV)), "standard input")
+    rotated = debias_file(source, Pipe(to, "standard output"), Rotation(), "tsv", map_shards=over, block_bytes=SMALL)
+    assert to.getvalue() == content_of(tmp_path / "file.tsv")
+    assert (rotated.checksum, rotated.passages) == (wanted.checksum, wanted.passages)
+    source = Pipe(io.BufferedReader(NotSeekable(TSV)), "standard input")
+    debias_file(source, tmp_path / "of_a_pipe.tsv.gz", Rotation(), "tsv", block_bytes=SMALL)
+    assert content_of(tmp_path / "of_a_pipe.tsv.gz") == to.getvalue()
+    assert read_manifest(tmp_path / "of_a_pipe.tsv.gz").inputs == ()
+
+
+def stop_after(number: int) -> Callable[..., Any]:
+    def over(function: Any, items: Any) -> Any:
+        for index, item in enumerate(items):
+            if index == number:
+                raise KeyboardInterrupt
+            yield function(item)
+
+    return over
+
+
+def test_an_interrupted_run_goes_on_at_the_block(tsv: Path, tmp_path: Path) -> None:
+    debias_file(tsv, tmp_path / "whole.tsv", Rotation(), "tsv")
+    out, made = tmp_path / "out.tsv", []
+    with pytest.raises(KeyboardInterrupt):
+        debias_file(tsv, out, Rotation(), "tsv", map_shards=stop_after(3), block_bytes=SMALL)
+    assert not out.exists()
+
+    def over(function: Any, items: Any) -> Any:
+        for item in items:
+            made.append(item.index)
+            yield function(item)
+
+    debias_file(tsv, out, Rotation(), "tsv", map_shards=over, block_bytes=SMALL)
+    assert made[0] == 3
+    assert out.read_bytes() == (tmp_path / "whole.tsv").read_bytes()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(
+        ["collection.tsv", "whole.tsv", "whole.tsv.manifest.json", "out.tsv", "out.tsv.manifest.json"]
+    )
+
+
+@pytest.mark.parametrize("change", ["seed", "source"])
+def test_another_job_starts_afresh(tsv: Path, tmp_path: Path, change: str) -> None:
+    out = tmp_path / "out.tsv"
+    with pytest.raises(KeyboardInterrupt):
+        debias_file(tsv, out, Rotation(), "tsv", map_shards=stop_after(3), block_bytes=SMALL)
+    if change == "source":
+        tsv.write_bytes(TSV.replace(b"Passage", b"Changed"))
+    rotation = Rotation(seed=2 if change == "seed" else 1)
+    debias_file(tsv, out, rotation, "tsv", block_bytes=SMALL)
+    debias_file(tsv, tmp_path / "whole.tsv", rotation, "tsv")
+    assert out.read_bytes() == (tmp_path / "whole.tsv").read_bytes()
+
+
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from positionbias.positions.raw_files import debias_file
+from positionbias.positions.rotate import Rotation
+
+def over(function, items):
+    for number, item in enumerate(items):
+        if number == 4:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield function(item)
+
+debias_file(Path(sys.argv[1]), Path(sys.argv[2]), Rotation(), "tsv", map_shards=over, block_bytes=int(sys.argv[3]))
+"""
+
+
+@pytest.mark.parametrize("name", ["out.tsv", "out.tsv.gz"])
+def test_a_killed_run_goes_on(tsv: Path, tmp_path: Path, name: str) -> None:
+    out = tmp_path / name
+    killed = subprocess.run([sys.executable, "-c", KILLED, tsv, out, str(SMALL)], check=False, env=dict(os.environ))
+    assert killed.returncode == -signal.SIGKILL
+    assert not out.exists()
+    debias_file(tsv, out, Rotation(), "tsv", block_bytes=SMALL)
+    debias_file(tsv, tmp_path / f"whole-{name}", Rotation(), "tsv", block_bytes=SMALL)
+    assert out.read_bytes() == (tmp_path / f"whole-{name}").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "wanted passages; found none"),
+        (b"\xef\xbb\xbf", "wanted passages; found none"),
+        (TSV + b"no tab\n", "collection.tsv:121: wanted a passage id, a tab and a text; found no tab"),
+    ],
+    ids=["empty", "BOM", "no tab"],
+)
+def test_bad_input_leaves_nothing(tmp_path: Path, content: bytes, said: str) -> None:
+    path = tmp_path / "collection.tsv"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=said):
+        debias_file(path, tmp_path / "out.tsv", Rotation(), "tsv", block_bytes=SMALL)
+    assert [item.name for item in tmp_path.iterdir()] == ["collection.tsv"]
+
+
+def test_a_cut_archive_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "collection.tsv.gz"
+    path.write_bytes(gzip.compress(TSV)[:-20])
+    with pytest.raises(InputError, match="fetch the file again"):
+        debias_file(path, tmp_path / "out.tsv", Rotation(), "tsv")
+    assert [item.name for item in tmp_path.iterdir()] == [path.name]
+
+
+def test_what_is_there_is_replaced_only_when_told(tsv: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.tsv"
+    out.write_text("mine")
+    source = Pipe(io.BytesIO(TSV), "standard input")
+    for place in (tsv, source):
+        with pytest.raises(OutputExistsError):
+            debias_file(place, out, Rotation(), "tsv")
+    for place in (tsv, source):
+        out.write_text("mine")
+        debias_file(place, out, Rotation(), "tsv", overwrite=True)
+        assert out.read_bytes().startswith(b"p0\t")
+
+
+def test_settings_that_do_not_fit_are_named(tsv: Path, tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="--id-field, --text-field: wanted none with tsv"):
+        debias_file(tsv, tmp_path / "out.tsv", Rotation(), "tsv", fields=Fields("id"))
+    with pytest.raises(SettingError, match="--format: wanted files for parquet"):
+        debias_file(Pipe(io.BytesIO(), "standard input"), tmp_path / "out.parquet", Rotation(), "parquet")
+
+
+def test_the_result_counts_every_passage_once(tmp_path: Path) -> None:
+    path = tmp_path / "collection.tsv"
+    path.write_text("a\tone two three\nb\tword\nc\t\nd\t東京。日本。\n", encoding="utf-8")
+    result = raw_result(debias_file(path, tmp_path / "out.tsv", Rotation(words="whitespace", identity=False), "tsv"))
+    assert (result.count, result.value, result.collection) == (4, 0.25, "out.tsv")
+    # d is one word for white space, and more for BlingFire: counted again
+    assert result.payload.rows["passages"] == {  # type: ignore[union-attr]
+        "rotated": 1, "drawn_as_it_was": 0, "without_words": 1, "one_word": 2, "without_white_space_inside": 1,
+    }  # fmt: skip

@@ -1,0 +1,73 @@
+"""Which raw format a file has."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+
+from positionbias.core.errors import InputError
+from positionbias.positions.raw_formats import RawFormat, format_of
+
+SQUAD = {"version": "1.1", "data": [{"title": "t", "paragraphs": []}]}
+ROWS = '{"query_id": 1, "passages": []}\n{"query_id": 2, "passages": []}\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "kind"),
+    [
+        ("collection.tsv", "whatever", "tsv"),
+        ("collection.tsv.gz", "", "tsv"),
+        ("corpus.jsonl", "", "jsonl"),
+        ("corpus.ndjson.zst", "", "jsonl"),
+        ("part.parquet", "", "parquet"),
+        ("dev.json", json.dumps(SQUAD), "squad"),
+        ("dev.json", json.dumps(SQUAD, indent=1), "squad"),
+        ("dev.json", "\ufeff" + json.dumps(SQUAD) + "\n", "squad"),
+        ("train_v1.1.json", ROWS, "jsonl"),
+        ("one.json", '{"id": "p", "text": "x"}', "jsonl"),
+        ("noending", ROWS, "jsonl"),
+        ("noending", "p1\tone two\n", "tsv"),
+        ("noending", "PAR1 …", "parquet"),
+    ],
+)
+def test_a_format_is_told_by_name_or_content(tmp_path: Path, name: str, content: str, kind: RawFormat) -> None:
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8")
+    assert format_of(path) == kind
+
+
+def test_a_compressed_file_is_looked_into(tmp_path: Path) -> None:
+    path = tmp_path / "train.json.gz"
+    path.write_bytes(gzip.compress(ROWS.encode()))
+    assert format_of(path) == "jsonl"
+
+
+def test_a_long_document_in_one_line_is_known_by_its_first_megabyte(tmp_path: Path) -> None:
+    path = tmp_path / "train.json"
+    path.write_text(json.dumps({"data": [{"title": "t", "paragraphs": [{"context": "x" * (1 << 21), "qas": []}]}]}))
+    assert format_of(path) == "squad"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "found an empty file"),
+        (b"no tab\n", "found a file that does not begin like any of them"),
+        (b'{"query": {\n"0": "x"}}', "found other JSON; give its --format; a release in columns"),
+        (b"\x1f\x8b\x08", "a raw file, whole; found"),
+    ],
+    ids=["empty", "text", "columns", "cut"],
+)
+def test_an_unknown_format_is_said_to_be_unknown(tmp_path: Path, content: bytes, said: str) -> None:
+    path = tmp_path / "file"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=said):
+        format_of(path)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="wanted a readable file"):
+        format_of(tmp_path / "none")
