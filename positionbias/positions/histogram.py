@@ -139,6 +139,7 @@ def _figures(sums: Sums, options: HistogramOptions) -> dict[str, Any]:
         name: _figure(sums, column, method) for name, column in (("mean", MEAN), ("first_tenth", TENTH), ("first_fifth", FIFTH))
     }
     figures["total_variation"] = _variation_figure(sums, options.bins, method)
+    figures["bin_intervals"] = _bin_intervals(sums, options.bins, method)
     figures["settings"] = {**asdict(options.matching), "point": options.point, "bins": options.bins}
     figures["expectation"] = "every possible start of an answer, 0 to n − L, equally likely"
     figures["sample"] = {"spans": sums.spans, "passages": sums.passages}
@@ -162,6 +163,13 @@ def _figure(sums: Sums, column: int, method: str) -> dict[str, Any]:
         "interval": asdict(Interval(*_quantiles(values), method=method)),
         "difference_interval": asdict(Interval(*_quantiles(values - expectations), method=method)),
     }
+
+
+def _bin_intervals(sums: Sums, bins: int, method: str) -> dict[str, Any]:
+    """Percentile intervals of the share of answers in each bin, each bin by itself."""
+    shares = sums.resampled[:, :bins] / sums.resampled[:, :bins].sum(axis=1, keepdims=True)
+    low, high = np.quantile(shares, [0.025, 0.975], axis=0)
+    return {"low": low.tolist(), "high": high.tolist(), "level": 0.95, "method": method}
 
 
 def _variation_figure(sums: Sums, bins: int, method: str) -> dict[str, Any]:

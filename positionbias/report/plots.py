@@ -40,20 +40,26 @@ __all__ = ["answer_positions", "ats_curves", "dose_response", "relative_change",
 LIMIT = 0.03  # a change within ± 3 % counts as none (ours)
 
 
-def answer_positions(results: Sequence[Result], *, width: float = WIDE) -> Figure:
+def answer_positions(
+    results: Sequence[Result], *, width: float = WIDE, columns: int | None = None, titles: Sequence[str] | None = None
+) -> Figure:
     """A panel a collection: the share of answers that start in each part of their passages, and what unbiased looks like (Figure 1).
+
+    ``columns`` panels stand side by side: two where there is room and nothing is said. ``titles`` stand in for the names of the collections.
 
     Raises:
         InputError: no histogram among the results.
     """
     found = required(of_kind(results, "histogram"), "an answer-position histogram")
-    across = 2 if len(found) > 1 and width > 5 else 1
+    across = columns or (2 if len(found) > 1 and width > 5 else 1)
     down = math.ceil(len(found) / across)
     with styled():
         figure = new_figure(width, 0.75 + 2.15 * down)
         grid = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False)
-        for index, (result, label) in enumerate(zip(found, labels(found, first=1), strict=True)):
-            _histogram_panel(grid.flat[index], result.payload, label, index, letters(width / across))
+        # in a grid as it was asked for, a column has one colour, and only the first has marks to its left
+        room = letters(width / across + 0.5) if columns else letters(width / across)
+        for index, (result, label) in enumerate(zip(found, titles or labels(found, first=1), strict=True)):
+            _histogram_panel(grid.flat[index], result.payload, label, index % across if columns else index, room)
         for axes in grid.flat[len(found) :]:
             axes.set_axis_off()
         for axes in grid[:, 0]:
@@ -62,12 +68,21 @@ def answer_positions(results: Sequence[Result], *, width: float = WIDE) -> Figur
             lowest = max(row for row in range(down) if row * across + column < len(found))
             grid[lowest, column].xaxis.set_tick_params(labelbottom=True)
         under_all(figure, "Start of the answer: 0 first word, 1 passage end", width)
-        top = max(max(_shares(result.payload), default=0) for result in found)
-        grid[0, 0].set_ylim(0, (1.12 * max(top, *(max(result.payload.expected) for result in found))) or 1)
+        top = max(max((*_shares(result.payload), *result.payload.expected, *_bounds(result.payload)[1])) for result in found)
+        grid[0, 0].set_ylim(0, 1.12 * top or 1)
         percent_marks(grid[0, 0].yaxis)
         grid[0, 0].set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
-        legend_above(figure, [line_handle(INK.light, DASHES[1])], ["what unbiased looks like"], width)
+        handles, texts = [line_handle(INK.light, DASHES[1])], ["what unbiased looks like"]
+        if any(_bounds(result.payload)[1] for result in found):
+            handles, texts = [*handles, line_handle(MUTED.light, "none", marker="|", markersize=11)], [*texts, "95 % interval"]
+        legend_above(figure, handles, texts, width)
     return figure
+
+
+def _bounds(payload: Any) -> tuple[Sequence[float], Sequence[float]]:
+    """The bounds of each bin's share; empty where none were worked out."""
+    bounds = payload.figures.get("bin_intervals", {})
+    return bounds.get("low", ()), bounds.get("high", ())
 
 
 def _shares(payload: Any) -> list[float]:
@@ -82,6 +97,8 @@ def _histogram_panel(axes: Axes, payload: Any, label: str, index: int, room: int
     axes.stairs(shares, edges, fill=True, color=colour, alpha=0.3, linewidth=0)
     axes.stairs(shares, edges, color=colour, linewidth=1.4)
     axes.stairs(payload.expected, edges, color=INK.light, linewidth=1.3, linestyle=DASHES[1], baseline=None)
+    low, high = _bounds(payload)
+    axes.vlines([(left + right) / 2 for left, right in pairwise(edges)][: len(low)], low, high, color=colour, linewidth=1.1)
     axes.set_xlim(edges[0], edges[-1])
     axes.set_title(f"{wrap(label, room)}\n")
     axes.text(0, 1.02, f"{count(sum(payload.counts))} answers", transform=axes.transAxes, color=MUTED.light, va="bottom")

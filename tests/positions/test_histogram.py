@@ -182,6 +182,16 @@ def test_intervals_depend_on_the_seed_alone(make_collection: MakeCollection) -> 
     assert histogram(collection)[0].interval != histogram(collection, seed=2)[0].interval
 
 
+def test_every_bin_has_an_interval_around_its_share(make_collection: MakeCollection) -> None:
+    _, payload = histogram(front_loaded(make_collection), bins=10)
+    bounds = payload.figures["bin_intervals"]
+    shares = [number / sum(payload.counts) for number in payload.counts]
+    # 400 answers in 400 passages, half of them in each of the first two bins: 0.5 ± 1.96 · √(0.25 / 400)
+    assert shares == pytest.approx([0.5, 0.5] + [0] * 8)
+    assert bounds["low"] == pytest.approx([0.451, 0.451] + [0] * 8, abs=0.01)
+    assert bounds["high"] == pytest.approx([0.549, 0.549] + [0] * 8, abs=0.01)
+
+
 def test_questions_that_share_a_passage_are_resampled_together(make_collection: MakeCollection) -> None:
     """Ten copies of every question on the same passage add no certainty."""
     words = " ".join(f"w{word}" for word in range(30))

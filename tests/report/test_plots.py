@@ -50,6 +50,30 @@ def test_histogram_shows_shares_and_the_unbiased_curve() -> None:
     assert sum(filled.values) == pytest.approx(1)
 
 
+def test_histogram_bars_carry_their_intervals_where_there_are_some() -> None:
+    result = next(r for r in RESULTS if r.kind == "histogram")
+    assert not plots.answer_positions([result]).axes[0].collections[0].get_segments()
+    low, high = [0.01] * 20, [0.5] * 20
+    figures = {**result.payload.figures, "bin_intervals": {"low": low, "high": high, "level": 0.95}}  # type: ignore[union-attr]
+    figure = plots.answer_positions([replace(result, payload=replace(result.payload, figures=figures))])  # type: ignore[type-var]
+    segments = figure.axes[0].collections[0].get_segments()
+    # the first of 20 bins ends at 0.05: its line stands in the middle
+    np.testing.assert_allclose(segments[0], [[0.025, 0.01], [0.025, 0.5]])
+    assert figure.axes[0].get_ylim()[1] == pytest.approx(1.12 * 0.5)
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["what unbiased looks like", "95 % interval"]
+
+
+def test_histograms_in_a_grid_as_asked_for() -> None:
+    histograms = [r for r in RESULTS if r.kind == "histogram"]
+    figure = plots.answer_positions([*histograms, *histograms, *histograms], columns=3, titles=list("abcdef"))
+    assert [axes.get_title(loc="left").strip() for axes in figure.axes] == list("abcdef")
+    left = [round(axes.get_subplotspec().colspan.start) for axes in figure.axes]
+    assert left == [0, 1, 2, 0, 1, 2]
+    outlines = [axes.patches[1].get_edgecolor() for axes in figure.axes]
+    assert outlines[:3] == outlines[3:]  # a colour a column
+    assert len(set(outlines[:3])) == 3
+
+
 def test_panels_of_one_figure_share_their_scale() -> None:
     before, after = plots.answer_positions(RESULTS).axes
     assert before.get_ylim() == after.get_ylim()
