@@ -16,7 +16,7 @@ import numpy as np
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import atomic_file, byte_writer, input_errors, open_text
 
-__all__ = ["Ranking", "Run", "order_by_score", "read_run", "strictly_decreasing", "write_run"]
+__all__ = ["Ranking", "Run", "order_by_score", "read_run", "strictly_decreasing", "write_rankings", "write_run"]
 
 
 class Ranking(NamedTuple):
@@ -37,6 +37,8 @@ def order_by_score(passage_ids: Sequence[str], scores: np.ndarray) -> np.ndarray
 def strictly_decreasing(scores: np.ndarray) -> np.ndarray:
     """Lower equal scores by the least float32 step, so that ranks survive any evaluator's tie rule."""
     out = np.array(scores, dtype=np.float32)
+    if bool((out[1:] < out[:-1]).all()):
+        return out
     for index in range(1, len(out)):
         if not out[index] < out[index - 1]:
             out[index] = np.nextafter(out[index - 1], np.float32(-np.inf))
@@ -155,16 +157,27 @@ def write_run(path: Path | str, run: Run, *, overwrite: bool = False) -> None:
     Raises:
         InputError: an id that is empty or holds a space, which this form cannot carry.
     """
+    write_rankings(path, run.name, run.rankings(), overwrite=overwrite)
+
+
+def write_rankings(path: Path | str, name: str, rankings: Iterable[Ranking], *, overwrite: bool = False) -> tuple[int, int]:
+    """As ``write_run``, from rankings that come one by one, each best first; gives how many queries and pairs it wrote.
+
+    A run too large to be held is written so. What gives the rankings sees to it that each query comes once.
+    """
     path = Path(path)
-    for item in (*run, *run.passage_ids):
-        if item.split() != [item]:
-            raise InputError(f"run {run.name!r}: wanted ids without spaces; found {item!r}; rename it in the collection")
-    tag = "_".join(run.name.split()) or "posbias"
+    tag = "_".join(name.split()) or "posbias"
+    queries = pairs = 0
     with atomic_file(path, overwrite=overwrite) as partial, byte_writer(partial, compress=path.suffix == ".gz") as raw:
-        for ranking in run.rankings():
+        for ranking in rankings:
+            for item in (ranking.query_id, *ranking.passage_ids):
+                if item.split() != [item]:
+                    raise InputError(f"run {name!r}: wanted ids without spaces; found {item!r}; rename it in the collection")
             scores = strictly_decreasing(ranking.scores)
             lines = (
                 f"{ranking.query_id} Q0 {passage_id} {rank} {score!s} {tag}\n"
                 for rank, (passage_id, score) in enumerate(zip(ranking.passage_ids, scores, strict=True), 1)
             )
             raw.write("".join(lines).encode())
+            queries, pairs = queries + 1, pairs + len(ranking.passage_ids)
+    return queries, pairs

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from positionbias.core.blocks import BLOCK_BYTES, Block, file_blocks, stream_blocks
 from positionbias.core.errors import bad_input
@@ -51,6 +51,11 @@ class Source:
     def place(self) -> str:
         """What messages call it: its path, or "ARCHIVE:MEMBER"."""
         return f"{self.path}:{self.member}" if self.member else f"{self.path}"
+
+    @property
+    def shown(self) -> str:
+        """The same without the folder, for a manifest."""
+        return f"{self.path.name}:{self.member}" if self.member else self.path.name
 
     def blocks(self, size: int = BLOCK_BYTES) -> Iterator[Block]:
         """Its blocks. A member is read where the walk through its archive stands; once that has gone on, from the front again.
@@ -155,9 +160,11 @@ class Release:
     ) -> None:
         self.files: dict[str, Source] = {}
         self.not_read: dict[str, str] = {}
+        self.skipped: set[str] = set()
+        self.places = [Path(place) for place in places]
         self._archives: list[Path] = []
         self._role_of, self._skip = role_of, skip
-        for place in map(Path, places):
+        for place in self.places:
             if not place.exists():
                 raise bad_input(place, wanted="a folder, a file or a tar archive", found="nothing there", do="check the path")
             self._look(place, known)
@@ -175,13 +182,14 @@ class Release:
     def _take(self, source: Source) -> bool:
         """Whether the file is to be read; else it stands in ``not_read``."""
         role = self._role_of(source.name)
-        shown = source.name if source.member is None else f"{source.path.name}:{source.member}"
+        shown = source.shown
         if role is None:
             self.not_read[shown] = "not known"
         elif self._skip(role):
             self.not_read[shown] = "left out, as asked"
+            self.skipped.add(role)
         elif role in self.files:
-            self.not_read[shown] = f"read from {self.files[role].place}"
+            self.not_read[shown] = f"read from {self.files[role].shown}"
         else:
             self.files[role] = source
         return role is not None and self.files.get(role) is source
@@ -198,9 +206,16 @@ class Release:
                 self.not_read[path.name] = "its content stands beside it"
             elif role is not None and self._skip(role):
                 self.not_read[path.name] = "left out, as asked"
+                self.skipped.add(role)
             else:
                 kept.append(path)
         return kept
+
+    def read_elsewhere(self, paths: Iterable[Path]) -> None:
+        """Do not call these files unread: other options name them."""
+        for path in paths:
+            if path.absolute().parent in {place.absolute() for place in self.places}:
+                self.not_read.pop(path.name, None)
 
     def states(self) -> list[dict[str, object]]:
         """The state of every file that is read (``file_state``), for a job's record."""
@@ -213,6 +228,19 @@ class Release:
     def _paths(self) -> list[tuple[str, Path]]:
         plain = [(role, source.path) for role, source in self.files.items() if source.member is None]
         return [*plain, *(("archive", path) for path in self.archives)]
+
+    def summary(self, published: Sequence[str]) -> dict[str, Any]:
+        """For a manifest: the roles that were found, which ``published`` files were not there, what was not read and why.
+
+        A ``published`` name that ends with ``*`` stands for all that begin so.
+        """
+        roles = {*self.files, *self.skipped}
+        missing = [
+            name
+            for name in published
+            if not any(role.startswith(name[:-1]) if name.endswith("*") else role == self._role_of(name) for role in roles)
+        ]
+        return {"files": sorted(self.files), "missing": missing, "not_read": self.not_read}
 
     def visit(self) -> Iterator[tuple[str, Source]]:
         """Every file that is read with its part: plain files first, then the members of each archive in its order.

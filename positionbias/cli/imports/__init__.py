@@ -11,7 +11,11 @@ __all__ = ["SOURCES", "import_"]
 # name -> (module, attribute, one line of help)
 SOURCES: dict[str, tuple[str, str, str]] = {
     "squad": ("positionbias.cli.imports.squad", "squad", "SQuAD v1.1 or v2.0, from its JSON files."),
+    "msmarco": ("positionbias.cli.imports.msmarco", "msmarco", "MS MARCO passage ranking, from the release's files."),
     "msmarco-qa": ("positionbias.cli.imports.msmarco_qa", "msmarco_qa", "MS MARCO's QA releases, v1.1 and v2.1."),
+    "trec": ("positionbias.cli.imports.trec", "trec", "TREC documents, topics and qrels."),
+    "irds": ("positionbias.cli.imports.irds", "irds", "Data sets by their ids in ir_datasets, which fetches them."),
+    "beir": ("positionbias.cli.imports.beir", "beir", "A data set of BEIR, from its folder."),
     "planted": ("positionbias.cli.imports.planted", "planted", "An invented collection whose position bias you set."),
 }
 

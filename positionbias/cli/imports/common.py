@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from positionbias.core.collection import Collection
     from positionbias.formats.attach import Attachment
 
-__all__ = ["attach_option", "attachments", "report_import", "validation_option"]
+__all__ = ["attach_option", "attachments", "report_import", "report_release", "validation_option"]
 
 attach_option: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
     "--attach",
@@ -49,3 +49,24 @@ def report_import(collection: Collection, out: str, as_json: bool) -> None:
     results = collection_counts(collection)
     emit(results, as_json=as_json, table=lambda: counts_table(results))
     say(f"written to {collection.path}; look at it with: posbias show {out}")
+
+
+def report_release(collection: Collection) -> None:
+    """Say what of a release was missing, was not read or was left out, and what stands beside the collection."""
+    from positionbias.core.manifest import read_manifest
+
+    source = collection.manifest.content["source"]
+    if source["missing"]:
+        say(f"not there: {', '.join(source['missing'])}")
+    for why in dict.fromkeys(source["not_read"].values()):
+        say(f"not read ({why}): {', '.join(name for name, reason in source['not_read'].items() if reason == why)}")
+    for split, counts in source["left_out"].items():
+        told = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in counts.items())
+        say(f"left out of {split}: {told}")
+    for run in sorted((collection.path / "runs").glob("*.run")):
+        counts = read_manifest(run).content
+        say(f"candidates: {run}, {counts['pairs']:,} of {counts['queries']:,} queries")
+    for folder in sorted((collection.path / "trainsets").glob("*")):
+        counts = read_manifest(folder).content
+        left_out = counts["lines"] - counts["groups"]
+        say(f"training groups: {folder}, {counts['groups']:,}; {left_out:,} lines of other queries or texts left out")

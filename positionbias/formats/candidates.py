@@ -1,0 +1,145 @@
+"""Candidates that a release ships, as Runs: MS MARCO's ``top1000`` (no scores, any order), and TREC's six columns at any size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError, bad_input
+from positionbias.core.files import sha256_file
+from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
+from positionbias.core.run import Ranking, order_by_score, write_rankings
+from positionbias.formats.sources import Source
+
+__all__ = ["TOP1000_NOTE", "split_top1000", "top1000_rankings", "trec_rankings", "write_candidates"]
+
+TOP1000_NOTE = (
+    "The file has neither scores nor ranks: a query's passages are ranked in the order of its lines, which says nothing "
+    "about relevance [decision]."
+)
+_TOP1000 = "four columns parted by tabs: query id, passage id, query, passage"
+_TREC = "six columns: query Q0 passage rank score tag"
+_LARGEST = float(np.finfo(np.float32).max)
+
+
+def split_top1000(source: Source) -> Iterator[tuple[int, str, str, str, str]]:
+    """Number, query id, passage id, query and passage of each line.
+
+    Raises:
+        InputError: a line of fewer columns, or without an id (numbered).
+    """
+    for number, line in source.lines():
+        columns = line.split("\t", 3)
+        if len(columns) < 4 or not columns[0] or not columns[1]:
+            found = "an empty id" if len(columns) == 4 else f"{len(columns)} columns"
+            raise bad_input(source.place, line=number, wanted=_TOP1000, found=found, do="mend or drop the line")
+        yield number, columns[0], columns[1], columns[2], columns[3]
+
+
+def top1000_rankings(source: Source) -> Iterator[Ranking]:
+    """The candidates of each query, from lines in any order; what is held is the ids, some 8 bytes a line.
+
+    Raises:
+        InputError: as ``split_top1000``, or a passage twice for one query.
+    """
+    ids: dict[str, bytearray] = {}
+    for _, query_id, passage_id, _, _ in split_top1000(source):
+        ids.setdefault(query_id, bytearray()).extend(passage_id.encode() + b"\n")
+    for query_id, held in ids.items():
+        passage_ids = held.decode().split("\n")[:-1]
+        _check_once(query_id, passage_ids, source.place)
+        yield Ranking(query_id, passage_ids, np.arange(len(passage_ids), 0, -1, dtype=np.float32))
+
+
+def trec_rankings(source: Source) -> Iterator[Ranking]:
+    """The rankings of a TREC run whose lines stand together by query, one at a time, in order of score (``order_by_score``).
+
+    Raises:
+        InputError: a malformed line (numbered), a query whose lines stand apart, a passage twice for one query.
+    """
+    seen: set[str] = set()
+    current = ""
+    passage_ids: list[str] = []
+    scores: list[float] = []
+    for number, line in source.lines():
+        parts = line.split()
+        if not parts:
+            continue
+        score = _score(source, number, parts)
+        if parts[0] != current:
+            yield from _ranking(source, current, passage_ids, scores)
+            current, passage_ids, scores = parts[0], [], []
+            if current in seen:
+                raise bad_input(
+                    source.place,
+                    line=number,
+                    wanted="the lines of a query together",
+                    found=f"query {current!r} again",
+                    do="sort the file by query",
+                )
+            seen.add(current)
+        passage_ids.append(parts[2])
+        scores.append(score)
+    yield from _ranking(source, current, passage_ids, scores)
+
+
+def _score(source: Source, number: int, parts: list[str]) -> float:
+    if len(parts) != 6:
+        raise bad_input(source.place, line=number, wanted=_TREC, found=f"{len(parts)} columns", do="mend or drop the line")
+    try:
+        score = float(parts[4])
+    except ValueError:
+        score = math.nan
+    if not abs(score) <= _LARGEST:
+        raise bad_input(source.place, line=number, wanted="a finite score", found=repr(parts[4]), do="mend or drop the line")
+    return score
+
+
+def _ranking(source: Source, query_id: str, passage_ids: list[str], scores: list[float]) -> Iterator[Ranking]:
+    if passage_ids:
+        _check_once(query_id, passage_ids, source.place)
+        values = np.asarray(scores, np.float32)
+        order = order_by_score(passage_ids, values)
+        yield Ranking(query_id, [passage_ids[i] for i in order], values[order])
+
+
+def _check_once(query_id: str, passage_ids: Sequence[str], place: str) -> None:
+    if len(set(passage_ids)) == len(passage_ids):
+        return
+    seen: set[str] = set()
+    for passage_id in passage_ids:
+        if passage_id in seen:
+            raise InputError(
+                f"{place}: wanted each passage once a query; found {passage_id!r} twice for query {query_id!r}; drop one"
+            )
+        seen.add(passage_id)
+
+
+def write_candidates(
+    collection: Collection, out: Path, name: str, rankings: Iterator[Ranking], *, command: str, notes: Sequence[str] = ()
+) -> dict[str, int]:
+    """Write a run into ``runs/`` of a collection in the making, which will stand at ``out``; gives its counts.
+
+    Raises:
+        InputError: as ``rankings``; or an id with a space, which a run cannot carry.
+    """
+    path = collection.path / "runs" / f"{name}.run"
+    queries, pairs = write_rankings(path, name, rankings, overwrite=True)
+    counts = {"queries": queries, "pairs": pairs}
+    manifest = Manifest(
+        kind="run",
+        name=name,
+        command=command,
+        inputs=(input_ref("collection", out, collection.checksum, artefact=out / "runs" / path.name),),
+        content={"checksum": sha256_file(path), **counts},
+        licence=collection.manifest.licence,
+        notes=tuple(notes),
+        versions=package_versions(),
+        provenance=provenance(),
+    )
+    write_manifest(manifest_path(path), manifest)
+    return counts

@@ -1,0 +1,133 @@
+"""A Collection out as MS MARCO's files: what ``import_msmarco`` reads, it gives back as the same content.
+
+Splits train, validation, test and eval get the published names (train, dev.small, dev, eval), others ``queries.NAME.tsv`` and
+``qrels.NAME.tsv``, which come in again by ``--attach NAME``; further judgement sets ``qrels.NAME.SET.tsv`` by ``--attach NAME.SET``.
+Unlike the published queries.dev.tsv, ours does not repeat the queries of dev.small [decision].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError
+from positionbias.core.files import atomic_folder
+from positionbias.core.manifest import MANIFEST, Manifest, input_ref, package_versions, provenance, write_manifest
+from positionbias.core.progress import track
+from positionbias.core.records import Passage, Query
+from positionbias.core.shard_work import MapShards
+from positionbias.formats.msmarco_files import FILE_OF_SPLIT
+from positionbias.formats.trec import write_qrels
+
+__all__ = ["Written", "write_msmarco"]
+
+
+class Written(NamedTuple):
+    """What was written; the form has no place for a query's fields and for answers, which are counted as left out.
+
+    ``unjudged`` queries stand in a split that has judgements of others: they come in again only with ``--keep-unjudged``.
+    """
+
+    passages: int
+    queries: int
+    judgements: int
+    unjudged: int
+    fields_left_out: int
+    answers_left_out: int
+
+
+def write_msmarco(
+    collection: Collection,
+    folder: Path | str,
+    splits: Sequence[str],
+    *,
+    map_shards: MapShards = map,
+    overwrite: bool = False,
+) -> Written:
+    """Write collection.tsv, and queries and judgements of these splits, in a folder of their own.
+
+    Raises:
+        InputError: no such split; an id or text that a line cannot hold; a query that is both in validation and in test.
+    """
+    folder = Path(folder)
+    counts = {"queries": 0, "judgements": 0, "unjudged": 0, "fields_left_out": 0, "answers_left_out": 0}
+    with atomic_folder(folder, overwrite=overwrite) as partial_folder:
+        seen: dict[str, set[str]] = {}
+        for split in splits:
+            queries = collection.queries(split)
+            seen[split] = {query.query_id for query in queries}
+            _refuse_shared(collection, seen)
+            counts["queries"] += len(queries)
+            judged = {qrel.query_id for qrel in collection.qrels(split)}
+            counts["unjudged"] += len(seen[split] - judged) if judged else 0
+            counts["judgements"] += _write_split(collection, split, queries, partial_folder)
+            counts["fields_left_out"] += sum(bool(query.fields) for query in queries)
+            counts["answers_left_out"] += len(collection.answers(split))
+        shards = track(range(len(collection.shard_paths)), "collection.tsv", unit="shards")
+        with open(partial_folder / "collection.tsv", "wb") as handle:
+            for data in map_shards(partial(_shard_lines, collection.path), shards):
+                handle.write(data)
+        written = Written(len(collection), **counts)
+        manifest = Manifest(
+            kind="export",
+            name=folder.name,
+            command="export msmarco",
+            settings={"splits": list(splits)},
+            inputs=(input_ref("collection", collection.path, collection.checksum, artefact=folder),),
+            content=written._asdict(),
+            licence=collection.manifest.licence,
+            versions=package_versions(),
+            provenance=provenance(),
+        )
+        write_manifest(partial_folder / MANIFEST, manifest)
+    return written
+
+
+def _refuse_shared(collection: Collection, seen: dict[str, set[str]]) -> None:
+    """The two parts of dev are told apart by the query: it can be in one of them."""
+    shared = seen.get("validation", set()) & seen.get("test", set())
+    if shared:
+        raise InputError(
+            f"{collection.path}: wanted each query in one of validation and test, as MS MARCO's dev files have it; "
+            f"found {min(shared)!r} in both; export one split at a time"
+        )
+
+
+def _write_split(collection: Collection, split: str, queries: Sequence[Query], folder: Path) -> int:
+    """The files of one split; how many judgements it has. One without any gets no file of them, as eval has none."""
+    name = FILE_OF_SPLIT.get(split, split)
+    if queries:
+        lines = _lines(((query.query_id, query.text) for query in queries), "query")
+        (folder / f"queries.{name}.tsv").write_bytes("".join(lines).encode())
+    count = 0
+    for further in (None, *collection.qrels_names(split)):
+        qrels = collection.qrels(split, further)
+        count += len(qrels)
+        if qrels:
+            write_qrels(folder / (f"qrels.{name}.{further}.tsv" if further else f"qrels.{name}.tsv"), qrels, separator="\t")
+    return count
+
+
+def _shard_lines(path: Path, index: int) -> bytes:
+    return "".join(_lines(Collection(path).shard(index), "passage")).encode()
+
+
+def _lines(records: Iterable[tuple[str, str] | Passage], what: str) -> list[str]:
+    """``id<TAB>text`` lines.
+
+    Raises:
+        InputError: an id or text that such a line cannot hold.
+    """
+    lines = []
+    for item, text in records:
+        if "\n" in text:
+            raise InputError(f"{what} {item!r}: wanted a text on one line; found a line break; replace it in the source")
+        if item.split() != [item] or item.startswith("\ufeff"):
+            raise InputError(
+                f"{what} {item!r}: wanted an id without white space or byte-order mark; found {item!r}; rename it in the source"
+            )
+        lines.append(f"{item}\t{text}\n")
+    return lines

@@ -1,0 +1,205 @@
+"""MS MARCO's training triples as training groups: by ids (``qidpidtriples``), or by texts (``triples.train``), which find their ids.
+
+A triple becomes a group of two, its positive first. Lines whose query is not a training query of the collection (a validation
+query, say, that was drawn from training), or whose texts are not in it, are left out; ``content["lines"]`` tells how many there
+were in all.
+
+Text finds id by a 64-bit hash of the exact text, in a sorted table of 16 bytes a passage that every worker maps; of passages with the
+same text the first one stands for all [decision]. That a text which is not in the collection is taken for one that is has
+a chance of 1 in 2 × 10¹² for each text, at MS MARCO's size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache, partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from positionbias.core.blocks import Block
+from positionbias.core.collection import Collection
+from positionbias.core.files import remove
+from positionbias.core.groups import TrainingGroup, write_groups
+from positionbias.core.manifest import input_ref
+from positionbias.core.progress import track
+from positionbias.core.records import Passage, Query
+from positionbias.core.seeds import key64, keys64
+from positionbias.core.shard_work import MapShards
+from positionbias.core.shards import Strings, read_shard
+from positionbias.formats.sources import Source
+
+__all__ = ["split_triple", "text_id", "triple_passages", "write_triples"]
+
+SPLIT = "train"
+_BATCH = 4_096
+_HASH = "text of a triple"
+_TABLE = Path("cache") / "texts"
+
+
+def text_id(text: str) -> str:
+    """The id of a text that has none: "t" and 16 hexadecimal digits, which say nothing but what the text is."""
+    return f"t{key64(0, _HASH, text):016x}"
+
+
+def triple_passages(source: Source, queries: dict[str, str]) -> Iterator[Passage]:
+    """The passages of triples of texts, as often as they stand there; ``queries`` grows by their texts, under ``text_id``.
+
+    Raises:
+        InputError: as ``split_triple``.
+    """
+    for block in source.blocks():
+        for query, positive, negative in split_triple(block):
+            queries[text_id(query)] = query
+            yield Passage(text_id(positive), positive)
+            yield Passage(text_id(negative), negative)
+
+
+def split_triple(block: Block) -> Iterator[tuple[str, str, str]]:
+    """The three columns of each line.
+
+    Raises:
+        InputError: not UTF-8, or a line of another number of columns (numbered).
+    """
+    for number, line in block.lines():
+        columns = line.split("\t")
+        if len(columns) != 3:
+            raise block.bad_line(
+                number,
+                wanted="three columns parted by tabs: query, positive, negative",
+                found=f"{len(columns)} columns",
+                do="mend or drop the line",
+            )
+        yield columns[0], columns[1], columns[2]
+
+
+def write_triples(
+    collection: Collection,
+    out: Path,
+    name: str,
+    source: Source,
+    *,
+    texts: bool,
+    command: str,
+    map_shards: MapShards = map,
+) -> dict[str, int]:
+    """Write training groups into ``trainsets/`` of a collection in the making, which will stand at ``out``; gives their counts.
+
+    ``texts``: the columns are texts, not ids.
+
+    Raises:
+        InputError: as ``split_triple``.
+    """
+    folder = collection.path / "trainsets" / name
+    table = collection.path / _TABLE
+    # the checksum tells one collection in the making from the next one at the same place
+    place = (str(collection.path), collection.checksum)
+    if texts:
+        _write_table(collection, table, map_shards)
+    content: dict[str, Any] = {"lines": 0}
+    blocks = track(source.blocks(), source.name, unit="blocks")
+    try:
+        count = write_groups(
+            folder,
+            partial(_text_groups if texts else _id_groups, place),
+            _counted(blocks, content),
+            split=SPLIT,
+            name=name,
+            command=command,
+            settings={},
+            map_shards=map_shards,
+            inputs=(input_ref("collection", out, collection.checksum, artefact=out / "trainsets" / name),),
+            licence=collection.manifest.licence,
+            notes=("lines whose query is no training query, or whose texts are not in the collection, are left out",),
+            content=content,
+        )
+    finally:
+        remove(table)
+    return {"lines": content["lines"], "groups": count}
+
+
+def _counted(blocks: Iterable[Block], content: dict[str, Any]) -> Iterator[Block]:
+    """The same blocks; their lines are counted in passing, before the manifest is written."""
+    for block in blocks:
+        data = block.read()
+        content["lines"] += data.count(b"\n") + (not data.endswith(b"\n"))
+        yield block
+
+
+def _id_groups(place: tuple[str, str], block: Block) -> Iterator[TrainingGroup]:
+    known = _training_ids(place)
+    for query_id, positive, negative in split_triple(block):
+        if query_id in known:
+            yield TrainingGroup(query_id, (positive, negative), (1, 0))
+
+
+@lru_cache(maxsize=1)
+def _training_ids(place: tuple[str, str]) -> frozenset[str]:
+    return frozenset(query.query_id for query in _training_queries(Collection(place[0])))
+
+
+def _training_queries(collection: Collection) -> list[Query]:
+    return collection.queries(SPLIT) if SPLIT in collection.splits else []
+
+
+def _text_groups(place: tuple[str, str], block: Block) -> Iterator[TrainingGroup]:
+    queries, passages = _text_tables(place)
+    lines = split_triple(block)
+    while batch := list(islice(lines, _BATCH)):
+        texts = list(zip(*batch, strict=True))
+        for found in zip(queries.find(texts[0]), passages.find(texts[1]), passages.find(texts[2]), strict=True):
+            query_id, positive, negative = found
+            if query_id is not None and positive is not None and negative is not None:
+                yield TrainingGroup(query_id, (positive, negative), (1, 0))
+
+
+class _TextTable:
+    """Ids by text: sorted hashes, ``(n,)`` uint64, the row of each, and what gives a row's id."""
+
+    def __init__(self, hashes: np.ndarray, rows: np.ndarray, ids: Any) -> None:
+        self._hashes, self._rows, self._ids = hashes, rows, ids
+
+    def find(self, texts: Sequence[str]) -> list[str | None]:
+        """The id of each text, None where there is no such text."""
+        wanted = keys64(0, _HASH, [text.encode() for text in texts])
+        at = np.minimum(np.searchsorted(self._hashes, wanted), max(0, len(self._hashes) - 1))
+        known = self._hashes[at] == wanted if len(self._hashes) else np.zeros(len(wanted), bool)
+        found: list[str | None] = [None] * len(texts)
+        places = np.flatnonzero(known)
+        for place, item in zip(places.tolist(), self._ids(self._rows[at[places]]), strict=True):
+            found[place] = item
+        return found
+
+
+def _sorted(hashes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    order = np.argsort(hashes, kind="stable")  # of equal texts the first row comes first, and is the one that is found
+    return hashes[order], order.astype(np.int64)
+
+
+@lru_cache(maxsize=1)
+def _text_tables(place: tuple[str, str]) -> tuple[_TextTable, _TextTable]:
+    collection = Collection(place[0])
+    queries = _training_queries(collection)
+    ids = [query.query_id for query in queries]
+    by_query = _sorted(keys64(0, _HASH, [query.text.encode() for query in queries]))
+    shards = [read_shard(path) for path in collection.shard_paths]
+    hashes, rows = (np.load(collection.path / _TABLE / f"{part}.npy", mmap_mode="r") for part in ("hashes", "rows"))
+    return (
+        _TextTable(*by_query, lambda rows: [ids[row] for row in rows.tolist()]),
+        _TextTable(hashes, rows, Strings(shards, "passage_id").take),
+    )
+
+
+def _write_table(collection: Collection, folder: Path, map_shards: MapShards) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    hashes = list(map_shards(_hash_shard, collection.shard_paths))
+    for part, values in zip(("hashes", "rows"), _sorted(np.concatenate([*hashes, np.empty(0, np.uint64)])), strict=True):
+        np.save(folder / f"{part}.npy", values)
+
+
+def _hash_shard(path: Path) -> np.ndarray:
+    import pyarrow as pa
+
+    return keys64(0, _HASH, read_shard(path).column("text").cast(pa.binary()).to_pylist())
