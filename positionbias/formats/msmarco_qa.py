@@ -120,6 +120,7 @@ class _Source:
 def _record(sources: Sequence[_Source], work: Path, map_shards: MapShards) -> list[tuple[_Source, Path]]:
     """Everything but the texts, block by block, in the work folder: each file with its source."""
     work.mkdir(exist_ok=True)
+    remove(work / "unpacked")  # of a run that was interrupted
     origin: list[_Source] = []  # of each block, noted as it is handed out
 
     def blocks() -> Iterator[RowBlock]:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from positionbias.core.blocks import BLOCK_BYTES, Block, file_blocks
 from positionbias.core.errors import InputError, bad_input
@@ -131,19 +131,16 @@ def qa_blocks(path: Path | str, work: Path, size: int = BLOCK_BYTES) -> Iterable
 
 def _plain(path: Path, work: Path) -> Path:
     """The file itself, or what it holds unpacked."""
-    with input_errors(path, wanted=_WHAT), open_bytes(path) as handle:
-        if _is_plain(path, handle):
+    with input_errors(path, wanted=_WHAT), open(path, "rb") as raw, open_bytes(path) as handle:
+        start = handle.read(4)
+        if raw.read(4) == start:
             return path
         work.mkdir(parents=True, exist_ok=True)
         unpacked = work / f"{len(list(work.iterdir())):05d}.json"
         with open(unpacked, "wb") as target:
+            target.write(start)
             shutil.copyfileobj(handle, target, 1 << 20)
     return unpacked
-
-
-def _is_plain(path: Path, handle: IO[bytes]) -> bool:
-    with open(path, "rb") as raw:
-        return raw.read(4) == handle.read(4) and not handle.seek(0)
 
 
 def _parquet_blocks(path: Path | str, size: int) -> list[RowBlock]:
