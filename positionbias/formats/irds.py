@@ -1,0 +1,256 @@
+"""Data sets through ir_datasets, which knows where they are, downloads and checks them (``$IR_DATASETS_HOME``, ``~/.ir_datasets``).
+
+Ids are ir_datasets' own: ``beir/scifact/test``, ``msmarco-passage/dev/small``, ``msmarco-qna/train``. A passage's text is
+``doc.default_text()``, and a query's ``query.default_text()``, which each data set defines; a query's other text fields are kept
+under their names. Where queries carry ``answers`` (msmarco-qna, dpr-w100), each answers its query in the passages judged relevant.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeVar
+
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.errors import DependencyError, InputError, SettingError
+from positionbias.core.manifest import package_versions
+from positionbias.core.progress import track
+from positionbias.core.records import Answer, Passage, Qrel, Query
+from positionbias.formats.markup import plain_text
+
+__all__ = ["import_irds", "split_of"]
+
+Item = TypeVar("Item")
+NO_ANSWER = "No Answer Present."
+_SPLITS = {
+    "train": "train",
+    "dev": "validation",
+    "valid": "validation",
+    "validation": "validation",
+    "test": "test",
+    "eval": "eval",
+}
+
+
+def split_of(name: str) -> str:
+    """The split that a data set's id speaks of by its last telling part; "test" where none does.
+
+    >>> split_of("msmarco-passage/dev/small"), split_of("beir/scifact/train"), split_of("vaswani")
+    ('validation', 'train', 'test')
+    """
+    return next((_SPLITS[part] for part in reversed(name.split("/")) if part in _SPLITS), "test")
+
+
+@dataclass(slots=True)
+class _Split:
+    """One data set's records, and what had to be left out of them."""
+
+    queries: list[Query] = field(default_factory=list)
+    qrels: list[Qrel] = field(default_factory=list)
+    answers: list[Answer] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+def import_irds(
+    names: Sequence[tuple[str, str]],
+    out: Path | str,
+    *,
+    overwrite: bool = False,
+    provenance: Mapping[str, Any] | None = None,
+) -> Collection:
+    """Make a collection of the data sets in ``names``, each (split, id): they share their documents.
+
+    ``content["source"]`` counts by split what was left out: pairs judged several times (the highest grade is kept), judgements of
+    other queries, answers that are blank or "No Answer Present.", and answers whose passage is not among the documents.
+    Judgements of documents that are not there are kept and counted.
+
+    Raises:
+        InputError: an unknown id (near ones are named), ids with different documents, none with documents, a download that failed.
+        SettingError: a split twice, or no id.
+        DependencyError: the data set needs a package that is not installed.
+    """
+    splits = [split for split, _ in names]
+    if not names or len(set(splits)) < len(splits):
+        found = f"{next(split for split in splits if splits.count(split) > 1)!r} twice" if names else "none"
+        raise SettingError(f"NAME: wanted each split once, as SPLIT=NAME; found {found}; give each name its own split")
+    out = Path(out)
+    with redirect_stdout(sys.stderr), create_collection(out, overwrite=overwrite) as writer:
+        datasets = {name: _load(name) for _, name in names}
+        documents = _documents_of(datasets)
+        read = {split: _read_split(datasets[name], name) for split, name in names}
+        wanted = {answer.passage_id for records in read.values() for answer in records.answers}
+        writer.add_passages(_passages(documents, names[0][1], wanted))
+        for split, records in read.items():
+            _drop_absent(records, wanted)
+            if records.queries:
+                writer.add_split(split, records.queries, records.qrels, records.answers)
+        writer.finish(
+            name=out.name,
+            command="import irds",
+            settings={"names": [f"{split}={name}" for split, name in names]},
+            licence=_licence(datasets),
+            notes=(
+                "Text is ir_datasets' default_text() of documents and queries.",
+                "A pair judged several times keeps its highest grade [decision].",
+            ),
+            content={
+                "source": {
+                    "format": "irds",
+                    "ir_datasets": package_versions("ir_datasets")["ir_datasets"],
+                    "splits": {split: dict(sorted(records.counts.items())) for split, records in read.items()},
+                }
+            },
+            allow_absent=True,
+            **(provenance or {}),
+        )
+    return Collection(out)
+
+
+def _guarded(work: Callable[[], Item], name: str) -> Item:
+    """What ir_datasets does, with whatever it raises as one line: it downloads, unpacks and parses by many libraries."""
+    try:
+        return work()
+    except ImportError as error:
+        raise DependencyError(f"{name}: wanted what this data set is read with; found: {_one_line(error)}") from error
+    except (KeyboardInterrupt, MemoryError, InputError):
+        raise
+    except Exception as error:
+        found = f"{type(error).__name__}: {_one_line(error)}"
+        raise InputError(
+            f"{name}: wanted ir_datasets to download and read it; found {found}; "
+            "check the network, or what https://ir-datasets.com says of this data set"
+        ) from error
+
+
+def _one_line(error: BaseException) -> str:
+    return re.sub(r"\s+", " ", str(error)).strip()[:500]
+
+
+def _iterate(items: Callable[[], Iterable[Item]], name: str) -> Iterator[Item]:
+    iterator = iter(_guarded(items, name))
+    end: Any = object()
+    while (item := _guarded(lambda: next(iterator, end), name)) is not end:
+        yield item
+
+
+def _load(name: str) -> Any:
+    library = _guarded(lambda: import_module("ir_datasets"), "ir_datasets")
+    registry = library.registry
+    try:
+        return _guarded(lambda: library.load(name), name)
+    except InputError as error:
+        if not isinstance(error.__cause__, KeyError):
+            raise
+        near = difflib.get_close_matches(name, list(registry), n=3) or sorted(
+            known for known in registry if known.startswith(name.split("/")[0])
+        )
+        hint = f"near it are {', '.join(near[:3])}" if near else "all are listed at https://ir-datasets.com"
+        raise InputError(f"{name}: wanted the id of a data set in ir_datasets; found none of this name; {hint}") from None
+
+
+def _documents_of(datasets: Mapping[str, Any]) -> Any:
+    """The one data set whose documents all share."""
+    (first, base), *others = datasets.items()
+    for name, dataset in datasets.items():
+        if not dataset.has_docs():
+            raise InputError(f"{name}: wanted a data set with documents; found none; give another id")
+    for name, dataset in others:
+        if dataset.docs_handler() is not base.docs_handler():
+            raise InputError(
+                f"{name}: wanted the same documents as {first}; found others; import it on its own and join them by: posbias merge"
+            )
+    return base
+
+
+def _passages(dataset: Any, name: str, wanted: set[str]) -> Iterator[Passage]:
+    """The documents, streamed; those that were ``wanted`` are taken out of it as they come by."""
+    total = _guarded(dataset.docs_count, name)
+    for document in track(_iterate(dataset.docs_iter, name), name, total, unit="documents"):
+        wanted.discard(document.doc_id)
+        yield Passage(document.doc_id, document.default_text())
+
+
+def _read_split(dataset: Any, name: str) -> _Split:
+    records = _Split()
+    answers: dict[str, tuple[str, ...]] = {}
+    if dataset.has_queries():
+        for query in _iterate(dataset.queries_iter, name):
+            records.queries.append(_query(query))
+            if texts := _answers(query, records.counts):
+                answers[query.query_id] = texts
+    known = {query.query_id for query in records.queries}
+    if dataset.has_qrels():
+        judged: dict[tuple[str, str], int] = {}
+        for qrel in _iterate(dataset.qrels_iter, name):
+            pair, grade = (qrel.query_id, qrel.doc_id), int(qrel.relevance)
+            if qrel.query_id not in known:
+                records.counts["judgements_of_other_queries"] += 1
+                continue
+            records.counts["judged_again"] += pair in judged
+            judged[pair] = max(grade, judged.get(pair, grade))
+        records.qrels = [Qrel(query_id, passage_id, grade) for (query_id, passage_id), grade in judged.items()]
+    for judgement in records.qrels:
+        if judgement.grade > 0:
+            texts = answers.get(judgement.query_id, ())
+            records.answers += [Answer(judgement.query_id, judgement.passage_id, text) for text in texts]
+    return records
+
+
+def _query(query: Any) -> Query:
+    """The query with its text fields; a field of several texts is numbered, as variants are."""
+    text = query.default_text()
+    fields: dict[str, str] = {}
+    for name in query._fields:
+        value = getattr(query, name)
+        if name in ("query_id", "answers") or value == text:
+            continue
+        if isinstance(value, str):
+            fields[name] = value
+        elif isinstance(value, tuple | list) and all(isinstance(item, str) for item in value):
+            fields |= {f"{name}{number}": item for number, item in enumerate(value, 1)}
+    return Query(query.query_id, text, fields)
+
+
+def _answers(query: Any, counts: Counter[str]) -> tuple[str, ...]:
+    given = [text for text in getattr(query, "answers", None) or () if isinstance(text, str)]
+    kept = tuple(dict.fromkeys(text for text in given if text.strip() and text.strip() != NO_ANSWER))
+    counts["blank_answers"] += sum(not text.strip() or text.strip() == NO_ANSWER for text in given)
+    return kept
+
+
+def _drop_absent(records: _Split, absent: set[str]) -> None:
+    kept = [answer for answer in records.answers if answer.passage_id not in absent]
+    records.counts["answers_in_absent_passages"] = len(records.answers) - len(kept)
+    records.answers = kept
+    records.counts += Counter()  # without what is zero
+
+
+def _licence(datasets: Mapping[str, Any]) -> str:
+    """What the data sets' documentation in ir_datasets says of their terms, and where it stands."""
+    said: list[str] = []
+    for name, dataset in datasets.items():
+        for part in _documentation(name, dataset):
+            text = plain_text(str(part.get("desc", "")))
+            said += [found for found in re.findall(r"[^.]*\b[Ll]icen[sc]e[^.]*\.(?:\d[^.]*\.)*", text) if found not in said]
+            said += [access for access in [plain_text(str(part.get("data_access", "")))] if access and access not in said]
+    place = "terms as the publishers state them: https://ir-datasets.com/" + next(iter(datasets)).split("/")[0]
+    return " ".join((*(sentence.strip() for sentence in said), place))
+
+
+def _documentation(name: str, dataset: Any) -> Iterator[Mapping[str, Any]]:
+    """What is said of a data set and of those that hold it."""
+    import ir_datasets
+
+    parts, known = name.split("/"), set(ir_datasets.registry)
+    holders = ["/".join(parts[:count]) for count in range(1, len(parts))]
+    for holder in [*(ir_datasets.load(holder) for holder in holders if holder in known), dataset]:
+        if hasattr(holder, "documentation"):
+            yield _guarded(holder.documentation, name)
