@@ -20,6 +20,8 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "demo": ("positionbias.cli.demo", "demo", "The whole study in miniature, in under five minutes."),
     "import": ("positionbias.cli.imports", "import_", "Bring a data set in as a collection."),
     "export": ("positionbias.cli.export", "export", "Write a collection in a published form."),
+    "merge": ("positionbias.cli.merge", "merge", "Several collections as one, for training across corpora."),
+    "sample": ("positionbias.cli.sample", "sample", "A smaller collection that keeps what is judged."),
     "show": ("positionbias.cli.show", "show", "What a collection holds: its Table 1."),
     "histogram": ("positionbias.cli.histogram", "histogram", "Where answers sit in their passages."),
     "debias": ("positionbias.cli.debias", "debias", "Rotate every passage at a random word."),

@@ -71,6 +71,11 @@ class Collection:
     def _tables(self) -> list[pa.Table]:
         return [read_shard(path) for path in self.shard_paths]
 
+    @property
+    def shard_starts(self) -> np.ndarray:
+        """The row at which each shard begins, and the number of rows: ``(shards + 1,)`` int64."""
+        return np.cumsum([0, *(table.num_rows for table in self._tables)], dtype=np.int64)
+
     @cached_property
     def _texts(self) -> Strings:
         return Strings(self._tables, "text")

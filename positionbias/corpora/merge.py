@@ -1,0 +1,144 @@
+"""Several collections as one, with every id under its collection's prefix: ``A:17`` is what collection A calls ``17``.
+
+Splits of one name become one split, and so do their judgement sets of one name [decision]: training across corpora wants one train
+split, and the prefix tells the parts apart. Nothing is de-duplicated. Runs and training groups that lie beside a collection are not carried.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import CollectionWriter, create_collection
+from positionbias.core.errors import SettingError
+from positionbias.core.manifest import input_ref
+from positionbias.core.progress import track
+from positionbias.core.records import Passage, Qrel, Query
+from positionbias.core.shard_work import MapShards, file_state
+from positionbias.core.shards import read_shard, write_shard
+
+__all__ = ["SEPARATOR", "merge"]
+
+SEPARATOR = ":"
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """One shard of one collection."""
+
+    prefix: str
+    path: Path
+
+    def fingerprint(self) -> str:
+        return f"{self.prefix} {sorted(file_state(self.path).items())}"
+
+
+def merge(
+    collections: Mapping[str, Collection],
+    out: Path | str,
+    *,
+    map_shards: MapShards = map,
+    overwrite: bool = False,
+    provenance: Mapping[str, Any] | None = None,
+) -> Collection:
+    """Write collections, given by their prefixes, as one; their order is that of the passages.
+
+    Raises:
+        SettingError: fewer than two, or a prefix that is no plain word.
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+    """
+    _check_prefixes(collections)
+    out = Path(out)
+    merged = {prefix: {"name": c.name, "checksum": c.checksum, "passages": len(c)} for prefix, c in collections.items()}
+    job = {"command": "merge", "collections": [[prefix, collection.checksum] for prefix, collection in collections.items()]}
+    with create_collection(out, overwrite=overwrite, job=job) as writer:
+        sources = [_Source(prefix, path) for prefix, collection in collections.items() for path in collection.shard_paths]
+        for _ in track(writer.add_shards(_copy, sources, map_shards), "merging", len(sources), unit="shards"):
+            pass
+        for split in dict.fromkeys(split for collection in collections.values() for split in collection.splits):
+            _join_split(writer, split, {prefix: c for prefix, c in collections.items() if split in c.splits})
+        writer.finish(
+            name=out.name,
+            command="merge",
+            settings={"collections": {prefix: collection.name for prefix, collection in collections.items()}},
+            inputs=[input_ref(prefix, c.path, c.checksum, artefact=out) for prefix, c in collections.items()],
+            licence=_licences(collections),
+            notes=(
+                f"Ids stand behind their collection's prefix and {SEPARATOR!r}; splits of one name were joined [decision].",
+                *dict.fromkeys(note for collection in collections.values() for note in collection.manifest.notes),
+            ),
+            content={"merged": merged},
+            allow_absent=True,  # what a collection judges without holding it, this one does too
+            map_shards=map_shards,
+            **(provenance or {}),
+        )
+    return Collection(out)
+
+
+def _check_prefixes(collections: Mapping[str, Collection]) -> None:
+    if len(collections) < 2:
+        raise SettingError(f"NAME=COLLECTION: wanted two collections or more; found {len(collections)}; give each its name")
+    for prefix in collections:
+        if not re.fullmatch(r"[\w.-]+", prefix):
+            raise SettingError(
+                f"{prefix}=: wanted a prefix of letters, digits, '_', '.' and '-', as ids must be free of spaces and the first "
+                f"{SEPARATOR!r} must end it; found {prefix!r}; give another"
+            )
+
+
+def _copy(source: _Source, target: Path) -> Mapping[str, Any]:
+    """Write one shard again with prefixed ids; a pure function of the shard and the prefix."""
+
+    def prefixed() -> Iterator[Passage]:
+        for batch in read_shard(source.path).to_batches():
+            ids, texts = batch.column("passage_id").to_pylist(), batch.column("text").to_pylist()
+            for passage_id, text in zip(ids, texts, strict=True):
+                yield Passage(under(source.prefix, passage_id), text)
+
+    return write_shard(target, prefixed()).facts()
+
+
+def under(prefix: str, item: str) -> str:
+    """An id as the merged collection has it.
+
+    >>> under("A", "17")
+    'A:17'
+    """
+    return f"{prefix}{SEPARATOR}{item}"
+
+
+def _join_split(writer: CollectionWriter, split: str, collections: Mapping[str, Collection]) -> None:
+    queries = [
+        Query(under(prefix, query.query_id), query.text, query.fields)
+        for prefix, collection in collections.items()
+        for query in collection.queries(split)
+    ]
+    answers = [
+        answer._replace(query_id=under(prefix, answer.query_id), passage_id=under(prefix, answer.passage_id))
+        for prefix, collection in collections.items()
+        for answer in collection.answers(split)
+    ]
+    writer.add_split(split, queries, _joined_qrels(split, None, collections), answers)
+    for name in dict.fromkeys(name for collection in collections.values() for name in collection.qrels_names(split)):
+        having = {prefix: c for prefix, c in collections.items() if name in c.qrels_names(split)}
+        writer.add_qrels(split, name, _joined_qrels(split, name, having))
+
+
+def _joined_qrels(split: str, name: str | None, collections: Mapping[str, Collection]) -> Sequence[Qrel]:
+    return [
+        Qrel(under(prefix, query_id), under(prefix, passage_id), grade)
+        for prefix, collection in collections.items()
+        for query_id, passage_id, grade in collection.qrels(split, name)
+    ]
+
+
+def _licences(collections: Mapping[str, Collection]) -> str:
+    """Each licence notice once, with the prefixes that it holds for."""
+    holders: dict[str, list[str]] = {}
+    for prefix, collection in collections.items():
+        holders.setdefault(collection.manifest.licence or "not stated", []).append(prefix)
+    return "; ".join(f"{', '.join(prefixes)}: {licence}" for licence, prefixes in holders.items())
