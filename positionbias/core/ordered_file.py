@@ -7,6 +7,7 @@ everything so far is, and what its maker said; a later run of the same job reads
 
 from __future__ import annotations
 
+import errno
 import glob
 import hashlib
 import json
@@ -86,7 +87,12 @@ class OrderedFile:
 
     def append(self, piece: bytes, facts: Mapping[str, Any]) -> None:
         """Write one piece, as ``pack`` gave it, and what its maker said of it."""
-        self._handle.write(piece)
+        left = memoryview(piece)
+        while left:  # an unbuffered pipe may take less than all
+            written = self._handle.write(left)
+            if written is None:
+                raise BlockingIOError(errno.EAGAIN, "a pipe that does not wait for its reader")
+            left = left[written:]
         self._handle.flush()
         self._count(unpack(piece, self.packing), facts)
         if self._log is not None:

@@ -1,0 +1,182 @@
+"""``posbias debias`` on raw files, pipes and names, as a user calls it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from positionbias.cli.main import main
+from positionbias.core.collection import Collection
+from positionbias.positions.rotate import rotate
+from tests.cli.conftest import POSBIAS
+
+TSV = "p1\tone two three four\np2\tword\n"
+ROTATED = "p1\ttwo three four one \np2\tword\n"  # the doctest of rotate
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
+    """Exit code, standard output, standard error."""
+    with pytest.raises(SystemExit) as exit_:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return int(exit_.value.code or 0), out, err
+
+
+def piped(cwd: Path, *arguments: str, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    environment = {**os.environ, "PYTHONWARNINGS": "error"}
+    return subprocess.run([*POSBIAS, *arguments], input=stdin, capture_output=True, cwd=cwd, env=environment, check=False)
+
+
+@pytest.fixture
+def tsv(tmp_path: Path) -> Path:
+    path = tmp_path / "collection.tsv"
+    path.write_text(TSV)
+    return path
+
+
+def test_a_file_becomes_a_file_and_its_checksum_is_that_of_sha256sum(tsv: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tsv.with_name("rotated.tsv")
+    code, printed, err = run(capsys, "debias", tsv, "--out", out)
+    checksum = hashlib.sha256(ROTATED.encode()).hexdigest()
+    assert (code, out.read_text()) == (0, ROTATED)
+    assert "rotated.tsv: 2 passages, rotated by words (blingfire), seed 1" in printed
+    assert "rotated: 1" in printed
+    assert "one word: 1" in printed
+    assert f"SHA-256 of the file, uncompressed: {checksum}" in printed
+    assert "rotated.tsv.manifest.json" in err
+    code, printed, _ = run(capsys, "debias", tsv, "--out", f"{out}.gz", "--json", "--workers", "2")
+    (result,) = json.loads(printed)["results"]
+    assert (code, result["measure"], result["count"], result["value"]) == (0, "rotation", 2, 0.5)
+    assert result["payload"]["rows"]["sha256"] == checksum
+
+
+def test_a_pipe_goes_through_and_the_counts_go_to_standard_error(tmp_path: Path) -> None:
+    done = piped(tmp_path, "debias", "-", "--format", "tsv", stdin=TSV.encode())
+    assert (done.returncode, done.stdout) == (0, ROTATED.encode())
+    assert b"standard output: 2 passages, rotated by words (blingfire), seed 1" in done.stderr
+    quiet = piped(tmp_path, "--quiet", "debias", "-", "--format", "jsonl", stdin=b'{"id": "p1", "text": "one two three four"}')
+    assert (quiet.returncode, quiet.stdout, quiet.stderr) == (0, b'{"id": "p1", "text": "two three four one "}', b"")
+    as_json = piped(tmp_path, "debias", "-", "--format", "tsv", "--json", stdin=TSV.encode())
+    assert as_json.stdout == ROTATED.encode()
+    assert json.loads(as_json.stderr)["results"][0]["count"] == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_can_go_to_standard_output_and_a_pipe_to_a_file(tsv: Path) -> None:
+    assert piped(tsv.parent, "debias", "collection.tsv", "--out", "-").stdout == ROTATED.encode()
+    assert piped(tsv.parent, "debias", "-", "--format", "tsv", "--out", "of_pipe.tsv", stdin=TSV.encode()).returncode == 0
+    assert (tsv.parent / "of_pipe.tsv").read_text() == ROTATED
+
+
+def test_a_named_pipe_is_read_like_standard_input(tsv: Path) -> None:
+    code = 'cat collection.tsv | gzip | exec "$@" debias /dev/fd/0 --format tsv'
+    done = subprocess.run(["bash", "-c", code, "bash", *POSBIAS], capture_output=True, cwd=tsv.parent, check=False)
+    assert (done.returncode, done.stdout) == (0, ROTATED.encode())
+
+
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_a_reader_that_goes_away_is_no_error(tmp_path: Path, workers: str) -> None:
+    (tmp_path / "long.tsv").write_text("".join(f"p{number}\tsome words in a row\n" for number in range(100_000)))
+    code = (
+        'set -o pipefail; "$@" --quiet debias - --format tsv --words whitespace --workers '
+        + workers
+        + " < long.tsv | head -c 20"
+    )
+    done = subprocess.run(["bash", "-c", code, "bash", *POSBIAS], capture_output=True, cwd=tmp_path, check=False)
+    assert (done.returncode, len(done.stdout), done.stderr) == (141, 20, b"")
+
+
+def test_squad_tells_what_was_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = "The lamp burns green oil in the north hall."
+    questions = [
+        {"id": "q1", "question": "?", "answers": [{"text": "oil", "answer_start": text.index("oil")}]},
+        {"id": "q2", "question": "?", "answers": [{"text": text, "answer_start": 0}]},
+    ]
+    record = {"version": "1.1", "data": [{"title": "t", "paragraphs": [{"context": text, "qas": questions}]}]}
+    (tmp_path / "dev.json").write_text(json.dumps(record))
+    _, printed, _ = run(capsys, "debias", tmp_path / "dev.json", "--out", tmp_path / "out.json", "--no-identity")
+    assert "answers: 2; cut through and dropped 1 (50.0%)" in printed
+    assert "questions dropped, as every answer of theirs was cut through: 1" in printed
+
+
+def test_a_collections_rotation_has_a_default_name_beside_it(
+    small_collection: Collection, posbias_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, printed, _ = run(capsys, "debias", small_collection.path, "--seed", "4")
+    rotated = Collection(small_collection.path.with_name("small-rotated-4"))
+    assert code == 0
+    assert f"checksum of the passages: {rotated.manifest.content['passages_checksum']}" in printed
+    (posbias_home / "named").symlink_to(small_collection.path)
+    os.rename(small_collection.path, posbias_home / "mine")
+    assert run(capsys, "debias", "mine")[0] == 0
+    assert Collection(posbias_home / "mine-rotated-1").name == "mine-rotated-1"
+
+
+def test_a_file_stands_before_a_name(
+    tsv: Path, small_collection: Collection, posbias_home: Path, monkeypatch: Any, capsys: Any
+) -> None:
+    os.rename(small_collection.path, posbias_home / "both")
+    monkeypatch.chdir(tsv.parent)
+    tsv.rename("both")
+    assert run(capsys, "debias", "both", "--out", "out")[0] == 0
+    assert Path("out").read_text() == ROTATED
+    Path("both").unlink()
+    assert run(capsys, "debias", "both")[0] == 0
+    assert Collection(posbias_home / "both-rotated-1").name == "both-rotated-1"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["-"], "--format: wanted tsv, jsonl or squad for a pipe"),
+        (["collection.tsv"], "--out: wanted the file to write for the file collection.tsv; found none"),
+        (["collection.tsv", "--out", "collection.tsv"], "--overwrite to replace it"),
+        (["collection.tsv", "--out", "."], "--overwrite to replace it"),
+        (["collection.tsv", "--out", ".", "--overwrite"], "wanted to write a file here; found a folder"),
+        (["collection.tsv", "--out", "x.tsv", "--id-field", "id"], "--id-field, --text-field: wanted none with tsv"),
+        (["collection.tsv", "--out", "x.tsv", "--format", "jsonl"], "collection.tsv:1: wanted one JSON object a line"),
+        (["missing.tsv", "--out", "x.tsv"], "missing.tsv: wanted a file to rotate, or a collection; found nothing there"),
+        (["missing", "--out", "x"], "missing: wanted a collection"),
+        (["small", "--format", "tsv"], "--format: wanted a raw file; found the collection small; leave it out"),
+        (["small", "--text-field", "text"], "--text-field: wanted a raw file; found the collection small; leave it out"),
+        (["collection.tsv", "--out", "x.tsv", "--seed", "-1"], "Invalid value for '--seed'"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(
+    tsv: Path, small_collection: Collection, monkeypatch: Any, capsys: Any, arguments: list[str], said: str
+) -> None:
+    monkeypatch.chdir(tsv.parent)
+    code, printed, err = run(capsys, "debias", *arguments)
+    assert (code, printed) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1
+    assert sorted(path.name for path in tsv.parent.iterdir()) == ["collection.tsv", "small"]
+
+
+def test_a_pipe_of_bad_lines_is_one_line_with_its_number(tmp_path: Path) -> None:
+    done = piped(tmp_path, "debias", "-", "--format", "tsv", stdin=b"p1\tone\np2 two\n")
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"posbias: standard input:2: wanted a passage id, a tab and a text; found no tab")
+    assert b"--format: wanted files for parquet" in piped(tmp_path, "debias", "-", "--format", "parquet").stderr
+    assert piped(tmp_path, "debias", "-", "--format", "tsv").stderr.startswith(
+        b"posbias: standard input: wanted passages; found none"
+    )
+
+
+@pytest.mark.realdata
+def test_real_paragraphs_are_cut_as_one_by_one(posbias_data: Path, tmp_path: Path) -> None:
+    source = posbias_data / "squad" / "dev-v1.1.json"
+    lines = [
+        f"{number}\t{' '.join(paragraph['context'].split())}\n"
+        for number, paragraph in enumerate(p for a in json.loads(source.read_text("utf-8"))["data"] for p in a["paragraphs"])
+    ]
+    (tmp_path / "squad.tsv").write_text("".join(lines), encoding="utf-8")
+    done = piped(tmp_path, "debias", "-", "--format", "tsv", "--seed", "7", stdin=(tmp_path / "squad.tsv").read_bytes())
+    split = [line.rstrip("\n").split("\t", 1) for line in lines]
+    assert done.stdout.decode() == "".join(f"{number}\t{rotate(text, number, 7)}\n" for number, text in split)
