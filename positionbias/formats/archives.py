@@ -6,6 +6,7 @@ import io
 import tarfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import IO, Any
 
 from positionbias.core.errors import bad_input
@@ -13,11 +14,12 @@ from positionbias.core.files import decompressed, input_errors
 from positionbias.formats.unix_compress import MAGIC as LZW
 from positionbias.formats.unix_compress import open_lzw
 
-__all__ = ["HEAD_BYTES", "is_packed", "streams_in"]
+__all__ = ["HEAD_BYTES", "archive_errors", "is_packed", "streams_in", "tar_files"]
 
 HEAD_BYTES = 1 << 12
 _DEEPEST = 6  # layers of packing, each archive and each compression one [decision]
 _READ = 1 << 16
+_TAR_BUFFER = 1 << 20
 _ENDINGS = (".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.z")
 
 
@@ -45,7 +47,7 @@ def streams_in(stream: IO[bytes], source: str, depth: int = 0) -> Iterator[tuple
     """
     if depth > _DEEPEST:
         raise bad_input(source, wanted=f"at most {_DEEPEST} layers of packing", found="more", do="unpack it first")
-    with _stream_errors(source):
+    with archive_errors(source):
         head = stream.read(HEAD_BYTES)
         whole: io.BufferedReader = io.BufferedReader(_Joined(head, stream), _READ)
         if head[:2] == LZW:
@@ -54,7 +56,7 @@ def streams_in(stream: IO[bytes], source: str, depth: int = 0) -> Iterator[tuple
         elif _is_compressed(head):
             yield from streams_in(decompressed(whole), source, depth + 1)
         elif _is_tar(head, source):
-            for name, member in _tar_files(whole):
+            for name, member in tar_files(whole):
                 yield from streams_in(member, f"{source}:{name}", depth + 1)
         else:
             yield source, head, whole
@@ -89,23 +91,27 @@ class _Member(tarfile.TarInfo):
             raise tarfile.ReadError(str(error)) from error
 
 
-def _tar_files(stream: IO[bytes]) -> Iterator[tuple[str, IO[bytes]]]:
-    """The files of a tar archive with their names; folders and links are passed over."""
-    with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Member) as archive:
+def tar_files(stream: IO[bytes]) -> Iterator[tuple[str, IO[bytes]]]:
+    """The files of a tar archive with their names, each to be read before the next; folders and links are passed over.
+
+    Read it under ``archive_errors``.
+    """
+    with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Member, bufsize=_TAR_BUFFER) as archive:
         for info in archive:
             archive.members.clear()  # type: ignore[attr-defined] # the library keeps every header it has seen
             member = archive.extractfile(info) if info.isreg() else None
             if member is not None:
                 yield info.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace"), member
-    while stream.read(_READ):  # to the end, where the compression's own checksum stands
+    while stream.read(_TAR_BUFFER):  # to the end, where the compression's own checksum stands
         pass
 
 
 @contextmanager
-def _stream_errors(source: str) -> Iterator[None]:
+def archive_errors(source: Path | str, *, wanted: str = "a compressed file or archive") -> Iterator[None]:
+    """Turn what goes wrong while reading an archive into one clear line."""
     try:
-        with input_errors(source, wanted="a compressed file or archive"):
+        with input_errors(source, wanted=wanted):
             yield
-    except (tarfile.TarError, OverflowError) as error:
+    except (tarfile.TarError, ValueError, OverflowError) as error:
         found = " ".join(str(error).split()) or type(error).__name__
         raise bad_input(source, wanted="a tar archive, whole", found=found, do="fetch the file again") from error

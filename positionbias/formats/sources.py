@@ -6,23 +6,21 @@ A file's name counts without ``.gz`` or ``.zst``; what it holds is told by its f
 from __future__ import annotations
 
 import io
-import tarfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, cast
 
 from positionbias.core.blocks import BLOCK_BYTES, Block, file_blocks, stream_blocks
 from positionbias.core.errors import bad_input
-from positionbias.core.files import decompressed, input_errors, open_bytes, sha256_file
+from positionbias.core.files import decompressed, open_bytes, sha256_file
 from positionbias.core.manifest import MANIFEST, InputRef, input_ref
 from positionbias.core.shard_work import file_state
+from positionbias.formats.archives import archive_errors, tar_files
 
 __all__ = ["Release", "Source", "archive_members", "numbered_lines", "plain_name"]
 
 _ARCHIVES = (".tar", ".tgz")
-_TAR_BUFFER = 1 << 20
 
 
 def plain_name(name: str) -> str:
@@ -66,7 +64,7 @@ class Source:
         if self.member is None:
             yield from file_blocks(self.path, size)
         elif self._stream is not None:
-            with _archive_errors(self.path):
+            with archive_errors(self.path, wanted="a tar archive"):
                 yield from stream_blocks(decompressed(cast(io.BufferedReader, self._stream)), self.place, size)
         else:
             for source in archive_members(self.path):
@@ -93,45 +91,17 @@ def numbered_lines(blocks: Iterable[Block]) -> Iterator[tuple[int, str]]:
         before += number + 1
 
 
-class _Member(tarfile.TarInfo):
-    """A member's header; unlike the library's, a broken one in the middle is no silent end of the archive."""
-
-    @classmethod
-    def fromtarfile(cls, tarfile_: tarfile.TarFile) -> _Member:
-        try:
-            return super().fromtarfile(tarfile_)
-        except tarfile.HeaderError as error:
-            if type(error).__name__ == "EOFHeaderError":  # the proper end: a block of zeros
-                raise
-            raise tarfile.ReadError(str(error)) from error
-
-
-@contextmanager
-def _archive_errors(path: Path) -> Iterator[None]:
-    try:
-        with input_errors(path, wanted="a tar archive"):
-            yield
-    except (tarfile.TarError, ValueError, OverflowError) as error:
-        found = " ".join(str(error).split()) or type(error).__name__
-        raise bad_input(path, wanted="a tar archive, whole", found=found, do="fetch the file again") from error
-
-
 def archive_members(path: Path) -> Iterator[Source]:
     """The files in a tar archive (``.tar``, ``.tar.gz``, ``.tar.zst``), in its order; folders and links are passed over.
 
     Raises:
         InputError: no such file, no tar archive, or a damaged one.
     """
-    with _archive_errors(path), open_bytes(path) as raw:
-        with tarfile.open(fileobj=raw, mode="r|", tarinfo=_Member, bufsize=_TAR_BUFFER) as tar:
-            for info in tar:
-                if info.isfile():
-                    name = info.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
-                    source = Source(path, name, tar.extractfile(info))
-                    yield source
-                    source._stream = None
-        while raw.read(_TAR_BUFFER):  # to the end, where the compression's own checksum stands
-            pass
+    with archive_errors(path, wanted="a tar archive"), open_bytes(path) as raw:
+        for name, member in tar_files(raw):
+            source = Source(path, name, member)
+            yield source
+            source._stream = None
 
 
 def _archive_stem(name: str) -> str | None:
