@@ -95,7 +95,8 @@ def _machine() -> Callable[[str], Any]:
             except Exception as error:  # pyjnius raises what comes
                 reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
                 raise DependencyError(
-                    f"--backend lucene: wanted a running Java; found that it does not start: {reason}; run: {EXTRA}"
+                    f"--backend lucene: wanted a running Java; found that it does not start: {reason}; "
+                    f"set JAVA_HOME to a Java {JAVA} that does, or to nothing"
                 ) from error
     from jnius import autoclass
 

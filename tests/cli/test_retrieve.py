@@ -1,6 +1,7 @@
 """``posbias retrieve``: a run with its manifest, the index reused, one clear line where it cannot."""
 
 import json
+from importlib.util import find_spec
 
 import pytest
 
@@ -117,3 +118,66 @@ def test_no_such_collection(tmp_path, capsys):
     code, _, err = posbias(capsys, "retrieve", tmp_path / "none", "--out", tmp_path / "x.run")
     assert (code, err.count("\n")) == (2, 1)
     assert "wanted a collection" in err
+
+
+def test_workers_change_no_byte(small_collection, tmp_path, capsys):
+    outs = [tmp_path / "one.run", tmp_path / "two.run"]
+    for out, workers in zip(outs, (1, 2), strict=True):
+        assert posbias(capsys, "retrieve", small_collection.path, "--out", out, "--workers", workers)[0] == 0
+    assert outs[0].read_bytes() == outs[1].read_bytes()
+
+
+def test_without_the_extra_one_line_says_what_brings_it(small_collection, tmp_path, capsys, monkeypatch):
+    from positionbias.firststage import java
+
+    monkeypatch.setattr(java, "find_spec", lambda name: None)
+    arguments = ("retrieve", small_collection.path, "--out", tmp_path / "x.run", "--backend", "lucene")
+    code, out, err = posbias(capsys, *arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert 'run: pip install "positionbias[lucene]"' in err
+
+
+@pytest.mark.skipif(
+    find_spec("pyserini") is None or find_spec("jnius") is None, reason='needs pip install "positionbias[lucene]"'
+)
+def test_lucene_in_a_process_of_its_own_says_nothing_but_ours(small_collection, tmp_path, run_posbias):
+    out = tmp_path / "lucene.run"
+    arguments = (
+        "retrieve",
+        small_collection.path,
+        "--split",
+        "train",
+        "--backend",
+        "lucene",
+        "--preset",
+        "msmarco",
+        "--out",
+        out,
+    )
+    done = run_posbias(*arguments, "--json")
+    assert done.returncode == 0
+    (result,) = json.loads(done.stdout)["results"]
+    assert result["payload"]["rows"]["index"] == "built"
+    said, then = done.stderr.splitlines()
+    assert said == "BM25 by lucene with k1 0.82, b 0.68; index built"
+    assert then.startswith("next: posbias evaluate ")
+    assert read_run(out)["q1"].passage_ids == ["p-lamp", "p-gate"]
+    manifest = json.loads((tmp_path / "lucene.run.manifest.json").read_text())
+    assert (manifest["settings"]["backend"], manifest["settings"]["k1"]) == ("lucene", 0.82)
+    assert "Porter" in manifest["settings"]["analysis"]
+    assert {"pyserini", "anserini", "lucene"} < set(manifest["versions"])
+    assert manifest["provenance"]["java"].startswith("2")
+    again = run_posbias(*arguments, "--overwrite", "--workers", 2)
+    assert "index reused" in again.stderr
+    broken = run_posbias(*arguments, "--overwrite", JAVA_HOME=str(_broken_java(tmp_path)))
+    assert (broken.returncode, broken.stdout, broken.stderr.count("\n")) == (2, "", 1)
+    assert "wanted a running Java; found that it does not start" in broken.stderr
+
+
+def _broken_java(folder):
+    """A folder that calls itself Java 21 and cannot be loaded."""
+    library = folder / "java" / "lib" / "server" / "libjvm.so"
+    library.parent.mkdir(parents=True)
+    library.write_text("no library")
+    (folder / "java" / "release").write_text('JAVA_VERSION="21.0.1"\n')
+    return folder / "java"
