@@ -2,55 +2,105 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
 import click
 
-from positionbias.cli.common import emit, json_option, overwrite_option, say
+from positionbias.cli.common import emit, engine_options, json_option, out_option, output_place, overwrite_option, say
 
-__all__ = ["export"]
+if TYPE_CHECKING:
+    from positionbias.core.collection import Collection
+
+__all__ = ["FORMS", "export"]
+
+# form -> module and name of its writer, imported when it is asked for
+FORMS: dict[str, tuple[str, str]] = {
+    "msmarco": ("positionbias.formats.msmarco_export", "write_msmarco"),
+    "beir": ("positionbias.formats.beir_export", "write_beir"),
+    "squad": ("positionbias.formats.squad", "write_squad_release"),
+    "trec": ("positionbias.formats.trec_export", "write_trec"),
+}
+# what a form had no place for, in words; shown where there was any
+REMARKS = {
+    "left_out": "questions left out: no answer of theirs has a place in its passage",
+    "answers_left_out": "answers left out: the form has no place for them",
+    "fields_left_out": "fields of queries left out: the form has no place for them",
+    "unjudged": "queries without a judgement in a split that has some",
+    "without_judgement": "queries without a judgement",
+}
 
 
-@click.group()
-def export() -> None:
-    """Write a collection in a published form."""
-
-
-@export.command()
+@click.command()
 @click.argument("collection")
-@click.option("--split", "splits", multiple=True, required=True, help="A split to write; may be given again.")
-@click.option(
-    "--squad-version",
-    type=click.Choice(["1.1", "2.0"]),
-    default="1.1",
-    show_default=True,
-    help="The published form to write.",
-)
-@click.option("--out", required=True, metavar="FILE", help="The JSON file.")
+@click.option("--to", "form", type=click.Choice(list(FORMS)), required=True, help="The published form to write.")
+@click.option("--split", "splits", multiple=True, help="A split to write; all by default; may be given again.")
+@click.option("--squad-version", type=click.Choice(["1.1", "2.0"]), help="With --to squad: which form; 1.1 by default.")
+@engine_options
+@out_option(what="The folder to write.")
 @overwrite_option
 @json_option
-def squad(collection: str, splits: tuple[str, ...], squad_version: str, out: str, overwrite: bool, as_json: bool) -> None:
-    """COLLECTION, which came from SQuAD, as SQuAD JSON; rotated or not, with the offsets that hold now.
+def export(
+    collection: str,
+    form: str,
+    splits: tuple[str, ...],
+    squad_version: str | None,
+    workers: int,
+    engine: str,
+    address: str | None,
+    out: str,
+    overwrite: bool,
+    as_json: bool,
+) -> None:
+    """COLLECTION in the files of a published form; importing them gives the same content back.
 
-    train and validation come from the same articles: give both to get the whole training file back.
+    \b
+    msmarco  collection.tsv, queries.*.tsv, qrels.*.tsv
+    beir     corpus.jsonl, queries.jsonl, qrels/*.tsv
+    trec     docs/*.sgml, topics.*.txt, qrels.*.txt
+    squad    train-v1.1.json, which takes validation as well, and dev-v1.1.json, which is test
+
+    SQuAD's form takes a collection that came from SQuAD, rotated or not, with the offsets that hold now. What a form has no place
+    for is counted.
     """
     from positionbias.core.collection import find_collection
     from positionbias.core.result import Result, Statistics
-    from positionbias.formats.squad import write_squad
 
+    if squad_version and form != "squad":
+        raise click.UsageError(f"--squad-version goes with --to squad, not with --to {form}")
     opened = find_collection(collection)
-    written = write_squad(opened, out, splits, version=squad_version, overwrite=overwrite)
+    chosen = list(dict.fromkeys(splits)) or opened.splits
+    place = output_place(out)
+    if form == "squad":
+        more: dict[str, Any] = {"version": squad_version or "1.1"}
+        written = _write(form, opened, place, chosen, overwrite=overwrite, **more)
+    else:
+        from positionbias.engine.choose import open_engine
+
+        with open_engine(engine, workers, address) as map_shards:
+            written = _write(form, opened, place, chosen, overwrite=overwrite, map_shards=map_shards)
     result = Result(
-        measure="questions",
+        measure=f"export {form}",
         collection=opened.name,
-        split="+".join(splits),
+        split="+".join(chosen),
         system="",
         seed=opened.manifest.seed,
-        value=float(written.questions),
+        value=None,
         interval=None,
-        count=written.questions,
-        payload=Statistics(written._asdict()),
+        count=len(opened),
+        payload=Statistics(written),
     )
-    lines = [f"{written.articles:,} articles, {written.paragraphs:,} paragraphs, {written.questions:,} questions"]
-    if written.left_out:
-        lines.append(f"{written.left_out:,} questions left out: no answer of theirs has a place in its passage")
-    emit([result], as_json=as_json, table=lambda: "\n".join(lines))
-    say(f"written to {out}")
+    emit([result], as_json=as_json, table=lambda: _counts(written))
+    say(f"written to {place}")
+
+
+def _write(form: str, collection: Collection, place: Any, splits: list[str], **more: Any) -> dict[str, int]:
+    module, name = FORMS[form]
+    return getattr(importlib.import_module(module), name)(collection, place, splits, **more)._asdict()
+
+
+def _counts(written: Mapping[str, int]) -> str:
+    lines = [", ".join(f"{count:,} {name}" for name, count in written.items() if name not in REMARKS)]
+    lines += [f"{count:,} {REMARKS[name]}" for name, count in written.items() if name in REMARKS and count]
+    return "\n".join(lines)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import SettingError, bad_input
-from positionbias.core.files import atomic_file, sha256_file
+from positionbias.core.files import atomic_file, atomic_folder, sha256_file
 from positionbias.core.manifest import input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Answer, Passage, Qrel, Query
@@ -27,10 +27,11 @@ from positionbias.core.seeds import key64
 from positionbias.formats.splits import check_validation, draw_validation, part
 from positionbias.formats.squad_json import VERSIONS, Article, Paragraph, Question, Span, line_of, read_squad, write_articles
 
-__all__ = ["Written", "import_squad", "read_squad", "write_squad"]
+__all__ = ["Written", "import_squad", "read_squad", "write_squad", "write_squad_release"]
 
 LICENCE = "CC BY-SA 4.0 (SQuAD; Rajpurkar et al. 2016, 2018)"
 ROLE_OF_SPLIT = {"train": "train", "validation": "train", "test": "test"}
+FILE_OF_ROLE = {"train": "train", "test": "dev"}
 
 
 @dataclass(slots=True)
@@ -172,6 +173,33 @@ def write_squad(
     with atomic_file(path, overwrite=overwrite) as partial, open(partial, "w", encoding="utf-8") as handle:
         write_articles(handle, _articles(collection, roles, questions, counts), version)
     return Written(**counts, left_out=left_out)
+
+
+def write_squad_release(
+    collection: Collection, folder: Path | str, splits: Sequence[str], *, version: str = "1.1", overwrite: bool = False
+) -> Written:
+    """Write ``train-vVERSION.json`` (train and validation) and ``dev-vVERSION.json`` (test), as the splits need them; counts of both together.
+
+    Raises:
+        InputError: as ``write_squad``, and a split that came from neither file.
+        SettingError: as ``write_squad``.
+    """
+    by_role: dict[str, list[str]] = {}
+    for split in splits:
+        if split not in ROLE_OF_SPLIT:
+            raise bad_input(
+                collection.path,
+                wanted=f"splits that SQuAD has a file for ({', '.join(ROLE_OF_SPLIT)})",
+                found=repr(split),
+                do="give those to write with --split",
+            )
+        by_role.setdefault(ROLE_OF_SPLIT[split], []).append(split)
+    with atomic_folder(folder, overwrite=overwrite) as partial:
+        written = [
+            write_squad(collection, partial / f"{FILE_OF_ROLE[role]}-v{version}.json", of_role, version=version)
+            for role, of_role in by_role.items()
+        ]
+    return Written(*map(sum, zip(*written, strict=True)))
 
 
 def _articles(

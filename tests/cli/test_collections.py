@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.records import Passage, Qrel, Query
 
 from .conftest import RunPosbias
 
@@ -119,10 +121,10 @@ def test_planted_takes_its_settings(run_posbias: RunPosbias, tmp_path: Path) -> 
 
 def test_squad_goes_out_and_comes_in_again(run_posbias: RunPosbias, files: list[str], tmp_path: Path) -> None:
     run_posbias(*files, "--out", "./squad", "--validation", 4)
-    done = run_posbias("export", "squad", "squad", "--split", "train", "--split", "validation", "--out", "t.json")
-    assert (done.returncode, done.stdout) == (0, "1 articles, 10 paragraphs, 10 questions\n")
-    run_posbias("export", "squad", "squad", "--split", "test", "--squad-version", "2.0", "--out", "d.json")
-    again = run_posbias("import", "squad", "--train", "t.json", "--test", "d.json", "--validation", 4, "--out", "./again")
+    done = run_posbias("export", "squad", "--to", "squad", "--out", "./release")
+    assert (done.returncode, done.stdout) == (0, "2 articles, 11 paragraphs, 11 questions\n")
+    train, dev = "release/train-v1.1.json", "release/dev-v1.1.json"
+    again = run_posbias("import", "squad", "--train", train, "--test", dev, "--validation", 4, "--out", "./again")
     assert again.returncode == 0, again.stderr
     assert Collection(tmp_path / "again").checksum == Collection(tmp_path / "squad").checksum
 
@@ -131,18 +133,106 @@ def test_a_rotated_squad_goes_out_with_its_moved_offsets(run_posbias: RunPosbias
     run_posbias(*files, "--out", "./squad")
     rotated = run_posbias("debias", "squad", "--out", "./rotated")
     assert rotated.returncode == 0, rotated.stderr
-    done = run_posbias("export", "squad", "rotated", "--split", "train", "--out", "t.json", "--json")
+    done = run_posbias("export", "rotated", "--to", "squad", "--split", "train", "--out", "./out", "--json")
     assert done.returncode == 0, done.stderr
     figures = json.loads(done.stdout)["results"][0]["payload"]["rows"]
     collection = Collection(tmp_path / "rotated")
     assert figures["questions"] == len(collection.answers("train"))
     assert figures["left_out"] == 10 - figures["questions"] > 0  # some cut falls between "green" and "oil"
-    paragraphs = json.loads((tmp_path / "t.json").read_text())["data"][0]["paragraphs"]
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["train-v1.1.json"]
+    paragraphs = json.loads((tmp_path / "out" / "train-v1.1.json").read_text())["data"][0]["paragraphs"]
     assert [paragraph["context"] for paragraph in paragraphs] == [passage.text for passage in collection.passages()][:10]
     for paragraph in paragraphs:
         for question in paragraph["qas"]:
             start = question["answers"][0]["answer_start"]
             assert paragraph["context"][start : start + 9] == "green oil"
+
+
+@pytest.mark.parametrize(
+    ("form", "back"),
+    [
+        ("msmarco", ["import", "msmarco", "out"]),
+        ("beir", ["import", "beir", "out"]),
+        (
+            "trec",
+            ["import", "trec", "--docs", "out/docs", "--topics", "out/topics.train.txt", "--qrels", "out/qrels.train.txt"],
+        ),
+    ],
+)
+def test_what_a_form_can_hold_comes_back(run_posbias: RunPosbias, tmp_path: Path, form: str, back: list[str]) -> None:
+    with create_collection(tmp_path / "c") as writer:
+        writer.add_passages(Passage(f"p{number}", f"Lamp {number}, and <more> é.") for number in range(9))
+        writer.add_split("train", [Query("q1", "a lamp"), Query("q2", "é")], [Qrel("q1", "p3", 1), Qrel("q2", "p4", 1)])
+        writer.finish(name="c", command="a test", settings={})
+    done = run_posbias("export", "./c", "--to", form, "--workers", 2, "--out", "./out")
+    assert done.returncode == 0, done.stderr
+    assert "9 " in done.stdout
+    assert done.stderr == "written to out\n"
+    again = run_posbias(*back, "--out", "./again")
+    assert again.returncode == 0, again.stderr
+    checksums = [Collection(tmp_path / name).manifest.content["passages_checksum"] for name in ("c", "again")]
+    assert checksums[0] == checksums[1]
+
+
+def test_an_export_of_another_form_is_refused(run_posbias: RunPosbias, small_collection: Collection, tmp_path: Path) -> None:
+    done = run_posbias("export", "small", "--to", "squad", "--out", "./out")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "wanted a collection that came from SQuAD; found one made by 'a test'" in done.stderr
+    done = run_posbias("export", "small", "--to", "beir", "--squad-version", "2.0", "--out", "./out")
+    assert "--squad-version goes with --to squad, not with --to beir" in done.stderr
+    done = run_posbias("export", "small", "--to", "beir", "--split", "dev", "--out", "./out")
+    assert "wanted split 'dev'; found train, test" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_collections_are_merged_and_sampled(run_posbias: RunPosbias, small_collection: Collection, tmp_path: Path) -> None:
+    merged = run_posbias("merge", "A=small", "B=./small", "--workers", 2, "--out", "./both")
+    assert merged.returncode == 0, merged.stderr
+    assert merged.stdout.splitlines()[0] == "both: 14 passages"
+    shown = run_posbias("show", "both").stdout
+    assert "merge (collections {'A': 'small', 'B': 'small'})" in shown
+    drawn = run_posbias(
+        "sample", "both", "--queries", 2, "--passages", 8, "--split", "test", "--seed", 4, "--out", "./few", "--json"
+    )
+    assert drawn.returncode == 0, drawn.stderr
+    results = json.loads(drawn.stdout)["results"]
+    assert [(item["measure"], item["split"], item["count"]) for item in results] == [
+        ("passages", "", 8),
+        ("queries", "test", 2),
+    ]
+    for arguments, message in (
+        (["merge", "A=small", "--out", "./x"], "wanted two collections or more; found 1"),
+        (["merge", "A=small", "small", "--out", "./x"], "wanted NAME=COLLECTION, as in A=msmarco B=squad; found 'small'"),
+        (["merge", "A=small", "A=small", "--out", "./x"], "wanted a name of its own for each collection; found 'A' twice"),
+        (["sample", "small", "--queries", 9, "--passages", 1, "--out", "./x"], "--passages: wanted room for the "),
+    ):
+        done = run_posbias(*arguments)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+        assert message in done.stderr
+    assert not (tmp_path / "x").exists()
+
+
+def test_absent_passages_and_further_judgements_are_said(run_posbias: RunPosbias, tmp_path: Path) -> None:
+    with create_collection(tmp_path / "c") as writer:
+        writer.add_passages([Passage("p", "one two")])
+        writer.add_split("test", [Query("q", "two")], [Qrel("q", "p", 1), Qrel("q", "lost", 1)])
+        writer.add_qrels("test", "raw", [Qrel("q", "p", 0)])
+        writer.finish(name="c", command="a test", settings={}, allow_absent=True)
+    shown = run_posbias("show", "./c").stdout.splitlines()
+    assert "test: 1 judgements more, 'raw'" in shown
+    assert "test: 1 judgements are of passages that are not in the collection (1 passages)" in shown
+    (tmp_path / "a.run").write_text("q Q0 p 1 2.0 a\n")
+    evaluate = ["evaluate", "a.run", "--collection", "./c", "-m", "R@10", "--json"]
+    values = {}
+    for named in ([], ["--qrels-name", "raw"]):
+        done = run_posbias(*evaluate, *named)
+        assert done.returncode == 0, done.stderr
+        result = json.loads(done.stdout)["results"][0]
+        values[result["split"]] = result["value"]
+    assert values == {"test": 0.5, "test.raw": 0.0}  # one of two relevant passages found; nothing relevant to be found
+    assert "found raw; give one of these to --qrels-name" in run_posbias(*evaluate, "--qrels-name", "votes").stderr
+    qrels = ["evaluate", "a.run", "--qrels", "x", "--qrels-name", "raw"]
+    assert "--qrels-name picks a judgement set of --collection" in run_posbias(*qrels).stderr
 
 
 @pytest.mark.realdata

@@ -79,7 +79,8 @@ def test_every_command_explains_itself_and_its_options() -> None:
 
 WITHOUT_JSON = {"completion"}
 WITHOUT_SEED = {
-    "export squad",
+    "export",
+    "merge",
     "import beir",
     "import irds",
     "import msmarco-qa",
@@ -124,7 +125,7 @@ def test_the_version_is_the_packages(run_posbias: RunPosbias) -> None:
             ["import", "planted", "--out", "x", "--seed", "-1"],
             "posbias: posbias import planted: Invalid value for '--seed': -1",
         ),
-        (["export", "squad", "nowhere", "--split", "test", "--out", "x"], "posbias: nowhere: wanted a collection"),
+        (["export", "nowhere", "--to", "squad", "--out", "x"], "posbias: nowhere: wanted a collection"),
         (["completion", "tcsh"], "posbias: posbias completion: Invalid value for '{bash|zsh|fish}': 'tcsh' is not one of"),
     ],
 )
