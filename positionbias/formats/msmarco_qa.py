@@ -9,9 +9,9 @@ field "type" [decision]. Rows of one query in one split are one query. URLs are 
 
 Blocks of rows are read twice, in parallel: first everything but the texts goes to the work folder, with two 64-bit hashes of each
 passage; then each block writes the passages that no earlier row has. Memory: one block a worker (about 100 MB), 48 bytes a (query,
-passage) pair while duplicates are found, and the records of one split, 0.3 kB a judgement. Measured with one worker on a generated
-v2.1 file of 300 MB (65,000 queries, 650,000 pairs): 340 MB in all, 200 MB with ``selected_only``. A compressed v2.1 file takes
-its unpacked size on the disk of the work folder.
+passage) pair while duplicates are found, and the records of one split, 0.4 kB a judgement. Measured with one worker on a generated
+v2.1 file of 300 MB (65,000 queries, 650,000 pairs): 470 MB in all, 220 MB with ``selected_only``; so v2.1's whole training file, with
+thirteen times as many pairs, wants some 4 GB, or 1 GB. A compressed v2.1 file takes its unpacked size on the disk of the work folder.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -88,19 +89,15 @@ class ParquetRows:
     end: int
 
     def rows(self) -> Iterator[tuple[int, Any]]:
-        import pyarrow as pa
         import pyarrow.parquet as pq
 
         number = 0
-        try:
-            with pq.ParquetFile(self.path) as table:
-                names = [name for name in COLUMNS if name in table.schema_arrow.names]
-                for batch in table.iter_batches(512, row_groups=list(range(self.first, self.end)), columns=names):
-                    for record in batch.to_pylist():
-                        yield number, record
-                        number += 1
-        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-            raise _broken_parquet(self.path, error) from None
+        with _parquet_errors(self.path), pq.ParquetFile(self.path) as table:
+            names = [name for name in COLUMNS if name in table.schema_arrow.names]
+            for batch in table.iter_batches(512, row_groups=list(range(self.first, self.end)), columns=names):
+                for record in batch.to_pylist():
+                    yield number, record
+                    number += 1
 
     def bad_row(self, number: int, *, wanted: str, found: str, do: str) -> InputError:
         place = f"row {number} of row group {self.first} and those after it"
@@ -144,15 +141,11 @@ def _plain(path: Path, work: Path) -> Path:
 
 
 def _parquet_blocks(path: Path | str, size: int) -> list[RowBlock]:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        with pq.ParquetFile(path) as table:
-            names, found = table.schema_arrow.names, table.metadata
-            sizes = [found.row_group(group).total_byte_size for group in range(found.num_row_groups)]
-    except (pa.ArrowException, OSError) as error:
-        raise _broken_parquet(path, error) from None
+    with _parquet_errors(path), pq.ParquetFile(path) as table:
+        names, found = table.schema_arrow.names, table.metadata
+        sizes = [found.row_group(group).total_byte_size for group in range(found.num_row_groups)]
     missing = [name for name in _REQUIRED if name not in names]
     if missing:
         raise bad_input(
@@ -168,8 +161,15 @@ def _parquet_blocks(path: Path | str, size: int) -> list[RowBlock]:
     return blocks
 
 
-def _broken_parquet(path: Path | str, error: Exception) -> InputError:
-    return bad_input(path, wanted="a whole Parquet file", found=str(error).splitlines()[0], do="fetch the file again")
+@contextmanager
+def _parquet_errors(path: Path | str) -> Iterator[None]:
+    import pyarrow as pa
+
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        found = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise bad_input(path, wanted="a whole Parquet file", found=found, do="fetch the file again") from None
 
 
 def checked_rows(block: RowBlock) -> Iterator[tuple[int, Row]]:

@@ -74,6 +74,7 @@ FAULTS: dict[str, tuple[bytes, str]] = {
     "a damaged archive": (gzip.compress(as_columns(release()))[:-30], "release: wanted an MS MARCO QA release, whole; found Compressed file ended"),
     "a damaged archive of lines": (gzip.compress(as_lines(release()))[:-30], "found Compressed file ended"),
     "Parquet cut short": (as_parquet(release())[:-9], "release: wanted a whole Parquet file; found "),
+    "Parquet with a name that is no UTF-8": (as_parquet([ROW]).replace(b"passage_text", b"passage_tex\xce"), "release: wanted a whole Parquet file; found 'utf-8' codec"),
     "Parquet without passages": (parquet_without("passages"), "release: wanted the columns passages, query, query_id; found no passages"),
     "Parquet with a bad mark": (as_parquet([ROW, {**ROW, "passages": passages(("x", 7))}]), "found 7 (row 1 of row group 0 and those after it)"),
 }  # fmt: skip
