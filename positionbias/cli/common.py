@@ -56,10 +56,14 @@ workers_option: Decorator = click.option(
 
 def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """``--workers``, ``--engine`` and ``--address``: where shards are worked on; give all three to ``engine.choose.open_engine``."""
-    address = click.option("--address", metavar="HOST:PORT", help="The Ray cluster to use, with --engine ray.")
+    address = click.option(
+        "--address",
+        metavar="HOST:PORT",
+        help="The Ray cluster to use, with --engine ray; without it a Ray of this machine with --workers CPUs.",
+    )
     engine = click.option(
         "--engine",
-        type=click.Choice(["local"]),
+        type=click.Choice(["local", "ray"]),
         default="local",
         show_default=True,
         help="Processes on this machine, or a Ray cluster; the output is the same.",

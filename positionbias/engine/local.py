@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, contextmanager
 from typing import TypeVar
 
 from positionbias.core.errors import PositionBiasError, SettingError
+from positionbias.core.shard_work import MapShards
 
-__all__ = ["map_shards"]
+__all__ = ["check_workers", "map_shards", "processes"]
 
 Item = TypeVar("Item")
 Out = TypeVar("Out")
+
+
+def check_workers(workers: int) -> None:
+    """Raise a ``SettingError`` where there is not at least one worker."""
+    if workers < 1:
+        raise SettingError(f"--workers: wanted at least 1; found {workers}")
 
 
 def map_shards(function: Callable[[Item], Out], items: Iterable[Item], workers: int = 1) -> Iterator[Out]:
@@ -29,34 +39,61 @@ def map_shards(function: Callable[[Item], Out], items: Iterable[Item], workers: 
         SettingError: ``workers`` is below 1.
         PositionBiasError: a worker process was ended from outside.
     """
-    if workers < 1:
-        raise SettingError(f"--workers: wanted at least 1; found {workers}")
-    return map(function, items) if workers == 1 else _over_processes(function, items, workers)
+    check_workers(workers)
+    return map(function, items) if workers == 1 else _over_own_processes(function, items, workers)
 
 
-def _over_processes(function: Callable[[Item], Out], items: Iterable[Item], workers: int) -> Iterator[Out]:
-    # never plain fork: libraries that this process has loaded may hold threads and locks
-    method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
-    context = multiprocessing.get_context(method)
+@contextmanager
+def processes(workers: int = 1) -> Iterator[MapShards]:
+    """Give a ``map_shards`` of two arguments whose processes start when they are first needed, and serve every later map."""
+    check_workers(workers)
+    with ExitStack() as stack:
+        pools: list[ProcessPoolExecutor] = []
+
+        def over_processes(function: Callable[[Item], Out], items: Iterable[Item]) -> Iterator[Out]:
+            if not pools:
+                # never plain fork: libraries that this process has loaded may hold threads and locks
+                method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+                context = multiprocessing.get_context(method)
+                pools.append(stack.enter_context(ProcessPoolExecutor(workers, context, _end_with_the_parent)))
+            return _in_order(pools[0], function, items, workers)
+
+        yield map if workers == 1 else over_processes
+
+
+def _over_own_processes(function: Callable[[Item], Out], items: Iterable[Item], workers: int) -> Iterator[Out]:
+    with processes(workers) as over_processes:
+        yield from over_processes(function, items)
+
+
+def _in_order(pool: ProcessPoolExecutor, function: Callable[[Item], Out], items: Iterable[Item], workers: int) -> Iterator[Out]:
     pending: deque[Future[Out]] = deque()
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_end_quietly_on_interrupt) as pool:
-        try:
-            for item in items:
-                pending.append(pool.submit(function, item))
-                if len(pending) >= 2 * workers:
-                    yield pending.popleft().result()
-            while pending:
+    try:
+        for item in items:
+            pending.append(pool.submit(function, item))
+            if len(pending) >= 2 * workers:
                 yield pending.popleft().result()
-        except BrokenProcessPool as error:
-            raise PositionBiasError(
-                f"wanted {workers} worker processes to finish; found that one was ended from outside (often by a lack of memory); "
-                "run again with fewer --workers"
-            ) from error
-        finally:
-            for future in pending:
-                future.cancel()
+        while pending:
+            yield pending.popleft().result()
+    except BrokenProcessPool as error:
+        raise PositionBiasError(
+            f"wanted {workers} worker processes to finish; found that one was ended from outside (often by a lack of memory); "
+            "run again with fewer --workers"
+        ) from error
+    finally:
+        # whoever clears up after an error must not find a worker still writing
+        wait([future for future in pending if not future.cancel()])
 
 
-def _end_quietly_on_interrupt() -> None:
+def _end_with_the_parent() -> None:
     # Ctrl-C reaches every process of the terminal; the parent alone speaks of it
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    # a parent that is killed says nothing to its workers, which would wait for work for ever
+    threading.Thread(target=_watch_the_parent, daemon=True).start()
+
+
+def _watch_the_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

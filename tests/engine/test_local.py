@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
-from positionbias.core.errors import PositionBiasError, SettingError
-from positionbias.engine.local import map_shards
+from positionbias.core.errors import InputError, PositionBiasError, SettingError
+from positionbias.engine.local import map_shards, processes
+
+from .session import processes_of_session
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
@@ -53,3 +60,65 @@ def test_a_worker_that_is_ended_is_one_clear_line() -> None:
 def test_workers_below_one_name_the_flag() -> None:
     with pytest.raises(SettingError, match="--workers"):
         map_shards(math.sqrt, [1.0], 0)
+
+
+def process_of(item: int) -> int:
+    time.sleep(0.02)
+    return os.getpid()
+
+
+def test_one_set_of_processes_serves_every_map() -> None:
+    with processes(2) as over_processes:
+        first = set(over_processes(process_of, range(10)))
+        second = set(over_processes(process_of, range(10)))
+    assert os.getpid() not in first
+    assert second <= first
+    with processes(1) as here:
+        assert set(here(process_of, range(3))) == {os.getpid()}
+
+
+def fail_or_write(item: Path | None) -> None:
+    if item is None:
+        raise InputError("bad line")
+    time.sleep(0.3)
+    item.write_text("whole")
+
+
+def test_an_error_waits_for_what_is_under_way(tmp_path: Path) -> None:
+    """Whoever clears up after it must not find a worker still writing."""
+    with processes(2) as over_processes:
+        list(over_processes(process_of, range(4)))  # both have started
+        with pytest.raises(InputError, match="bad line"):
+            list(over_processes(fail_or_write, [None, tmp_path / "file"]))
+        assert (tmp_path / "file").read_text() == "whole"
+
+
+ORPHANED = """
+import time
+from positionbias.engine.local import processes
+if __name__ == "__main__":
+    with processes(2) as over_processes:
+        list(over_processes(time.sleep, [0.05] * 4))
+        print("started", flush=True)
+        {then}
+"""
+
+
+@pytest.mark.parametrize(
+    "then", ["time.sleep(60)", "list(over_processes(time.sleep, [60] * 9))"], ids=["workers wait", "workers work"]
+)
+def test_workers_whose_parent_is_killed_end_by_themselves(tmp_path: Path, then: str) -> None:
+    (tmp_path / "script.py").write_text(ORPHANED.format(then=then))
+    with subprocess.Popen([sys.executable, tmp_path / "script.py"], stdout=subprocess.PIPE, start_new_session=True) as parent:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == b"started\n"
+        assert len(processes_of_session(parent.pid)) >= 3
+        os.kill(parent.pid, signal.SIGKILL)
+    assert_within(10, lambda: processes_of_session(parent.pid) == [])
+
+
+def assert_within(seconds: float, holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)

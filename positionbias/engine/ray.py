@@ -1,0 +1,194 @@
+"""Mapping a pure function over shards on a Ray cluster, or on a Ray of this machine alone.
+
+Scheduling, and making again what a machine that died was at, are Ray's own. Items and results travel through Ray; shards are
+files, so all machines need the same file system and the same software (which is checked).
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import tempfile
+import warnings
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeVar
+
+from positionbias.core.errors import DependencyError, PositionBiasError, SettingError, StorageError
+from positionbias.core.manifest import package_versions
+from positionbias.core.shard_work import MapShards
+from positionbias.engine.local import check_workers
+
+__all__ = ["ray_tasks"]
+
+Item = TypeVar("Item")
+Out = TypeVar("Out")
+RETRIES = 5  # of a shard whose machine or process died
+SECONDS_TO_ANSWER, SECONDS_TO_STOP = 10.0, 10.0
+LONGEST_TEMPORARY = 20  # Ray's sockets lie some 80 characters further down, and 107 is the limit
+QUIET = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",
+    "RAY_task_oom_retries": str(RETRIES),  # Ray's default is to try for ever
+}
+
+
+@contextmanager
+def ray_tasks(workers: int = 1, address: str | None = None) -> Iterator[MapShards]:
+    """Give a ``map_shards`` of two arguments over the Ray cluster at ``address`` ("HOST:PORT").
+
+    Without an address it is a Ray of this machine with ``workers`` CPUs, which is shut down at the end; where this process is
+    connected to a Ray already, that one is used and left. Results come in the order of the items; what the function raises is
+    raised here. At most two items a CPU are under way.
+
+    Raises:
+        DependencyError: Ray is not installed.
+        SettingError: ``workers`` is below 1, or no cluster answers at the address.
+        PositionBiasError: a shard failed more often than Ray makes it again.
+    """
+    check_workers(workers)
+    ray = _import_ray()
+    place = _Place(os.getcwd(), _software())
+
+    def over_tasks(function: Callable[[Item], Out], items: Iterable[Item]) -> Iterator[Out]:
+        return _in_order(ray, place, function, items)
+
+    if ray.is_initialized():
+        yield over_tasks
+        return
+    with _temporary_folder() as folder:
+        try:
+            # what Ray has to say of workers that died would go to standard output, which is for results
+            ray._private.worker._worker_logs_enabled = False
+            if address is None:
+                ray.init(address="local", num_cpus=workers, include_dashboard=False, _temp_dir=folder, **_SILENT)
+            else:
+                _connect(ray, address)
+            yield over_tasks
+        finally:
+            ray.shutdown()
+            ray._private.worker._worker_logs_enabled = True
+
+
+_SILENT: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
+
+
+def _import_ray() -> Any:
+    for name, value in QUIET.items():
+        os.environ.setdefault(name, value)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # Ray's own, about itself
+            import ray
+    except ImportError as error:
+        raise DependencyError(
+            f"--engine ray: wanted the package ray; found: {error}; install it with: pip install 'positionbias[ray]'"
+        ) from error
+    return ray
+
+
+def _connect(ray: Any, address: str) -> None:
+    try:
+        _knock(address)
+        ray.init(address=address, **_SILENT)
+    except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+        raise SettingError(
+            f"--address: wanted HOST:PORT of a Ray cluster; found at {address!r}: {_first_line(error)}; "
+            "start one with: ray start --head --port 6379"
+        ) from error
+
+
+def _knock(address: str) -> None:
+    """Raise where nothing answers as Ray does, by HTTP/2: Ray itself would go on trying for many minutes."""
+    host, _, port = address.rpartition(":")
+    with socket.create_connection((host.strip("[]"), int(port)), SECONDS_TO_ANSWER) as door:
+        if os.environ.get("RAY_USE_TLS", "0") == "0":
+            door.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0)))
+            if door.recv(9)[3:4] != b"\x04":
+                raise ConnectionError("something that is not Ray")
+
+
+def _temporary_folder() -> tempfile.TemporaryDirectory[str]:
+    place = tempfile.gettempdir()
+    return tempfile.TemporaryDirectory(
+        prefix="posbias-", dir="/tmp" if len(place) > LONGEST_TEMPORARY else place, ignore_cleanup_errors=True
+    )
+
+
+def _in_order(ray: Any, place: _Place, function: Callable[[Item], Out], items: Iterable[Item]) -> Iterator[Out]:
+    task = ray.remote(max_retries=RETRIES)(_work)
+    function_ref = ray.put(function)
+    pending: deque[Any] = deque()
+    try:
+        for item in items:
+            pending.append(task.remote(place, function_ref, item))
+            while len(pending) >= 2 * _cpus(ray):
+                yield _result(ray, pending.popleft())
+        while pending:
+            yield _result(ray, pending.popleft())
+    finally:
+        if pending and ray.is_initialized():
+            # whoever clears up after an error must not find a task still writing
+            for reference in pending:
+                ray.cancel(reference)
+            ray.wait(list(pending), num_returns=len(pending), timeout=SECONDS_TO_STOP)
+
+
+def _cpus(ray: Any) -> int:
+    """CPUs of the cluster as it is now: machines come and go."""
+    return max(1, int(ray.cluster_resources().get("CPU", 1)))
+
+
+def _result(ray: Any, reference: Any) -> Any:
+    try:
+        return ray.get(reference)
+    except ray.exceptions.RayTaskError as error:
+        cause = error.cause
+        raise (cause if isinstance(cause, PositionBiasError) else error) from error
+    except ray.exceptions.RayError as error:
+        raise PositionBiasError(
+            f"wanted every shard done on the Ray cluster; found, after {RETRIES} retries: {_first_line(error)}; "
+            "look at the cluster with: ray status"
+        ) from error
+
+
+def _first_line(error: Exception) -> str:
+    return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where relative paths begin, and the software that the results depend on."""
+
+    folder: str
+    software: tuple[tuple[str, str], ...]
+
+
+def _work(place: _Place, function: Callable[[Item], Out], item: Item) -> Out:
+    """One item, on whatever machine: from the folder in which the command was given, with the software that it had."""
+    if place.software != _software():
+        wrong = ", ".join(
+            f"{name} {here} instead of {wanted}"
+            for (name, wanted), (_, here) in zip(place.software, _software(), strict=True)
+            if here != wanted
+        )
+        raise PositionBiasError(
+            f"{os.uname().nodename}: wanted the same software on every machine of the cluster; found {wrong}; install the same"
+        )
+    try:
+        os.chdir(place.folder)
+    except OSError as error:
+        raise StorageError(
+            f"{place.folder}: wanted a folder that every machine of the cluster sees; found: {error.strerror} on "
+            f"{os.uname().nodename}; work in a folder of a shared file system"
+        ) from error
+    return function(item)
+
+
+@cache
+def _software() -> tuple[tuple[str, str], ...]:
+    return tuple(package_versions("blingfire", "numpy", "pyarrow").items())

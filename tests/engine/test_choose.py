@@ -1,0 +1,44 @@
+"""The engine that a command was asked for; a wrong wish is one line."""
+
+from __future__ import annotations
+
+import math
+import sys
+
+import pytest
+
+from positionbias.core.errors import DependencyError, SettingError
+from positionbias.engine.choose import ENGINES, open_engine
+
+
+def choose(engine: str, workers: int = 1, address: str | None = None) -> None:
+    with open_engine(engine, workers, address):
+        pass
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_the_local_engine_maps(workers: int) -> None:
+    with open_engine("local", workers) as map_shards:
+        assert list(map_shards(math.factorial, [3, 1, 4])) == [6, 1, 24]
+
+
+def test_an_unknown_engine_names_the_known_ones() -> None:
+    with pytest.raises(SettingError, match=r"^--engine: wanted one of local, ray; found 'spark'$"):
+        choose("spark")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_workers_below_one_name_the_flag(engine: str) -> None:
+    with pytest.raises(SettingError, match="--workers: wanted at least 1; found 0"):
+        choose(engine, 0)
+
+
+def test_an_address_is_rays() -> None:
+    with pytest.raises(SettingError, match="--address: wanted with --engine ray only; found 'head:6379'; add --engine ray"):
+        choose("local", 1, "head:6379")
+
+
+def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(DependencyError, match=r"--engine ray: wanted the package ray; .*pip install 'positionbias\[ray\]'$"):
+        choose("ray")
