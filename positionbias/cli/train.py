@@ -86,7 +86,8 @@ def tk(collection: str, out: str, resume: bool, overwrite: bool, rotate: bool, s
     content = checkpoint.manifest.content
     say(
         f"{content['training_pairs']:,} training pairs; left out: {content['pairs_without_negatives']:,} without a candidate to "
-        f"set against them, {content['pairs_without_their_passage']:,} whose passage is not in the collection, {content['pairs_with_an_empty_side']:,} reads with an empty side"
+        f"set against them, {content['pairs_without_their_passage']:,} whose passage is not in the collection, "
+        f"{content['pairs_with_an_empty_side']:,} reads with an empty side"
     )
     if plan.word_vectors:
         say(f"{content['words_with_a_given_vector']:,} of {content['words']:,} words started from a given vector")

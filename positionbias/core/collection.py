@@ -24,6 +24,7 @@ from positionbias.core.collection_index import INDEX, PassageIndex, build_index
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import home
 from positionbias.core.manifest import MANIFEST, Manifest, manifest_path, read_manifest
+from positionbias.core.missing import how_to_get
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.shards import Strings, read_shard
 
@@ -208,7 +209,7 @@ def find_collection(place: str | Path) -> Collection:
     """Open a collection by folder or by its name under ``$POSBIAS_HOME``, tried in that order.
 
     Raises:
-        InputError: neither exists; the line says how to make one.
+        InputError: neither exists; the line says the command that brings it.
     """
     candidates = [path for path in (Path(place), home() / str(place)) if path.is_dir()]
     for candidate in candidates:
@@ -216,7 +217,4 @@ def find_collection(place: str | Path) -> Collection:
             return Collection(candidate)
     if candidates:
         raise bad_input(candidates[0], wanted="a collection", found=f"a folder without {MANIFEST}", do="check the path")
-    raise InputError(
-        f"{place}: wanted a collection (a folder, or a name under {home()}); found none; "
-        f"make one with: posbias import planted --out {Path(place).name}  (or: posbias import squad …)"
-    )
+    raise InputError(f"{place}: wanted a collection (a folder, or a name under {home()}); found none; {how_to_get(place)}")

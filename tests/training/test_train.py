@@ -114,6 +114,18 @@ def test_it_learns(task: Task, tmp_path: Path) -> None:
     assert checkpoint.model.embedding.weight[0].abs().sum() == 0
 
 
+def test_a_positive_that_is_not_in_the_collection_is_left_out(task: Task, tmp_path: Path) -> None:
+    whole = task.collection
+    with create_collection(tmp_path / "c") as writer:
+        writer.add_passages(whole.passages())
+        for split in whole.splits:
+            lost = [Qrel(query.query_id, "lost", 1) for query in whole.queries(split)[:3]]
+            writer.add_split(split, whole.queries(split), [*whole.qrels(split), *lost])
+        writer.finish(name="c", command="a test", settings={}, allow_absent=True)
+    content = task.train(tmp_path / "tk.ckpt", collection=Collection(tmp_path / "c")).manifest.content
+    assert (content["training_pairs"], content["pairs_without_negatives"], content["pairs_without_their_passage"]) == (30, 0, 3)
+
+
 def test_what_a_checkpoint_says_of_itself(task: Task, uninterrupted: Checkpoint) -> None:
     manifest = uninterrupted.manifest
     assert (manifest.kind, manifest.name, manifest.command, manifest.seed) == ("checkpoint", "tk", "train tk", 1)

@@ -1,0 +1,44 @@
+"""What is said of a collection that is not there: a command that exists, with options that exist."""
+
+from __future__ import annotations
+
+import click
+import pytest
+
+from positionbias.cli.main import posbias
+from positionbias.core.collection import find_collection
+from positionbias.core.errors import InputError
+from positionbias.core.missing import KNOWN, how_to_get
+
+
+@pytest.mark.parametrize("name", sorted(KNOWN))
+def test_the_command_of_a_known_name_can_be_parsed(name: str) -> None:
+    lead, _, words = how_to_get(name).partition("posbias ")
+    assert lead == "make it with: "
+    command: click.Command | None = posbias
+    context = click.Context(posbias)
+    rest = words.split()
+    while isinstance(command, click.Group):
+        command = command.get_command(context, rest.pop(0))
+    assert command is not None, words
+    parsed = command.make_context(name, rest)
+    assert parsed.params["out"] == name
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("msmarco", "posbias import msmarco collectionandqueries.tar.gz --out msmarco"),
+        ("MSMARCO_passage", "posbias import msmarco collectionandqueries.tar.gz --out MSMARCO_passage"),
+        ("trec-dl-2019", "--attach dl19 msmarco-test2019-queries.tsv.gz 2019qrels-pass.txt --out trec-dl-2019"),
+        ("msmarco-rotated-3", "posbias debias msmarco --seed 3"),
+        ("data/x-rotated-17", "posbias debias data/x --seed 17"),
+        ("x-rotated", "posbias debias x --out x-rotated"),
+        ("nowhere", "posbias import planted --out nowhere  (or another of: posbias import --help)"),
+    ],
+)
+def test_the_error_ends_with_the_command(place: str, said: str) -> None:
+    with pytest.raises(InputError) as raised:
+        find_collection(place)
+    assert str(raised.value).startswith(f"{place}: wanted a collection (a folder, or a name under ")
+    assert str(raised.value).endswith(said)
