@@ -1,94 +1,149 @@
 """MS MARCO passage ranking (Nguyen et al. 2016; Bajaj et al. 2018): the release's files in, a Collection out.
 
-Any subset of the files is enough. ``formats.msmarco_files`` says which file is what, and which queries make which split.
-Candidates become runs in the collection's folder (``runs/NAME.run``), triples training groups (``trainsets/NAME``).
-Without collection.tsv, passages and queries come from the files that carry texts: ``top1000`` and ``triples.train``.
+    collection.tsv                                     passage id, tab, text
+    queries.{train,dev,eval}.tsv, queries.{dev,eval}.small.tsv    query id, tab, text
+    qrels.{train,dev,dev.small}.tsv                    query id, 0, passage id, 1
+    top1000.{dev,eval,train}                           query id, passage id, query, passage
+    qidpidtriples…                                     query id, positive passage id, negative passage id
+    triples.train.{small,full}.tsv                     query, positive passage, negative passage
+
+Any subset is enough. Splits: train; validation = dev/small; test = the other judged dev queries; eval, which has no judgements.
+Where nothing says which dev queries are dev/small, all are test. Queries without a judgement are left out where their part of
+the release has judgements, and counted [decision].
+
+Candidates become runs in the collection's folder (``runs/NAME.run``), triples training groups (``trainsets/NAME``). Without
+collection.tsv, passages and queries come from the files that carry texts: ``top1000`` and ``triples.train``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection as Names
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from positionbias.core.blocks import Block
 from positionbias.core.collection import Collection
-from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.files import sha256_file
-from positionbias.core.manifest import input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Passage
-from positionbias.core.shard_work import MapShards, file_state
-from positionbias.formats.attach import Attachment, attach
+from positionbias.core.shard_work import MapShards
+from positionbias.formats.attach import Attachment
 from positionbias.formats.candidates import TOP1000_NOTE, split_top1000, top1000_rankings, write_candidates
 from positionbias.formats.distinct import ClashError, distinct
-from positionbias.formats.msmarco_files import LICENCE, PUBLISHED, Held, drawn_validation, kind_of, role_of, tsv_passages
-from positionbias.formats.sources import Release, Source
-from positionbias.formats.splits import Split
+from positionbias.formats.release_import import ReleaseImport
+from positionbias.formats.sources import Source
+from positionbias.formats.splits import Split, part
 from positionbias.formats.triples import triple_passages, write_triples
 
-__all__ = ["import_msmarco"]
+__all__ = ["FILE_OF_SPLIT", "LICENCE", "import_msmarco", "kind_of", "role_of", "tsv_passages"]
 
-COMMAND = "import msmarco"
-NOTES = (
-    "validation is dev/small, test the other judged dev queries, eval has no judgements; queries without a judgement are left out "
-    "where their part of the release has judgements, and counted [decision].",
-    "Texts are kept as they are, with the encoding faults that the release has.",
+LICENCE = (
+    "MS MARCO (Microsoft; Nguyen et al. 2016, Bajaj et al. 2018): for non-commercial research; Microsoft grants no licence to the "
+    "rights in the texts. See the terms and conditions on the data set's page."
 )
+FILE_OF_SPLIT = {"train": "train", "validation": "dev.small", "test": "dev", "eval": "eval"}
+# qrels of eval were never published; they are read where an export wrote them
+_HELD = {f"{kind}.{name}" for kind in ("queries", "qrels") for name in ("train", "dev.small", "dev", "eval.small", "eval")}
+_PATTERNS = {
+    "top1000": re.compile(r"top1000\.(dev|eval|train)"),
+    "qidpidtriples": re.compile(r"qidpidtriples(\..+)?"),
+    "triples": re.compile(r"triples\.train\.(small|full)"),
+}
 
 
-class _Import:
-    """One import under way: the release, what is held of it, and the collection in the making."""
+def role_of(name: str) -> str | None:
+    """The role of a file: its name without ``.tsv``, or None for a name that the release does not have."""
+    role = name.removesuffix(".tsv")
+    return role if kind_of(role) else None
 
-    def __init__(self, release: Release, writer: CollectionWriter, map_shards: MapShards) -> None:
-        self.release, self.writer, self.map_shards = release, writer, map_shards
-        self.held = Held()
-        self.collection: Source | None = None
-        self.late: dict[str, Source] = {}  # candidates and triples: they speak of passages and queries
-        self.left_out: dict[str, dict[str, int]] = {}
 
-    def gather(self) -> None:
-        """Visit every file once: queries and judgements are held, passages in an archive are written in passing."""
-        for role, source in self.release.visit():
-            kind = kind_of(role)
-            if kind == "collection":
-                self.collection = source
-                if source.member is not None:
-                    self.add_collection()
-            elif kind in ("queries", "qrels"):
-                self.held.place[role] = source.place
-                self.held.blocks[role] = list(source.blocks())
-            else:
-                self.late[role] = source
-        if not self.release.files:
-            raise bad_input(
-                self.release.places[0],
-                wanted="files of MS MARCO passage ranking: collection.tsv, queries.train.tsv, qrels.train.tsv …",
-                found=", ".join(self.release.not_read) or "none",
-                do="check the path",
+def kind_of(role: str) -> str | None:
+    """collection, queries, qrels, top1000, qidpidtriples or triples; None for what is none of these.
+
+    >>> kind_of("top1000.dev"), kind_of("qidpidtriples.train.full.2"), kind_of("queries.mine")
+    ('top1000', 'qidpidtriples', None)
+    """
+    if role == "collection":
+        return role
+    if role in _HELD:
+        return role.partition(".")[0]
+    return next((kind for kind, pattern in _PATTERNS.items() if pattern.fullmatch(role)), None)
+
+
+def tsv_passages(block: Block) -> Iterator[Passage]:
+    """The passages of a block of ``id<TAB>text`` lines; only the first tab parts them, and all else is text.
+
+    Raises:
+        InputError: not UTF-8, or a line without a tab or without an id (numbered).
+    """
+    for number, line in block.lines():
+        passage_id, tab, text = line.partition("\t")
+        if not tab or not passage_id:
+            raise block.bad_line(
+                number,
+                wanted="a passage: id, tab, text",
+                found="no tab" if not tab else "an empty id",
+                do="mend or drop the line",
             )
+        yield Passage(passage_id, text)
 
-    def add_collection(self) -> None:
-        """Write the passages of collection.tsv."""
-        assert self.collection is not None
-        blocks = track(self.collection.blocks(), self.collection.name, unit="blocks")
-        self.writer.add_blocks(tsv_passages, blocks, self.map_shards)
 
-    def add_passages(self) -> None:
-        """Write the passages, where that has not been done: of collection.tsv, else of every file that carries texts."""
-        if self.collection is None:
-            try:
-                self.writer.add_passages(distinct(self._passages_elsewhere()))
-            except ClashError as error:
-                raise InputError(
-                    f"{self.release.places[0]}: wanted one text a passage; found two for {error.passage_id!r}; "
-                    "check that the files belong together"
-                ) from error
-        elif self.collection.member is None:
-            self.add_collection()
+class _Import(ReleaseImport):
+    command = "import msmarco"
+    form = "msmarco"
+    known = "MS MARCO passage ranking"
+    published = (
+        "collection.tsv",
+        "queries.train.tsv",
+        "qrels.train.tsv",
+        "queries.dev.small.tsv",
+        "qrels.dev.small.tsv",
+        "queries.dev.tsv",
+        "qrels.dev.tsv",
+        "queries.eval.tsv",
+        "top1000.dev",
+        "qidpidtriples*",
+        "triples.train.small.tsv",
+    )
+    licence = LICENCE
+    notes = (
+        "validation is dev/small, test the other judged dev queries, eval has no judgements; queries without a judgement are left "
+        "out where their part of the release has judgements, and counted [decision].",
+        "Texts are kept as they are, with the encoding faults that the release has.",
+    )
+    kind_of = staticmethod(kind_of)
+    role_of = staticmethod(role_of)
 
-    def _passages_elsewhere(self) -> Iterator[Passage]:
+    def passages_of(self) -> Callable[[Block], Iterable[Passage]]:
+        return tsv_passages
+
+    def splits(self, *, keep_unjudged: bool) -> list[Split]:
+        self._add_queries_of_triples()
+        train = self._split("train", ("train", "top1000.train", "triples"), ("train",), keep_unjudged)
+        dev = self._split("dev", ("dev.small", "dev", "top1000.dev"), ("dev.small", "dev"), keep_unjudged)
+        evaluation = self._split("eval", ("eval.small", "eval", "top1000.eval"), ("eval.small", "eval"), keep_unjudged)
+        held = self.held
+        small = frozenset(held.queries("queries.dev.small") or {qrel.query_id for qrel in held.qrels("qrels.dev.small")})
+        test, validation = Split("test", unjudged=dev.unjudged, without_query=dev.without_query), Split("validation")
+        test.queries, validation.queries = part(dev.queries, small)
+        test.qrels, validation.qrels = part(dev.qrels, small)
+        return [train, validation, test, evaluation]
+
+    def _split(self, name: str, queries: Sequence[str], qrels: Sequence[str], keep_unjudged: bool) -> Split:
+        roles = [f"queries.{role}" for role in queries], [f"qrels.{role}" for role in qrels]
+        return self.held.split(name, *roles, keep_unjudged=keep_unjudged)
+
+    def add_passages_elsewhere(self) -> None:
+        try:
+            self.writer.add_passages(distinct(self._passages_and_queries()))
+        except ClashError as error:
+            raise InputError(
+                f"{self.release.places[0]}: wanted one text a passage; found two for {error.passage_id!r}; "
+                "check that the files belong together"
+            ) from error
+
+    def _passages_and_queries(self) -> Iterator[Passage]:
         for role, source in self.late.items():
             kind = kind_of(role)
             if kind == "top1000":
@@ -99,36 +154,24 @@ class _Import:
     def _texts(self, role: str, source: Source) -> dict[str, str]:
         """Where the query texts go that a file of candidates or triples brings; of triples only where nothing else has them."""
         self.held.place[role] = source.place
-        spare = role == "queries.triples" and "queries.train" in self.held.blocks
+        spare = role == "queries.triples" and "queries.train" in self.held
         return {} if spare else self.held.texts.setdefault(role, {})
 
-    def add_queries(self) -> None:
+    def _add_queries_of_triples(self) -> None:
         """Training queries from triples of texts, where the release has passages but no training queries."""
-        for role, source in self.late.items():
-            if kind_of(role) == "triples" and self.collection is not None and "queries.train" not in self.held.blocks:
-                for _ in triple_passages(source, self._texts("queries.triples", source)):
-                    pass
+        if self.collection is not None and "queries.train" not in self.held:
+            for role, source in self.late.items():
+                if kind_of(role) == "triples":
+                    for _ in triple_passages(source, self._texts("queries.triples", source)):
+                        pass
 
-    def splits(self, validation: int, seed: int, attachments: Sequence[Attachment], keep_unjudged: bool) -> list[Split]:
-        """The release's splits and the attached ones; those without a query are no splits."""
-        splits = self.held.splits(keep_unjudged=keep_unjudged)
-        drawn_validation(splits, validation, seed, purpose="msmarco validation")
-        self.left_out = {split.name: split.left_out() for split in splits if split.left_out()}
-        splits = [split for split in splits if split.queries]
-        attach(splits, attachments, keep_unjudged=keep_unjudged)
-        self.left_out |= {split.name: split.left_out() for split in splits if split.left_out()}
-        return splits
-
-    def add_late(self, out: Path) -> None:
-        """Candidates and triples, once the collection is whole."""
-        collection = Collection(self.writer.folder)
-        for role, source in self.late.items():
-            if kind_of(role) == "top1000":
-                rankings = track(top1000_rankings(source), source.name, unit="queries")
-                write_candidates(collection, out, role, rankings, command=COMMAND, notes=(TOP1000_NOTE,))
-            else:
-                texts = kind_of(role) == "triples"
-                write_triples(collection, out, role, source, texts=texts, command=COMMAND, map_shards=self.map_shards)
+    def add_late(self, role: str, source: Source, collection: Collection, out: Path) -> None:
+        if kind_of(role) == "top1000":
+            rankings = track(top1000_rankings(source), source.name, unit="queries")
+            write_candidates(collection, out, role, rankings, command=self.command, notes=(TOP1000_NOTE,))
+        else:
+            texts = kind_of(role) == "triples"
+            write_triples(collection, out, role, source, texts=texts, command=self.command, map_shards=self.map_shards)
 
 
 def _top1000_passages(source: Source, texts: dict[str, str]) -> Iterator[Passage]:
@@ -153,7 +196,7 @@ def import_msmarco(
     validation: int = 0,
     seed: int = 1,
     keep_unjudged: bool = False,
-    skip: Names[str] = (),
+    skip: Iterable[str] = (),
     map_shards: MapShards = map,
     overwrite: bool = False,
     provenance: Mapping[str, Any] | None = None,
@@ -167,45 +210,14 @@ def import_msmarco(
         InputError: nothing to read, or a file that cannot be used as it is (line and place are named).
         SettingError: ``validation`` or an attachment's name cannot be.
     """
-    out = Path(out)
-    release = Release(places, role_of, skip=lambda role: kind_of(role) in skip, known="a file of MS MARCO passage ranking")
-    settings = {
-        "validation": validation,
-        "seed": seed,
-        "keep_unjudged": keep_unjudged,
-        "skip": sorted(skip),
-        "attach": [attachment.name for attachment in attachments],
-    }
-    attached = [
-        (f"{kind} {item.name}", path)
-        for item in attachments
-        for kind, path in (("queries", item.queries), ("qrels", item.qrels))
-    ]
-    release.read_elsewhere(path for _, path in attached)
-    states = [*release.states(), *(file_state(path) for _, path in attached)]
-    with create_collection(
-        out, overwrite=overwrite, job={"command": COMMAND, "settings": settings, "inputs": states}
-    ) as writer:
-        work = _Import(release, writer, map_shards)
-        work.gather()
-        if work.collection is None:  # then candidates and triples bring passages, and queries
-            work.add_passages()
-        work.add_queries()
-        for split in work.splits(validation, seed, attachments, keep_unjudged):
-            split.write(writer)
-        if work.collection is not None:
-            work.add_passages()
-        writer.finish(
-            name=out.name,
-            command=COMMAND,
-            settings=settings,
-            seed=seed,
-            inputs=[*release.inputs(out), *(input_ref(role, path, sha256_file(path), artefact=out) for role, path in attached)],
-            licence=LICENCE,
-            notes=NOTES,
-            content={"source": {"format": "msmarco", **release.summary(PUBLISHED), "left_out": work.left_out}},
-            allow_absent=True,
-            **(provenance or {}),
-        )
-        work.add_late(out)
-    return Collection(out)
+    skip = sorted(skip)
+    return _Import(places, skip=skip, map_shards=map_shards).run(
+        Path(out),
+        settings={"skip": skip},
+        attachments=attachments,
+        validation=validation,
+        seed=seed,
+        keep_unjudged=keep_unjudged,
+        overwrite=overwrite,
+        provenance=provenance,
+    )

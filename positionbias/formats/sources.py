@@ -181,13 +181,20 @@ class Release:
                 kept.append(path)
         return kept
 
+    def leave_out(self, role: str, why: str) -> None:
+        """Do without the file of this role, where there is one."""
+        source = self.files.pop(role, None)
+        if source is not None:
+            self.not_read[source.shown] = why
+            self.skipped.add(role)
+
     def read_elsewhere(self, paths: Iterable[Path]) -> None:
         """Do not call these files unread: other options name them."""
         for path in paths:
             if path.absolute().parent in {place.absolute() for place in self.places}:
                 self.not_read.pop(path.name, None)
 
-    def states(self) -> list[dict[str, object]]:
+    def states(self) -> list[dict[str, Any]]:
         """The state of every file that is read (``file_state``), for a job's record."""
         return [file_state(path) for _, path in self._paths()]
 

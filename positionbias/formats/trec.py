@@ -5,8 +5,11 @@ Runs in TREC form are ``positionbias.core.run``'s.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from array import array
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+
+import numpy as np
 
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import atomic_file, byte_writer, input_errors, open_text
@@ -31,14 +34,27 @@ def read_qrels(path: Path | str) -> list[Qrel]:
 
 def parse_qrels(lines: Iterable[tuple[int, str]], source: Path | str) -> list[Qrel]:
     """As ``read_qrels``, from numbered lines of ``source``, which is what messages name."""
-    first_line: dict[tuple[str, str], int] = {}
     qrels: list[Qrel] = []
+    numbers, pairs = array("q"), array("q")
     for number, line in lines:
         line = line.removeprefix("\ufeff") if number == 1 else line
-        if not line.strip():
-            continue
-        qrel = _parse(source, number, line)
-        earlier = first_line.setdefault((qrel.query_id, qrel.passage_id), number)
+        if line.strip():
+            qrels.append(_parse(source, number, line))
+            numbers.append(number)
+            pairs.append(hash(qrels[-1][:2]))
+    if not qrels:
+        raise bad_input(source, wanted=_WANTED, found="an empty file", do="check the path")
+    # sorted hashes in 8 bytes a line: a table of 19 million pairs would take gigabytes
+    hashes = np.sort(np.frombuffer(pairs, np.int64))
+    if (hashes[1:] == hashes[:-1]).any():
+        _refuse_repeated(source, qrels, numbers)
+    return qrels
+
+
+def _refuse_repeated(source: Path | str, qrels: Sequence[Qrel], numbers: Sequence[int]) -> None:
+    first_line: dict[tuple[str, str], int] = {}
+    for qrel, number in zip(qrels, numbers, strict=True):
+        earlier = first_line.setdefault(qrel[:2], number)
         if earlier != number:
             raise bad_input(
                 source,
@@ -47,10 +63,6 @@ def parse_qrels(lines: Iterable[tuple[int, str]], source: Path | str) -> list[Qr
                 found=f"passage {qrel.passage_id!r} of query {qrel.query_id!r} again, first at line {earlier}",
                 do="drop one of the lines",
             )
-        qrels.append(qrel)
-    if not qrels:
-        raise bad_input(source, wanted=_WANTED, found="an empty file", do="check the path")
-    return qrels
 
 
 def _parse(path: Path | str, number: int, line: str) -> Qrel:

@@ -84,6 +84,7 @@ WITHOUT_SEED = {
     "import beir",
     "import irds",
     "import msmarco-qa",
+    "import orcas",
     "import trec",
     "show",
     "retrieve",

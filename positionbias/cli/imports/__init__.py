@@ -12,6 +12,12 @@ __all__ = ["SOURCES", "import_"]
 SOURCES: dict[str, tuple[str, str, str]] = {
     "squad": ("positionbias.cli.imports.squad", "squad", "SQuAD v1.1 or v2.0, from its JSON files."),
     "msmarco": ("positionbias.cli.imports.msmarco", "msmarco", "MS MARCO passage ranking, from the release's files."),
+    "msmarco-docs": (
+        "positionbias.cli.imports.msmarco_docs",
+        "msmarco_docs",
+        "MS MARCO document ranking, from the release's files.",
+    ),
+    "orcas": ("positionbias.cli.imports.orcas", "orcas", "ORCAS: queries and the MS MARCO documents clicked for them."),
     "msmarco-qa": ("positionbias.cli.imports.msmarco_qa", "msmarco_qa", "MS MARCO's QA releases, v1.1 and v2.1."),
     "trec": ("positionbias.cli.imports.trec", "trec", "TREC documents, topics and qrels."),
     "irds": ("positionbias.cli.imports.irds", "irds", "Data sets by their ids in ir_datasets, which fetches them."),

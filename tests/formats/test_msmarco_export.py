@@ -15,7 +15,7 @@ from positionbias.core.manifest import read_manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.formats.attach import Attachment
 from positionbias.formats.msmarco import import_msmarco
-from positionbias.formats.msmarco_write import write_msmarco
+from positionbias.formats.msmarco_export import write_msmarco
 
 from .msmarco_files import write_files
 from .test_msmarco import COLLECTION, RELEASE

@@ -19,7 +19,7 @@ from positionbias.core.manifest import MANIFEST, Manifest, input_ref, package_ve
 from positionbias.core.progress import track
 from positionbias.core.records import Passage, Query
 from positionbias.core.shard_work import MapShards
-from positionbias.formats.msmarco_files import FILE_OF_SPLIT
+from positionbias.formats.msmarco import FILE_OF_SPLIT
 from positionbias.formats.trec import write_qrels
 
 __all__ = ["Written", "write_msmarco"]

@@ -1,0 +1,137 @@
+"""MS MARCO document ranking, as in TREC Deep Learning 2019 and 2020: the release's files in, a Collection out.
+
+    msmarco-docs.tsv                                            document id, URL, title, body
+    msmarco-doc{train,dev}-queries.tsv, docleaderboard-queries.tsv    query id, tab, text
+    msmarco-doc{train,dev}-qrels.tsv                            query id, 0, document id, 1
+    msmarco-doc{train,dev}-top100, msmarco-doctest{2019,2020}-top100, docleaderboard-top100.tsv    TREC runs
+
+Any subset is enough. Splits: train; test = docdev; eval = docleaderboard, which has no judgements; TREC's topics attach by name.
+Candidates become runs in the collection's folder.
+
+A document's text is its URL, title and body, those that are not empty joined by one space, as the track's baselines index them
+[decision]. URL and title in front are a position bias of the layout: ``fields`` may leave them out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from positionbias.core.blocks import Block
+from positionbias.core.collection import Collection
+from positionbias.core.errors import SettingError
+from positionbias.core.records import Passage
+from positionbias.core.shard_work import MapShards
+from positionbias.formats.attach import Attachment
+from positionbias.formats.msmarco import LICENCE
+from positionbias.formats.release_import import ReleaseImport
+from positionbias.formats.splits import Split
+
+__all__ = ["FIELDS", "import_msmarco_docs"]
+
+FIELDS = ("url", "title", "body")
+_ROLES = {
+    "msmarco-docs.tsv": "collection",
+    "msmarco-doctrain-queries.tsv": "queries.train",
+    "msmarco-doctrain-qrels.tsv": "qrels.train",
+    "msmarco-docdev-queries.tsv": "queries.dev",
+    "msmarco-docdev-qrels.tsv": "qrels.dev",
+    "docleaderboard-queries.tsv": "queries.eval",
+}
+_TOP100 = re.compile(r"(msmarco-doc(?:train|dev|test20\d\d)|docleaderboard)-top100(?:\.tsv)?")
+
+
+def _documents(fields: tuple[str, ...], block: Block) -> Iterator[Passage]:
+    places = [1 + FIELDS.index(field) for field in fields]
+    for number, line in block.lines():
+        columns = line.split("\t", 3)
+        if len(columns) < 4 or not columns[0]:
+            raise block.bad_line(
+                number,
+                wanted="a document: id, URL, title, body, parted by tabs",
+                found="an empty id" if len(columns) == 4 else f"{len(columns)} columns",
+                do="mend or drop the line",
+            )
+        yield Passage(columns[0], " ".join([columns[place] for place in places if columns[place]]))
+
+
+class _Import(ReleaseImport):
+    command = "import msmarco-docs"
+    form = "msmarco-docs"
+    known = "MS MARCO document ranking"
+    published = (
+        *_ROLES,
+        "msmarco-doctrain-top100",
+        "msmarco-docdev-top100",
+    )
+    licence = LICENCE
+
+    def __init__(self, fields: tuple[str, ...], places: Sequence[Path | str], **more: Any) -> None:
+        super().__init__(places, **more)
+        self._fields = fields
+        self.notes = (
+            f"A document's text is its {', '.join(fields)}, joined by one space [decision].",
+            "test is docdev, eval docleaderboard, which has no judgements; queries without a judgement are left out where their "
+            "part of the release has judgements, and counted [decision].",
+        )
+
+    @staticmethod
+    def role_of(name: str) -> str | None:
+        return _ROLES.get(name) or (name.removesuffix(".tsv") if _TOP100.fullmatch(name) else None)
+
+    @staticmethod
+    def kind_of(role: str) -> str | None:
+        return "top100" if _TOP100.fullmatch(role) else role.partition(".")[0]
+
+    def passages_of(self) -> Callable[[Block], Iterable[Passage]]:
+        return partial(_documents, self._fields)
+
+    def splits(self, *, keep_unjudged: bool) -> list[Split]:
+        names = {"train": "train", "test": "dev", "eval": "eval"}
+        return [
+            self.held.split(split, [f"queries.{name}"], [f"qrels.{name}"], keep_unjudged=keep_unjudged)
+            for split, name in names.items()
+        ]
+
+
+def import_msmarco_docs(
+    places: Sequence[Path | str],
+    out: Path | str,
+    *,
+    fields: Sequence[str] = FIELDS,
+    attachments: Sequence[Attachment] = (),
+    validation: int = 0,
+    seed: int = 1,
+    keep_unjudged: bool = False,
+    skip: Iterable[str] = (),
+    map_shards: MapShards = map,
+    overwrite: bool = False,
+    provenance: Mapping[str, Any] | None = None,
+) -> Collection:
+    """Make a collection of the files at ``places``: folders, archives or single files, earlier ones first.
+
+    ``validation`` queries are drawn from training; ``skip`` may hold "top100".
+
+    Raises:
+        InputError: nothing to read, or a file that cannot be used as it is (line and place are named).
+        SettingError: ``validation``, ``fields`` or an attachment's name cannot be.
+    """
+    if not fields or set(fields) - set(FIELDS) or len(set(fields)) < len(fields):
+        found = ", ".join(fields) or "none"
+        raise SettingError(
+            f"--fields: wanted some of {', '.join(FIELDS)}, each once; found {found}; give these in the order wanted"
+        )
+    skip = sorted(skip)
+    return _Import(tuple(fields), places, skip=skip, map_shards=map_shards).run(
+        Path(out),
+        settings={"fields": list(fields), "skip": skip},
+        attachments=attachments,
+        validation=validation,
+        seed=seed,
+        keep_unjudged=keep_unjudged,
+        overwrite=overwrite,
+        provenance=provenance,
+    )

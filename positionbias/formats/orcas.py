@@ -1,0 +1,181 @@
+"""ORCAS (Craswell et al. 2020): queries and the documents that were clicked for them, as judgements of grade 1.
+
+    orcas.tsv                       query id, query, document id, URL
+    orcas-doctrain-queries.tsv      query id, tab, text        } the same in TREC's form
+    orcas-doctrain-qrels.tsv        query id, 0, document id, 1 }
+    orcas-doctrain-top100           a TREC run
+
+Any subset is enough; orcas.tsv is taken before the other two. All queries make the split "orcas". The documents are those of MS MARCO
+document ranking: with a collection of these, its passages and splits come along, copied shard by shard; without one, the judgements
+speak of documents that are not there. URLs are not kept: they belong to the documents [decision].
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from positionbias.core.blocks import Block
+from positionbias.core.collection import Collection
+from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.manifest import InputRef, input_ref
+from positionbias.core.records import Passage, Qrel, Query
+from positionbias.core.shard_work import MapShards
+from positionbias.core.shards import Shard, read_shard, rows_checksum
+from positionbias.formats.release_import import ReleaseImport
+from positionbias.formats.sources import Source
+from positionbias.formats.splits import Split
+
+__all__ = ["SPLIT", "import_orcas"]
+
+SPLIT = "orcas"
+LICENCE = (
+    "ORCAS (Microsoft; Craswell et al. 2020): for non-commercial research; Microsoft grants no licence to the rights in the data. "
+    "See the terms and conditions on the data set's page."
+)
+_ROLES = {
+    "orcas.tsv": "clicks",
+    "orcas-doctrain-queries.tsv": "queries",
+    "orcas-doctrain-qrels.tsv": "qrels",
+    "orcas-doctrain-top100": "orcas-doctrain-top100",
+    "orcas-doctrain-top100.tsv": "orcas-doctrain-top100",
+}
+
+
+def _clicks(source: Source) -> Split:
+    """The queries and judgements of orcas.tsv; a query id on several lines has several documents, one said twice counts once.
+
+    Raises:
+        InputError: a line of fewer columns or without an id, or a query with two texts (numbered).
+    """
+    texts: dict[str, str] = {}
+    clicked: dict[str, list[str]] = {}
+    documents: dict[str, str] = {}  # 1.4 million stand for 19 million lines
+    for number, line in source.lines():
+        columns = line.split("\t")
+        if len(columns) != 4 or not columns[0] or not columns[2]:
+            raise bad_input(
+                source.place,
+                line=number,
+                wanted="a click: query id, query, document id, URL, parted by tabs",
+                found="an empty id" if len(columns) == 4 else f"{len(columns)} columns",
+                do="mend or drop the line",
+            )
+        query_id, text, document, _ = columns
+        if texts.setdefault(query_id, text) != text:
+            raise bad_input(
+                source.place,
+                line=number,
+                wanted="one text a query",
+                found=f"another one for {query_id!r}",
+                do="mend or drop the line",
+            )
+        of_query = clicked.setdefault(query_id, [])
+        if document not in of_query:
+            of_query.append(documents.setdefault(document, document))
+    split = Split(SPLIT, [Query(*item) for item in texts.items()])
+    split.qrels = [Qrel(query.query_id, document, 1) for query in split.queries for document in clicked[query.query_id]]
+    return split
+
+
+def _copy_shard(path: Path, target: Path) -> Mapping[str, int]:
+    """The shard as it is; its rows are read once, for their checksum."""
+    shutil.copyfile(path, target)
+    table = read_shard(target)
+    batches = (zip(*(column.to_pylist() for column in batch.columns), strict=True) for batch in table.to_batches())
+    return Shard(table.num_rows, rows_checksum(chain.from_iterable(batches))).facts()
+
+
+class _Import(ReleaseImport):
+    command = "import orcas"
+    form = "orcas"
+    known = "ORCAS"
+    published = ("orcas.tsv", "orcas-doctrain-queries.tsv", "orcas-doctrain-qrels.tsv", "orcas-doctrain-top100")
+
+    def __init__(self, documents: Collection | None, places: Sequence[Path | str], **more: Any) -> None:
+        super().__init__(places, **more)
+        self._documents = documents
+        self.licence = "; ".join(filter(None, [documents.manifest.licence if documents else "", LICENCE]))
+        self.notes = (
+            "Every clicked document is a judgement of grade 1; URLs are not kept [decision].",
+            *(documents.manifest.notes if documents else ()),
+        )
+
+    @staticmethod
+    def role_of(name: str) -> str | None:
+        return _ROLES.get(name)
+
+    @staticmethod
+    def kind_of(role: str) -> str | None:
+        return "top100" if role.endswith("top100") else role
+
+    def passages_of(self) -> Callable[[Block], Iterable[Passage]]:
+        raise NotImplementedError("ORCAS has no file of passages")
+
+    def add_passages_elsewhere(self) -> None:
+        if self._documents is not None:
+            for _ in self.writer.add_shards(_copy_shard, self._documents.shard_paths, self.map_shards):
+                pass
+
+    def splits(self, *, keep_unjudged: bool) -> list[Split]:
+        clicks = self.late.pop("clicks", None)
+        if clicks is not None:
+            orcas = _clicks(clicks)
+            for role in ("queries", "qrels"):
+                self.release.leave_out(role, "orcas.tsv holds the same")
+        else:
+            orcas = self.held.split(SPLIT, ["queries"], ["qrels"], keep_unjudged=keep_unjudged)
+        return [*self._splits_of_documents(), orcas]
+
+    def _splits_of_documents(self) -> Iterator[Split]:
+        documents = self._documents
+        for name in documents.splits if documents else ():
+            assert documents is not None
+            if name == SPLIT:
+                raise SettingError(
+                    f"--documents: wanted a collection without a split {SPLIT!r}; found one; give the documents alone"
+                )
+            split = Split(name, documents.queries(name), documents.qrels(name), documents.answers(name))
+            split.further = {further: documents.qrels(name, further) for further in documents.qrels_names(name)}
+            yield split
+
+    def states(self) -> list[dict[str, Any]]:
+        documents = self._documents
+        return [*super().states(), *([{"documents": documents.checksum}] if documents else [])]
+
+    def inputs(self, out: Path) -> list[InputRef]:
+        documents = self._documents
+        refs = [input_ref("documents", documents.path, documents.checksum, artefact=out)] if documents else []
+        return [*super().inputs(out), *refs]
+
+
+def import_orcas(
+    places: Sequence[Path | str],
+    out: Path | str,
+    *,
+    documents: Collection | None = None,
+    keep_unjudged: bool = False,
+    skip: Iterable[str] = (),
+    map_shards: MapShards = map,
+    overwrite: bool = False,
+    provenance: Mapping[str, Any] | None = None,
+) -> Collection:
+    """Make a collection of the files at ``places``, beside the passages and splits of ``documents`` where it is given.
+
+    ``skip`` may hold "top100".
+
+    Raises:
+        InputError: nothing to read, or a file that cannot be used as it is (line and place are named).
+        SettingError: ``documents`` has a split "orcas" already.
+    """
+    skip = sorted(skip)
+    return _Import(documents, places, skip=skip, map_shards=map_shards).run(
+        Path(out),
+        settings={"skip": skip},
+        keep_unjudged=keep_unjudged,
+        overwrite=overwrite,
+        provenance=provenance,
+    )

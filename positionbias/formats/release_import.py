@@ -1,0 +1,258 @@
+"""The import of a release that comes as many files of known names: MS MARCO passages, MS MARCO documents, ORCAS.
+
+Every file is visited once. Queries and judgements are held until all are there, as an archive may have them in any order; passages
+are written as they come; candidates and triples, which speak of passages and queries, follow when the collection is whole.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, ClassVar
+
+from positionbias.core.blocks import Block
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import CollectionWriter, create_collection
+from positionbias.core.errors import InputError, SettingError, bad_input
+from positionbias.core.files import sha256_file
+from positionbias.core.manifest import InputRef, input_ref
+from positionbias.core.progress import track
+from positionbias.core.records import Passage, Qrel, Query
+from positionbias.core.shard_work import MapShards, file_state
+from positionbias.formats.attach import Attachment, attach, parse_queries
+from positionbias.formats.candidates import trec_rankings, write_candidates
+from positionbias.formats.sources import Release, Source, numbered_lines
+from positionbias.formats.splits import Split, check_validation, draw_validation, judged_split, part
+from positionbias.formats.trec import parse_qrels
+
+__all__ = ["Held", "ReleaseImport"]
+
+
+class Held:
+    """The queries and judgements of a release, by role: where their lines are to be had, until all are there."""
+
+    def __init__(self) -> None:
+        self.place: dict[str, str] = {}
+        self.texts: dict[str, dict[str, str]] = {}  # query texts that other files bring
+        self._lines: dict[str, Callable[[], Iterable[tuple[int, str]]]] = {}
+
+    def __contains__(self, role: str) -> bool:
+        return role in self._lines
+
+    def take(self, role: str, source: Source) -> None:
+        """Keep a member's content, as its archive moves on; a file of its own can be read when it is wanted."""
+        self.place[role] = source.place
+        self._lines[role] = partial(numbered_lines, list(source.blocks())) if source.member else source.lines
+
+    def queries(self, *roles: str) -> dict[str, str]:
+        """Query texts of these files together, by id.
+
+        Raises:
+            InputError: a malformed line (numbered), or a query with two texts.
+        """
+        merged: dict[str, str] = {}
+        for role in roles:
+            texts = parse_queries(self._lines[role](), self.place[role]) if role in self else self.texts.get(role, {})
+            for query_id, text in texts.items():
+                if merged.setdefault(query_id, text) != text:
+                    raise InputError(
+                        f"{self.place[role]}: wanted one text a query; found another one for {query_id!r} than in the files "
+                        "before; check that the files belong together"
+                    )
+        return merged
+
+    def qrels(self, *roles: str) -> list[Qrel]:
+        """Judgements of these files together; one that stands in two of them counts once.
+
+        Raises:
+            InputError: a malformed line (numbered), or a pair with two grades.
+        """
+        files = [(role, parse_qrels(self._lines[role](), self.place[role])) for role in roles if role in self]
+        if len(files) < 2:
+            return files[0][1] if files else []
+        merged: dict[tuple[str, str], Qrel] = {}
+        for role, qrels in files:
+            for qrel in qrels:
+                if merged.setdefault(qrel[:2], qrel).grade != qrel.grade:
+                    raise InputError(
+                        f"{self.place[role]}: wanted one grade a pair; found another one for passage {qrel.passage_id!r} of query "
+                        f"{qrel.query_id!r} than in the files before; check that the files belong together"
+                    )
+        return list(merged.values())
+
+    def split(self, name: str, queries: Sequence[str], qrels: Sequence[str], *, keep_unjudged: bool) -> Split:
+        """A split from these roles (``judged_split``)."""
+        texts = (Query(*item) for item in self.queries(*queries).items())
+        return judged_split(name, texts, self.qrels(*qrels), keep_unjudged=keep_unjudged)
+
+
+class ReleaseImport(ABC):
+    """One import under way. A release says which file plays which role, what makes its passages, and which splits it has."""
+
+    command: ClassVar[str]
+    form: ClassVar[str]  # as the manifest names it
+    known: ClassVar[str]  # what a message wants
+    published: ClassVar[tuple[str, ...]]
+    licence: str
+    notes: tuple[str, ...]
+
+    def __init__(self, places: Sequence[Path | str], *, skip: Iterable[str] = (), map_shards: MapShards = map) -> None:
+        left_alone = frozenset(skip)
+        self.release = Release(
+            places, self.role_of, skip=lambda role: self.kind_of(role) in left_alone, known=f"a file of {self.known}"
+        )
+        self.map_shards = map_shards
+        self.held = Held()
+        self.collection: Source | None = None
+        self.late: dict[str, Source] = {}
+        self.left_out: dict[str, dict[str, int]] = {}
+        self.writer: CollectionWriter
+
+    @staticmethod
+    @abstractmethod
+    def kind_of(role: str) -> str | None:
+        """collection, queries, qrels, or another kind that follows late; None for what plays no role."""
+
+    @staticmethod
+    @abstractmethod
+    def role_of(name: str) -> str | None:
+        """The role of a file by its name, without the ending of a compression; None for one that is not known."""
+
+    @abstractmethod
+    def passages_of(self) -> Callable[[Block], Iterable[Passage]]:
+        """What makes the passages of a block of the collection's file; workers must be able to take it."""
+
+    @abstractmethod
+    def splits(self, *, keep_unjudged: bool) -> list[Split]:
+        """The release's own splits."""
+
+    def add_passages_elsewhere(self) -> None:
+        """Write the passages of a release without its collection's file; candidates or triples may bring them, and queries."""
+        self.writer.add_passages(())
+
+    def states(self) -> list[dict[str, Any]]:
+        """What tells that the inputs are still the same, for the job's record."""
+        return self.release.states()
+
+    def inputs(self, out: Path) -> list[InputRef]:
+        """The inputs by checksum, for the manifest."""
+        return self.release.inputs(out)
+
+    def add_late(self, role: str, source: Source, collection: Collection, out: Path) -> None:
+        """What follows when the collection is whole: here a run in TREC's form."""
+        rankings = track(trec_rankings(source), source.name, unit="queries")
+        write_candidates(collection, out, role, rankings, command=self.command)
+
+    def run(
+        self,
+        out: Path,
+        *,
+        settings: Mapping[str, Any],
+        attachments: Sequence[Attachment] = (),
+        validation: int = 0,
+        seed: int = 1,
+        keep_unjudged: bool = False,
+        overwrite: bool = False,
+        provenance: Mapping[str, Any] | None = None,
+    ) -> Collection:
+        """Make the collection at ``out``.
+
+        Raises:
+            InputError: nothing to read, or a file that cannot be used as it is (line and place are named).
+            SettingError: ``validation`` or an attachment's name cannot be.
+        """
+        check_validation(validation)
+        attached = {f"{kind} {item.name}": getattr(item, kind) for item in attachments for kind in ("queries", "qrels")}
+        self.release.read_elsewhere(attached.values())
+        settings = {
+            "validation": validation,
+            "seed": seed,
+            "keep_unjudged": keep_unjudged,
+            "attach": [attachment.name for attachment in attachments],
+            **settings,
+        }
+        states = [*self.states(), *(file_state(path) for path in attached.values())]
+        job = {"command": self.command, "settings": settings, "inputs": states}
+        with create_collection(out, overwrite=overwrite, job=job) as self.writer:
+            self._gather()
+            if self.collection is None:
+                self.add_passages_elsewhere()
+            for split in self._all_splits(attachments, validation, seed, keep_unjudged):
+                split.write(self.writer)
+            if self.collection is not None and self.collection.member is None:
+                self._add_collection(self.collection)
+            self.writer.finish(
+                name=out.name,
+                command=self.command,
+                settings=settings,
+                seed=seed,
+                inputs=[*self.inputs(out), *_refs(attached, out)],
+                licence=self.licence,
+                notes=self.notes,
+                content={"source": {"format": self.form, **self.release.summary(self.published), "left_out": self.left_out}},
+                allow_absent=True,
+                **(provenance or {}),
+            )
+            collection = Collection(self.writer.folder)
+            for role, source in self.late.items():
+                self.add_late(role, source, collection, out)
+        return Collection(out)
+
+    def _gather(self) -> None:
+        """Visit every file once; what lies in an archive is best read in passing."""
+        for role, source in self.release.visit():
+            kind = self.kind_of(role)
+            if kind == "collection":
+                self.collection = source
+                if source.member is not None:
+                    self._add_collection(source)
+            elif kind in ("queries", "qrels"):
+                self.held.take(role, source)
+            else:
+                self.late[role] = source
+        if not self.release.files:
+            raise bad_input(
+                self.release.places[0],
+                wanted=f"files of {self.known}: {', '.join(self.published[:3])} …",
+                found=", ".join(self.release.not_read) or "none",
+                do="check the path",
+            )
+
+    def _add_collection(self, source: Source) -> None:
+        self.writer.add_blocks(self.passages_of(), track(source.blocks(), source.name, unit="blocks"), self.map_shards)
+
+    def _all_splits(self, attachments: Sequence[Attachment], validation: int, seed: int, keep_unjudged: bool) -> list[Split]:
+        """The release's splits and the attached ones; those without a query are no splits."""
+        splits = self.splits(keep_unjudged=keep_unjudged)
+        self._draw_validation(splits, validation, seed)
+        self._count_left_out(splits)
+        splits = [split for split in splits if split.queries]
+        attach(splits, attachments, keep_unjudged=keep_unjudged)
+        self._count_left_out(splits)
+        return splits
+
+    def _count_left_out(self, splits: Sequence[Split]) -> None:
+        self.left_out |= {split.name: split.left_out() for split in splits if split.left_out()}
+
+    def _draw_validation(self, splits: list[Split], count: int, seed: int) -> None:
+        """Take ``count`` queries out of train for validation, where the release has no validation queries."""
+        if not count:
+            return
+        by_name = {split.name: split for split in splits}
+        train = by_name.get("train", Split("train"))
+        validation = by_name.get("validation", Split("validation"))
+        if validation.queries:
+            raise SettingError(
+                f"--validation: wanted a release without validation queries; found {len(validation.queries):,} of them; leave it out"
+            )
+        drawn = draw_validation(train.queries, count, seed, purpose=f"{self.form} validation")
+        train.queries, validation.queries = part(train.queries, drawn)
+        train.qrels, validation.qrels = part(train.qrels, drawn)
+        if validation.name not in by_name:
+            splits.insert(1, validation)
+
+
+def _refs(paths: Mapping[str, Path], out: Path) -> list[InputRef]:
+    return [input_ref(role, path, sha256_file(path), artefact=out) for role, path in paths.items()]

@@ -1,0 +1,87 @@
+"""ORCAS: clicks as judgements, alone and beside the documents, in both forms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.records import Qrel, Query
+from positionbias.core.run import read_run
+from positionbias.formats.msmarco_docs import import_msmarco_docs
+from positionbias.formats.orcas import import_orcas
+
+from . import test_msmarco_docs as docs
+from .msmarco_files import write_files, write_tar
+
+CLICKS = (
+    "10\tgithub com\tD1\thttps://a/\n"
+    "11\tlamp oil\tD2\thttps://b/\n"
+    "10\tgithub com\tD7\thttps://g/\n"
+    "10\tgithub com\tD1\thttps://a/\n"
+)
+TREC = {
+    "orcas-doctrain-queries.tsv": "10\tgithub com\n11\tlamp oil\n12\tnever clicked\n",
+    "orcas-doctrain-qrels.tsv": "10 0 D1 1\n10 0 D7 1\n11 0 D2 1\n",
+    "orcas-doctrain-top100": "10 Q0 D2 1 -1.5 Indri\n10 Q0 D1 2 -2 Indri\n",
+}
+QRELS = [Qrel("10", "D1", 1), Qrel("10", "D7", 1), Qrel("11", "D2", 1)]
+
+
+def test_clicks_alone_make_queries_and_judgements(tmp_path: Path) -> None:
+    made = import_orcas([write_files(tmp_path / "in", {"orcas.tsv.gz": CLICKS})], tmp_path / "out")
+    assert (len(made), made.splits) == (0, ["orcas"])
+    assert made.queries("orcas") == [Query("10", "github com"), Query("11", "lamp oil")]
+    assert made.qrels("orcas") == QRELS  # the pair that stands twice counts once
+    assert made.manifest.content["absent"] == {"orcas": {"judgements": 3, "passages": 3}}
+    assert "non-commercial" in made.manifest.licence
+
+
+def test_both_forms_are_the_same(tmp_path: Path) -> None:
+    clicks = import_orcas([write_tar(tmp_path / "orcas.tar.gz", {"orcas.tsv": CLICKS})], tmp_path / "clicks")
+    trec = import_orcas([write_files(tmp_path / "in", TREC)], tmp_path / "trec")
+    assert trec.checksum == clicks.checksum
+    assert trec.manifest.content["source"]["left_out"] == {"orcas": {"unjudged_queries": 1}}
+    assert read_run(tmp_path / "trec" / "runs" / "orcas-doctrain-top100.run")["10"].passage_ids == ["D2", "D1"]
+    both = import_orcas([write_files(tmp_path / "in", {"orcas.tsv": CLICKS})], tmp_path / "both")
+    assert both.checksum == clicks.checksum
+    assert both.manifest.content["source"]["not_read"] == dict.fromkeys(
+        ["orcas-doctrain-queries.tsv", "orcas-doctrain-qrels.tsv"], "orcas.tsv holds the same"
+    )
+    assert [item.role for item in both.manifest.inputs] == ["orcas-doctrain-top100", "clicks"]
+
+
+def test_beside_the_documents_it_is_one_more_split(tmp_path: Path, small_collection: Collection) -> None:
+    documents = import_msmarco_docs([write_files(tmp_path / "docs", docs.RELEASE)], tmp_path / "documents")
+    clicks = write_files(tmp_path / "in", {"orcas.tsv": CLICKS})
+    made = import_orcas([clicks], tmp_path / "out", documents=documents)
+    assert list(made.passages()) == list(documents.passages())
+    assert made.manifest.content["passages_checksum"] == documents.manifest.content["passages_checksum"]
+    assert made.splits == ["train", "test", "eval", "orcas"]
+    for split in documents.splits:
+        assert (made.queries(split), made.qrels(split)) == (documents.queries(split), documents.qrels(split))
+    assert made.qrels("orcas") == QRELS
+    assert made.manifest.content["absent"] == {"orcas": {"judgements": 1, "passages": 1}}  # D7
+    assert "MS MARCO" in made.manifest.licence
+    assert "ORCAS" in made.manifest.licence
+    assert made.manifest.input("documents").checksum == documents.checksum  # type: ignore[union-attr]
+    answered = import_orcas([clicks], tmp_path / "answered", documents=small_collection)
+    assert answered.answers("test") == small_collection.answers("test")
+    with pytest.raises(SettingError, match="--documents: wanted a collection without a split 'orcas'; found one"):
+        import_orcas([clicks], tmp_path / "again", documents=made)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("10\tgithub\tD1\n", r"orcas.tsv:1: wanted a click: .*; found 3 columns"),
+        ("10\tgithub\t\thttps://a/\n", r"orcas.tsv:1: wanted a click: .*; found an empty id"),
+        ("10\ta\tD1\tu\n10\tb\tD2\tu\n", r"orcas.tsv:2: wanted one text a query; found another one for '10'"),
+    ],
+)
+def test_faults_are_one_line_and_leave_nothing(tmp_path: Path, content: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        import_orcas([write_files(tmp_path / "in", {"orcas.tsv": content})], tmp_path / "out")
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
