@@ -34,12 +34,12 @@ from positionbias.core.records import Passage
 from positionbias.core.seeds import key64
 from positionbias.core.shard_work import MapShards, file_state, make_shards
 from positionbias.core.shards import write_shard
+from positionbias.formats.msmarco import LICENCE
 from positionbias.formats.msmarco_qa_records import PASSAGE_ID, pair_hashes, split_records, write_rows
 from positionbias.formats.msmarco_qa_rows import RowBlock, checked_rows, qa_blocks
 
 __all__ = ["SPLITS", "import_msmarco_qa"]
 
-LICENCE = "MS MARCO terms of use: non-commercial research only (https://microsoft.github.io/msmarco/)"
 SPLITS = ("train", "validation", "test")
 _COMMAND = "import msmarco-qa"
 _NOTES = (
