@@ -20,6 +20,7 @@ import pyarrow as pa
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import SHARD_PASSAGES, create_collection
 from positionbias.core.errors import SettingError
+from positionbias.core.files import refuse_existing
 from positionbias.core.manifest import input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Answer, Passage, Qrel, Query
@@ -83,6 +84,7 @@ def sample(
     for flag, value in (("--queries", queries), ("--passages", passages)):
         if value < 1:
             raise SettingError(f"{flag}: wanted a number from 1; found {value}")
+    refuse_existing(out, overwrite=overwrite)  # before all passages are looked at
     out, names = Path(out), list(dict.fromkeys(splits)) or collection.splits
     settings = {"queries": queries, "passages": passages, "splits": names, "seed": seed}
     kept = {name: _draw_queries(collection, name, queries, seed) for name in names}
