@@ -15,10 +15,30 @@ __all__ = [
 ]
 
 
+_BREAKS = "\t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\u2028\u2029"
+_LONGEST = 1_200  # characters
+
+
 class PositionBiasError(Exception):
-    """Base of every error this package raises on purpose; the command line prints it as one line."""
+    """Base of every error this package raises on purpose; the command line prints it as one line.
+
+    Whatever a broken file brought into the message: it is printable, on one line, and not long.
+    """
 
     exit_code = 2
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(_shown(message))
+
+
+def _shown(text: str) -> str:
+    if len(text) > _LONGEST:
+        text = f"{text[: 2 * _LONGEST // 3]} … {text[-_LONGEST // 3 :]}"  # what to do stands at the end
+    return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
+
+
+def _escaped(character: str) -> str:
+    return character if character.isspace() and character not in _BREAKS else character.encode("unicode_escape").decode()
 
 
 class InputError(PositionBiasError):

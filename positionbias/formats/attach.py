@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from positionbias.core.errors import InputError, SettingError, bad_input
-from positionbias.core.files import open_bytes
+from positionbias.core.files import input_errors, open_bytes
 from positionbias.core.records import Qrel, Query
 from positionbias.formats.sources import Source
 from positionbias.formats.splits import Split, judged_split
@@ -68,7 +68,7 @@ def read_queries(path: Path | str) -> list[Query]:
         InputError: no such file, one that is neither, a malformed line (numbered), an id twice.
     """
     path = Path(path)
-    with open_bytes(path) as handle:
+    with input_errors(path, wanted="queries"), open_bytes(path) as handle:
         start = handle.read(1 << 12)
     if start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
         from positionbias.formats.trec_topics import read_topics

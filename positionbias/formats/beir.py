@@ -139,8 +139,12 @@ def _packed(path: Path) -> Path | None:
 def _add_corpus(writer: CollectionWriter, path: Path, titles: bool, map_shards: MapShards) -> dict[str, int]:
     counts = Counter({"titles": 0, "without_text": 0})
     done = writer.add_shards(partial(_write_passages, titles), file_blocks(path), map_shards)
+    passages = 0
     for facts in track(done, path.name, unit="blocks"):
         counts.update(facts["met"])
+        passages += facts["count"]
+    if not passages:
+        raise bad_input(path, wanted="a corpus: one JSON object a line", found="an empty file", do="fetch it again")
     return dict(counts)
 
 

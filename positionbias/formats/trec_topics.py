@@ -53,6 +53,7 @@ LABEL = {name: re.compile(rf"[ \t\r\n]*{label}[ \t]*(?::|\r?\n|\Z)") for name, l
 _TEXT_FROM = ("title", "query", "", "question", "description", "narrative")
 _ID_NAMES = ("number", "id", "num", "qid")
 _TOP = re.compile(r"<(/?)top(?:\s[^<>]*)?>", re.IGNORECASE)
+_NUMBER = re.compile(r"<num(?:\s[^<>]*)?>", re.IGNORECASE)
 _TAG = re.compile(r"<(/?)([A-Za-z][\w.-]*)[^<>]*>")
 _FIELD_NAME = re.compile(r"[a-z][a-z0-9_.-]*\Z")
 _RESERVED = {"title", "number", "top", "text"}
@@ -118,15 +119,15 @@ def _form(data: bytes) -> str:
 def _unique(path: Path, topics: Iterable[tuple[int, Query]]) -> Iterator[Query]:
     first: dict[str, int] = {}
     for line, query in topics:
-        earlier = first.setdefault(query.query_id, line)
-        if earlier != line:
+        if query.query_id in first:
             raise bad_input(
                 path,
                 line=line,
                 wanted="every topic once",
-                found=f"topic {query.query_id!r} again, first at line {earlier}",
+                found=f"topic {query.query_id!r} again, first at line {first[query.query_id]}",
                 do="rename or drop one",
             )
+        first[query.query_id] = line
         yield query
 
 
@@ -143,13 +144,29 @@ def _read_tagged(path: Path, text: str) -> Iterator[Query]:
 
     def topics() -> Iterator[tuple[int, Query]]:
         line, counted = 1, 0
+        _check_outside(path, text[: starts[0].start()], line)
         for tag, following in zip(starts, [*starts[1:], None], strict=True):
             line, counted = line + text.count("\n", counted, tag.start()), tag.start()
-            if not tag[1]:
-                topic = _tagged_topic(text[tag.end() : following.start() if following else len(text)], line)
+            body = text[tag.end() : following.start() if following else len(text)]
+            if tag[1]:
+                _check_outside(path, body, line)
+            else:
+                topic = _tagged_topic(body, line)
                 yield line, topic.query(path, topic.values.pop("number", None))
 
     return _unique(path, topics())
+
+
+def _check_outside(path: Path, text: str, line: int) -> None:
+    """Refuse a topic whose <top> is damaged, and that would be lost; other text between topics means nothing."""
+    if lost := _NUMBER.search(text):
+        raise bad_input(
+            path,
+            line=line + text.count("\n", 0, lost.start()),
+            wanted="every topic between <top> and </top>",
+            found="<num> outside of one",
+            do="mend the file",
+        )
 
 
 def _tagged_topic(body: str, line: int) -> _Topic:

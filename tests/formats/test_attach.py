@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
+from typing import Any
 
 import pytest
+import zstandard
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.records import Qrel, Query
@@ -116,3 +119,13 @@ def test_a_grade_that_no_collection_can_store(tmp_path: Path) -> None:
     write_files(tmp_path, {"r.txt": "1 0 p 2147483647\n2 0 p 2147483648\n"})
     with pytest.raises(InputError, match=":2: wanted a whole number as grade; found '2147483648'"):
         read_judgements(tmp_path / "r.txt")
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-9], lambda data: data[:20] + b"!!" + data[22:]], ids=["cut", "changed"])
+@pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress], ids=["gz", "zst"])
+def test_a_damaged_archive_is_one_line(tmp_path: Path, pack: Any, damage: Any) -> None:
+    for read in (read_queries, read_judgements):
+        path = tmp_path / "packed"
+        path.write_bytes(damage(pack(QUERIES.encode() * 50)))
+        with pytest.raises(InputError, match=r"packed.*: wanted .*; found .*; "):
+            read(path)

@@ -200,6 +200,7 @@ def test_what_beir_cannot_hold_is_one_line(tmp_path: Path, splits: dict[str, lis
 FAULTS: dict[str, tuple[dict[str, bytes | None], str]] = {
     "no corpus": ({"corpus": None}, "in: wanted a BEIR folder with corpus.jsonl; found a folder without it"),
     "no queries": ({"queries": None}, "in: wanted queries.jsonl beside the qrels; found none"),
+    "an empty corpus": ({"corpus": b""}, "corpus.jsonl: wanted a corpus: one JSON object a line; found an empty file"),
     "corpus cut short": ({"corpus": lines(CORPUS)[:-5]}, "corpus.jsonl:5: wanted one JSON object a line; found Unterminated"),
     "no object": ({"corpus": b'{"_id": "1", "text": "a"}\n[]\n'}, "corpus.jsonl:2: wanted an object with _id and text; found a list"),
     "no id": ({"corpus": b'{"text": "a"}\n'}, "corpus.jsonl:1: wanted '_id' as text; found no such key, or null"),

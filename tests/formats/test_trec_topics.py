@@ -200,6 +200,22 @@ def test_many_levels_and_many_tags(tmp_path):
     assert topics(tmp_path / "topics", "<top><num>1<title>" + "<top" * 50_000 + "</top>") == [Query("1", "<top" * 50_000)]
 
 
+def test_a_topic_twice_on_one_line_is_found(tmp_path):
+    topic = "<topic number='302'><query>gate</query></topic>"
+    with pytest.raises(InputError, match=r"topics:2: wanted every topic once; found topic '302' again, first at line 2"):
+        topics(tmp_path / "topics", f"<topics>\n{topic} {topic}</topics>")
+
+
+@pytest.mark.parametrize("at", [0, 1], ids=["the first", "the second"])
+def test_a_topic_with_a_damaged_tag_is_not_passed_over(tmp_path, at):
+    texts = ["<top>\n<num> Number: 301\n<title> lamp\n</top>\n", "<top>\n<num> Number: 302\n<title> gate\n</top>\n"]
+    texts[at] = texts[at].replace("<top>", "<top&#xD800;>")
+    with pytest.raises(
+        InputError, match=rf"topics:{4 * at + 2}: wanted every topic between <top> and </top>; found <num> outside"
+    ):
+        topics(tmp_path / "topics", "".join(texts))
+
+
 @pytest.mark.realdata
 @pytest.mark.parametrize(("name", "count"), [("robust04", 250), ("core17", 50), ("core18", 50)])
 def test_real_topics(posbias_data, name, count):
