@@ -7,7 +7,7 @@ are written as they come; candidates and triples, which speak of passages and qu
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
@@ -221,7 +221,17 @@ class ReleaseImport(ABC):
             )
 
     def _add_collection(self, source: Source) -> None:
-        self.writer.add_blocks(self.passages_of(), track(source.blocks(), source.name, unit="blocks"), self.map_shards)
+        blocks = 0
+
+        def counted() -> Iterator[Block]:
+            nonlocal blocks
+            for block in source.blocks():
+                blocks += 1
+                yield block
+
+        self.writer.add_blocks(self.passages_of(), track(counted(), source.name, unit="blocks"), self.map_shards)
+        if not blocks:
+            raise bad_input(source.place, wanted="passages", found="an empty file", do="fetch it again, or take it away")
 
     def _all_splits(self, attachments: Sequence[Attachment], validation: int, seed: int, keep_unjudged: bool) -> list[Split]:
         """The release's splits and the attached ones; those without a query are no splits."""
