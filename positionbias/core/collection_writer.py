@@ -48,6 +48,7 @@ class CollectionWriter:
     def __init__(self, folder: Path, final: Path) -> None:
         self.folder, self.final = folder, final
         self._shards: list[Shard] = []
+        self._map_shards: MapShards = map
         self._splits: dict[str, dict[str, Any]] = {}
         self._judged: dict[str, Counter[str]] = {}  # by split: judgements of each passage
         self._answering: set[str] = set()
@@ -74,6 +75,7 @@ class CollectionWriter:
         collection created for a ``job``, shards that an interrupted run has finished are verified and kept.
         """
         first = len(self._shards)
+        self._map_shards = map_shards  # ``finish`` indexes the shards where they were made
         for facts in make_shards(make, items, lambda index: self.shard_path(first + index), map_shards):
             self._shards.append(Shard(facts["count"], facts["checksum"]))
             yield facts
@@ -155,7 +157,6 @@ class CollectionWriter:
         notes: Sequence[str] = (),
         content: Mapping[str, Any] | None = None,
         allow_absent: bool = False,
-        map_shards: MapShards = map,
         **provenance_facts: Any,
     ) -> None:
         """Index the ids, check that every judged or answering passage exists, write the manifest.
@@ -166,7 +167,7 @@ class CollectionWriter:
         Raises:
             InputError: an id twice, an answer in a passage that is not there, or a judgement of one without ``allow_absent``.
         """
-        build_index([self.shard_path(i) for i in range(len(self._shards))], self.folder / INDEX, map_shards)
+        build_index([self.shard_path(i) for i in range(len(self._shards))], self.folder / INDEX, self._map_shards)
         count = sum(shard.count for shard in self._shards)
         absent = self._absent(PassageIndex(self.folder / INDEX, count), allow_absent)
         checksum = sum(shard.checksum for shard in self._shards)

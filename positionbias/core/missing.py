@@ -21,7 +21,7 @@ KNOWN: dict[str, str] = {
         "msmarco-docdev-queries.tsv.gz msmarco-docdev-qrels.tsv.gz"
     ),
     "msmarco-qa": "posbias import msmarco-qa train_v2.1.json.gz --validation dev_v2.1.json.gz",
-    "orcas": "posbias import orcas orcas.tsv.gz",
+    "orcas": "posbias import orcas orcas.tsv.gz --documents msmarco-docs",
     "dl19": f"{MSMARCO} {DL_PASSAGES.format(year=19)}",
     "dl20": f"{MSMARCO} {DL_PASSAGES.format(year=20)}",
     "robust04": (

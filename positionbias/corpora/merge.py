@@ -73,7 +73,6 @@ def merge(
             ),
             content={"merged": merged},
             allow_absent=True,  # what a collection judges without holding it, this one does too
-            map_shards=map_shards,
             **(provenance or {}),
         )
     return Collection(out)

@@ -120,7 +120,6 @@ def sample(
             ),
             content={"sample": {"passages": len(collection), "judged_or_answering": len(rows)}},
             allow_absent=True,  # what the collection judges without holding it, the sample does too
-            map_shards=map_shards,
             **(provenance or {}),
         )
     return Collection(out)

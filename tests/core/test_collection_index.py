@@ -62,8 +62,8 @@ def test_the_index_is_the_same_however_it_is_merged(tmp_path: Path, monkeypatch:
     def index(name: str, merged: int, map_shards: MapShards) -> list[bytes]:
         monkeypatch.setattr(collection_index, "MERGED_RECORDS", merged)
         with create_collection(tmp_path / name) as writer:
-            writer.add_blocks(list, [passages[at : at + 700] for at in range(0, 5_000, 700)])
-            writer.finish(name=name, command="a test", settings={}, map_shards=map_shards)
+            writer.add_blocks(list, [passages[at : at + 700] for at in range(0, 5_000, 700)], map_shards)
+            writer.finish(name=name, command="a test", settings={})
         folder = tmp_path / name / "cache" / "passages"
         assert sorted(path.name for path in folder.iterdir()) == ["buckets.npy", "records.npy"]
         return [(folder / name).read_bytes() for name in ("buckets.npy", "records.npy")]
