@@ -9,6 +9,7 @@ import pytest
 
 from positionbias.core.collection import Collection
 
+from ..formats import test_msmarco_docs, test_orcas
 from ..formats.msmarco_files import write_files, write_tar
 from ..formats.test_msmarco import RELEASE, TOP1000
 from .conftest import RunPosbias
@@ -64,6 +65,23 @@ def test_a_fault_is_one_line(run_posbias: RunPosbias, tmp_path: Path) -> None:
     done = run_posbias("import", "msmarco", "in", "--out", "./out")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "posbias: in/collection.tsv:1: wanted a passage: id, tab, text; found no tab; mend or drop the line\n"
+
+
+def test_documents_and_then_orcas_beside_them(run_posbias: RunPosbias, tmp_path: Path) -> None:
+    write_files(tmp_path / "docs", test_msmarco_docs.RELEASE)
+    done = run_posbias("import", "msmarco-docs", "docs", "--fields", "title", "--fields", "body", "--out", "documents")
+    assert done.returncode == 0, done.stderr
+    assert "not there: msmarco-doctrain-top100" in done.stderr.splitlines()
+    assert "msmarco-docdev-top100.run, 3 of 2 queries" in done.stderr
+    write_files(tmp_path / "clicks", {"orcas.tsv": test_orcas.CLICKS})
+    done = run_posbias("import", "orcas", "clicks", "--documents", "documents", "--out", "both", "--workers", 2)
+    assert done.returncode == 0, done.stderr
+    assert [line.split() for line in done.stdout.splitlines()[3:7]] == [
+        ["train", "2", "2", "0"],
+        ["test", "1", "1", "0"],
+        ["eval", "1", "0", "0"],
+        ["orcas", "2", "3", "0"],
+    ]
 
 
 @pytest.mark.realdata

@@ -279,3 +279,27 @@ def test_a_line_of_ten_megabytes_and_a_byte_order_mark(tmp_path: Path) -> None:
     folder = write_files(tmp_path / "in", {"collection.tsv": f"\ufeff0\t{long}\n1\tshort"})
     made = import_msmarco([folder], tmp_path / "out")
     assert list(made.passages()) == [Passage("0", long), Passage("1", "short")]
+
+
+def test_an_interrupted_import_goes_on_at_the_shard(tmp_path: Path) -> None:
+    folder = write_files(tmp_path / "in", RELEASE | TOP1000)
+    (folder / "collection.tsv").write_text(
+        "".join(f"{number}\t{'word ' * 200_000}\n" for number in range(40))
+    )  # 3 blocks of 16 MB
+
+    def stopped(function, items):  # type: ignore[no-untyped-def]
+        for number, item in enumerate(items):
+            if number == 2:
+                raise KeyboardInterrupt
+            yield function(item)
+
+    with pytest.raises(KeyboardInterrupt):
+        import_msmarco([folder], tmp_path / "out", map_shards=stopped)
+    assert not (tmp_path / "out").exists()
+    finished = {path.name: path.stat().st_mtime_ns for path in tmp_path.glob(".out.work/content/passages/*.arrow")}
+    assert len(finished) == 2
+    made = import_msmarco([folder], tmp_path / "out")
+    kept = {path.name: path.stat().st_mtime_ns for path in made.shard_paths}
+    assert (len(kept), kept.items() & finished.items()) == (3, finished.items())  # two were not made again
+    assert made.checksum == import_msmarco([folder], tmp_path / "whole").checksum
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in", "out", "whole"]
