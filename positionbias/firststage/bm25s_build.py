@@ -11,7 +11,7 @@ terms are numbered otherwise, in sorted order, so that the numbers do not depend
     places.npy             each row's place when ids are in descending order, int32: the tie rule in numbers
 
 Disk in the making: 8 bytes a posting for the shards beside 8 for the index. Memory: one shard's postings in each worker; in the merge
-about 30 bytes a posting of ``RANGE_POSTINGS``, 20 bytes a passage, and 4 bytes a term and shard.
+about 40 bytes a posting of ``RANGE_POSTINGS``, 24 bytes a passage, and 8 bytes a term and shard.
 """
 
 from __future__ import annotations
@@ -171,8 +171,9 @@ def _numbered(shards: Sequence[_Shard]) -> tuple[pa.Array, list[np.ndarray]]:
     order = pc.sort_indices(every)
     ranks = np.empty(len(every), np.int32)
     ranks[order.to_numpy()] = np.arange(len(every), dtype=np.int32)
-    numbers = ranks[np.concatenate([chunk.indices.to_numpy() for chunk in encoded.chunks])]  # empty chunks are gone
-    return every.take(order), np.split(numbers, np.cumsum([len(shard.terms) for shard in shards])[:-1])
+    chunks = iter(encoded.chunks)  # without those of shards that have no term
+    none = np.empty(0, np.int32)
+    return every.take(order), [ranks[next(chunks).indices.to_numpy()] if len(shard.terms) else none for shard in shards]
 
 
 def _inverse_frequencies(holding: np.ndarray, passages: int) -> np.ndarray:
