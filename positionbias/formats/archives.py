@@ -49,7 +49,7 @@ def streams_in(stream: IO[bytes], source: str, depth: int = 0) -> Iterator[tuple
         raise bad_input(source, wanted=f"at most {_DEEPEST} layers of packing", found="more", do="unpack it first")
     with archive_errors(source):
         head = stream.read(HEAD_BYTES)
-        whole: io.BufferedReader = io.BufferedReader(_Joined(head, stream), _READ)
+        whole: io.BufferedReader = io.BufferedReader(_Joined(head, stream, source), _READ)
         if head[:2] == LZW:
             with open_lzw(whole, source) as plain:
                 yield from streams_in(plain, source, depth + 1)
@@ -63,17 +63,19 @@ def streams_in(stream: IO[bytes], source: str, depth: int = 0) -> Iterator[tuple
 
 
 class _Joined(io.RawIOBase):
-    """The first bytes of a stream, which have been looked at, and then the rest of it."""
+    """The first bytes of a stream, which have been looked at, and then the rest of it; whoever reads it gets one clear line."""
 
-    def __init__(self, head: bytes, rest: IO[bytes]) -> None:
-        self._head, self._rest = head, rest
+    def __init__(self, head: bytes, rest: IO[bytes], source: str) -> None:
+        self._head, self._rest, self._source = head, rest, source
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
         data, self._head = self._head[: len(buffer)], self._head[len(buffer) :]
-        data = data or self._rest.read(len(buffer))
+        if not data:
+            with archive_errors(self._source):
+                data = self._rest.read(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 
