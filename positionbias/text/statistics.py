@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,9 @@ import numpy as np
 from positionbias.core.collection import Collection
 from positionbias.core.progress import track
 from positionbias.core.result import Result, Statistics
-from positionbias.text.words import word_spans
+from positionbias.core.shard_work import MapShards
+from positionbias.core.shards import read_shard
+from positionbias.text.words import word_count
 
 __all__ = ["QUANTILES", "READ_WORDS", "collection_counts", "collection_statistics", "length_statistics", "word_counts"]
 
@@ -22,7 +25,11 @@ LONGEST_LIST = 8
 
 def word_counts(texts: Iterable[str]) -> np.ndarray:
     """BlingFire words of each text, ``(texts,)`` int32; four bytes a text are held."""
-    return np.fromiter((len(word_spans(text)) for text in texts), dtype=np.int32)
+    return np.fromiter(map(word_count, texts), dtype=np.int32)
+
+
+def _shard_word_counts(shard: Path) -> np.ndarray:
+    return word_counts(text for batch in read_shard(shard).to_batches() for text in batch.column("text").to_pylist())
 
 
 def length_statistics(counts: np.ndarray, read: int) -> dict[str, Any]:
@@ -61,18 +68,22 @@ def collection_counts(collection: Collection) -> list[Result]:
     return results
 
 
-def collection_statistics(collection: Collection) -> list[Result]:
-    """``collection_counts`` with the lengths of passages and of each split's queries; reads every passage once."""
+def collection_statistics(collection: Collection, map_shards: MapShards = map) -> list[Result]:
+    """``collection_counts`` with the lengths of passages and of each split's queries; reads every passage once, shard by shard."""
     results = []
     for result in collection_counts(collection):
-        texts: Iterable[str]
         if result.measure == "passages":
-            stream = track(collection.passages(), "counting words", len(collection), unit="passages")
-            texts = (passage.text for passage in stream)
+            shards = track(
+                map_shards(_shard_word_counts, collection.shard_paths),
+                "counting words",
+                len(collection.shard_paths),
+                unit="shards",
+            )
+            counts = np.concatenate([np.empty(0, np.int32), *shards])
         else:
-            texts = (query.text for query in collection.queries(result.split))
+            counts = word_counts(query.text for query in collection.queries(result.split))
         assert isinstance(result.payload, Statistics)
-        rows = {**result.payload.rows, **length_statistics(word_counts(texts), READ_WORDS[result.measure])}
+        rows = {**result.payload.rows, **length_statistics(counts, READ_WORDS[result.measure])}
         results.append(_result(result.measure, collection, result.split, result.count, rows))
     return results
 
