@@ -21,7 +21,11 @@ __all__ = ["retrieve"]
     help="bm25s, or lucene: Anserini's BM25, with the extra positionbias[lucene].",
 )
 @click.option(
-    "--preset", default="anserini", show_default=True, metavar="NAME", help="Settings of k1 and b: anserini, msmarco or robertson."
+    "--preset",
+    default="anserini",
+    show_default=True,
+    metavar="NAME",
+    help="Settings of k1 and b: anserini, msmarco or robertson.",
 )
 @click.option("--k1", type=float, help="Saturation of term frequency, from 0; instead of the preset's.")
 @click.option("--b", type=float, help="Normalisation by length, 0 to 1; instead of the preset's.")
