@@ -80,11 +80,13 @@ def _origin(result: Result) -> str:
 
 
 def _flat(value: Any, name: str = "") -> list[tuple[str, str]]:
-    """Nested figures as lines ``name, figure``."""
+    """Nested figures as lines ``name, figure``; plain lists in one line."""
     if isinstance(value, Mapping) and any(isinstance(item, Mapping | list) for item in value.values()):
         return [line for key, item in value.items() for line in _flat(item, f"{name} {key}".strip().replace("_", " "))]
     if isinstance(value, Mapping):
         return [(name, ", ".join(f"{key.replace('_', ' ')} {_number(item)}" for key, item in value.items()))]
+    if isinstance(value, list) and not any(isinstance(item, Mapping | list) for item in value):
+        return [(name, ", ".join(map(_number, value)))] if value else []
     if isinstance(value, list):
         return [line for item in value for line in _flat(item, name)]
     return [(name, _number(value))]
