@@ -19,10 +19,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
-from positionbias.core.collection_writer import rows_checksum
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.manifest import MANIFEST, InputRef, Manifest, package_versions, provenance, read_manifest, write_manifest
 from positionbias.core.shard_work import MapShards, make_shards
+from positionbias.core.shards import rows_checksum
 
 __all__ = ["Groups", "TrainingGroup", "write_groups"]
 
