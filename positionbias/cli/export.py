@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from positionbias.cli.common import emit, engine_options, json_option, out_option, output_place, overwrite_option, say
+from positionbias.cli.common import emit, engine_options, json_option, overwrite_option, say
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
@@ -38,7 +39,7 @@ REMARKS = {
 @click.option("--split", "splits", multiple=True, help="A split to write; all by default; may be given again.")
 @click.option("--squad-version", type=click.Choice(["1.1", "2.0"]), help="With --to squad: which form; 1.1 by default.")
 @engine_options
-@out_option(what="The folder to write.")
+@click.option("--out", required=True, metavar="DIR", help="The folder to write, as a path.")
 @overwrite_option
 @json_option
 def export(
@@ -71,7 +72,7 @@ def export(
         raise click.UsageError(f"--squad-version goes with --to squad, not with --to {form}")
     opened = find_collection(collection)
     chosen = list(dict.fromkeys(splits)) or opened.splits
-    place = output_place(out)
+    place = Path(out)
     if form == "squad":
         more: dict[str, Any] = {"version": squad_version or "1.1"}
         written = _write(form, opened, place, chosen, overwrite=overwrite, **more)
