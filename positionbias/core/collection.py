@@ -58,7 +58,8 @@ class Collection:
     @cached_property
     def shard_paths(self) -> list[Path]:
         """The passage shards, in order."""
-        paths = sorted((self.path / "passages").glob("*.arrow"))
+        # by number: the hundred-thousandth has a digit more
+        paths = sorted((self.path / "passages").glob("*.arrow"), key=lambda path: (len(path.name), path.name))
         if len(paths) != self.manifest.content["shards"]:
             raise bad_input(
                 self.path,
