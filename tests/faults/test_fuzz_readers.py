@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,33 +14,39 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "fuzz"))
 
 from fuzz_checks import Fault, same, unpacked
 from fuzz_mutations import mutated, random_of
-from fuzz_readers import READERS, Reader, run_input
+from fuzz_readers import READERS, Reader, memory_folder, run_input
 from fuzz_seeds import SEEDS, packed
 
 INPUTS = 100
 
 
+@pytest.fixture
+def folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(dir=memory_folder()) as name:
+        yield Path(name)
+
+
 @pytest.mark.parametrize("reader", READERS, ids=[reader.name for reader in READERS])
-def test_mutated_inputs(tmp_path: Path, reader: Reader) -> None:
+def test_mutated_inputs(folder: Path, reader: Reader) -> None:
     ended: list[str] = []
     for number in range(INPUTS):
-        found = run_input(reader, number, tmp_path / "input")
-        shutil.rmtree(tmp_path / "input")
+        found = run_input(reader, number, folder / "input")
+        shutil.rmtree(folder / "input")
         assert found.how != "fault", f"{reader.name}, input {number} ({', '.join(found.done)}): {found.said}"
         ended.append(found.how)
     assert ended[0] == "valid"  # the first is as it was published
     assert 5 <= ended.count("valid") <= INPUTS - 5  # else the faults are too many, or none
 
 
-def test_what_was_lost_is_a_fault(tmp_path: Path) -> None:
+def test_what_was_lost_is_a_fault(folder: Path) -> None:
     """The harness sees a reader that drops a line, one that hangs, and one that leaves something behind."""
 
     def hangs(*_: object) -> None:
         while True:
             pass
 
-    def leaves(folder: Path, *_: object) -> None:
-        (folder.parent / ".out.work").mkdir()
+    def leaves(inputs: Path, *_: object) -> None:
+        (inputs.parent / ".out.work").mkdir()
 
     for number, (run, said) in enumerate(
         (
@@ -47,7 +55,7 @@ def test_what_was_lost_is_a_fault(tmp_path: Path) -> None:
             (leaves, "left behind: .out.work"),
         )
     ):
-        ended = run_input(Reader("msmarco", ("plain",), run), 0, tmp_path / str(number), seconds=1)
+        ended = run_input(Reader("msmarco", ("plain",), run), 0, folder / str(number), seconds=1)
         assert ended.how == "fault"
         assert ended.said.startswith(said)
 
