@@ -13,7 +13,7 @@ import tempfile
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeVar
@@ -60,18 +60,18 @@ def ray_tasks(workers: int = 1, address: str | None = None) -> Iterator[MapShard
     if ray.is_initialized():
         yield over_tasks
         return
-    with _temporary_folder() as folder:
-        try:
-            # what Ray has to say of workers that died would go to standard output, which is for results
-            ray._private.worker._worker_logs_enabled = False
-            if address is None:
-                ray.init(address="local", num_cpus=workers, include_dashboard=False, _temp_dir=folder, **_SILENT)
-            else:
-                _connect(ray, address)
-            yield over_tasks
-        finally:
-            ray.shutdown()
-            ray._private.worker._worker_logs_enabled = True
+    # what Ray has to say of workers that died would go to standard output, which is for results
+    ray._private.worker._worker_logs_enabled = False
+    with ExitStack() as stack:
+        stack.callback(setattr, ray._private.worker, "_worker_logs_enabled", True)
+        if address is not None:
+            stack.callback(ray.shutdown)
+            _connect(ray, address)
+        else:
+            folder = stack.enter_context(_temporary_folder())
+            stack.callback(ray.shutdown)  # before its folder goes
+            ray.init(address="local", num_cpus=workers, include_dashboard=False, _temp_dir=folder, **_SILENT)
+        yield over_tasks
 
 
 _SILENT: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
