@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import repeat
+from itertools import islice, pairwise, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -35,8 +35,8 @@ ROTATED, DRAWN_AS_IT_WAS, WORDLESS = "rotated", "drawn_as_it_was", "without_word
 ONE_WORD, UNSPLIT = "one_word", "without_white_space_inside"
 ONE_SENTENCE = "without_inner_sentence_boundary"
 
-# bytes of text whose arrays stay in a processor's cache; BlingFire's take fifteen bytes for each
-_PORTION, _CALLS = 1 << 20, 1 << 16
+# bytes of text, or of room for BlingFire's output, whose arrays stay in a processor's cache
+_PORTION, _ROOM = 1 << 20, 1 << 17
 _SPACE = 0x20
 
 
@@ -55,12 +55,9 @@ def byte_cuts(data: bytes, starts: np.ndarray, ends: np.ndarray, passage_ids: Se
     starts, ends = np.asarray(starts, np.int64), np.asarray(ends, np.int64)
     if rotation.mode == "sentences":
         return _by_sentences(data, starts, ends, passage_ids, rotation)
-    by_words, portion = (_BlingFire(), _CALLS) if rotation.words == "blingfire" else (_by_white_space, _PORTION)
     draws = keys64(rotation.seed, PURPOSE, passage_ids)
-    parts = [
-        _draw(by_words(data, starts[i:j], ends[i:j]), draws[i:j], passage_ids[i:j], rotation)
-        for i, j in _portions(starts, ends, portion)
-    ]
+    cuts_of = _by_blingfire if rotation.words == "blingfire" else _by_white_space
+    parts = list(cuts_of(data, starts, ends, draws, passage_ids, rotation)) if len(starts) else []
     if not parts:
         return Cuts(np.empty(0, np.int64), np.empty(0, np.int64))
     return Cuts(*(np.concatenate(column) for column in zip(*parts, strict=True)))
@@ -95,7 +92,15 @@ def _draw(words: _Words, draws: np.ndarray, ids: Sequence[bytes], rotation: Rota
     return Cuts(offsets, words.units)
 
 
-def _by_white_space(data: bytes, starts: np.ndarray, ends: np.ndarray) -> _Words:
+def _by_white_space(
+    data: bytes, starts: np.ndarray, ends: np.ndarray, draws: np.ndarray, ids: Sequence[bytes], rotation: Rotation
+) -> Iterator[Cuts]:
+    """The cuts of one portion after another."""
+    for i, j in _portions(starts, ends, _PORTION):
+        yield _draw(_white_space_words(data, starts[i:j], ends[i:j]), draws[i:j], ids[i:j], rotation)
+
+
+def _white_space_words(data: bytes, starts: np.ndarray, ends: np.ndarray) -> _Words:
     begin, end = int(starts[0]), int(ends[-1])
     block = np.frombuffer(data, np.uint8, end - begin, begin) if end > begin else np.empty(0, np.uint8)
     starts, ends = starts - begin, ends - begin
@@ -141,39 +146,40 @@ def _mark(
         space[found + step] = True
 
 
-class _BlingFire:
-    """Calls BlingFire's C function for portion after portion, into the same buffers: fresh memory costs more than the call's overhead."""
-
-    def __init__(self) -> None:
-        self.function = words_function()
-        self.output: np.ndarray = np.empty(0, np.uint8)
-        self.places: np.ndarray = np.empty(0, np.int32)
-        self.last: np.ndarray = np.empty(0, np.int32)
-
-    def __call__(self, data: bytes, starts: np.ndarray, ends: np.ndarray) -> _Words:
-        sizes = ends - starts
-        # The C function may write one offset for each byte of output that it has room for, and clears all of that room; its output is
-        # two bytes for a byte of text at most: each character a word, and a space.
-        rooms = 2 * sizes + 16
-        begin = np.cumsum(rooms) - rooms
-        total = int(rooms.sum())
-        if total > len(self.output):
-            self.output, self.places, self.last = (
-                np.empty(total, np.uint8),
-                np.empty(total, np.int32),
-                np.empty(total, np.int32),
-            )
-        texts = np.frombuffer(data, np.uint8).ctypes.data + starts if data else starts
-        output, places, last = (buffer.ctypes.data for buffer in (self.output, self.places, self.last))
-        arguments = (texts.tolist(), sizes.tolist(), (output + begin).tolist(), (places + 4 * begin).tolist())
-        lengths = np.fromiter(map(self.function, *arguments, repeat(last), rooms.tolist()), np.int64, len(starts))
-        if (lengths > rooms).any():
+def _by_blingfire(
+    data: bytes, starts: np.ndarray, ends: np.ndarray, draws: np.ndarray, ids: Sequence[bytes], rotation: Rotation
+) -> Iterator[Cuts]:
+    """The cuts of one portion after another; all portions share their buffers, as fresh memory costs more than the calls' overhead."""
+    sizes = ends - starts
+    # The C function may write one offset for each byte of output that it has room for, and clears all of that room; its output is
+    # two bytes for a byte of text at most: each character a word, and a space.
+    rooms = 2 * sizes + 16
+    widths = -(-rooms // 64) * 64  # so that the words of a passage can be counted 64 bytes at a time
+    bounds = np.array([0, *(last for _, last in _portions(np.cumsum(widths) - widths, np.cumsum(widths), _ROOM))])
+    begin = np.cumsum(widths) - widths
+    begin -= np.repeat(begin[bounds[:-1]], np.diff(bounds))
+    room = int((begin + widths).max())
+    output, places, last = np.empty(room, np.uint8), np.empty(room, np.int32), np.empty(room, np.int32)
+    addresses = (
+        (np.frombuffer(data, np.uint8).ctypes.data if data else 0) + starts,
+        sizes,
+        output.ctypes.data + begin,
+        places.ctypes.data + places.itemsize * begin,
+    )
+    lengths_of = map(words_function(), *(column.tolist() for column in addresses), repeat(last.ctypes.data), rooms.tolist())
+    for i, j in pairwise(bounds.tolist()):
+        written = output[: begin[j - 1] + widths[j - 1]]
+        written.fill(0)
+        lengths = np.fromiter(islice(lengths_of, j - i), np.int64, j - i)
+        if (lengths > rooms[i:j]).any():
             raise RuntimeError("BlingFire wrote more than two bytes for a byte of text: report this, with the text")
-        parted = np.flatnonzero(self.output[:total] == _SPACE)  # words are parted by one space; a NUL ends the output
-        units = np.searchsorted(parted, begin + np.maximum(lengths, 1) - 1) - np.searchsorted(parted, begin) + (lengths > 1)
+        # words are parted by one space; a NUL ends the output
+        spaces = np.bitwise_count(np.packbits(written == _SPACE).view(np.uint64))
+        units = np.add.reduceat(spaces, begin[i:j] // 64, dtype=np.int64) + (lengths > 1)
         for number in np.flatnonzero(units == 1).tolist():
-            units[number] = bool(data[starts[number] : ends[number]].decode().strip())
-        return _Words(units, begin, self.places, np.zeros(len(starts), np.int64))
+            units[number] = bool(data[starts[i + number] : ends[i + number]].decode().strip())
+        origin = np.zeros(j - i, np.int64)  # the C function counts from the passage's start
+        yield _draw(_Words(units, begin[i:j], places, origin), draws[i:j], ids[i:j], rotation)
 
 
 def _by_sentences(data: bytes, starts: np.ndarray, ends: np.ndarray, ids: Sequence[bytes], rotation: Rotation) -> Cuts:

@@ -1,13 +1,13 @@
 """Raw files rotated into files of the same format: TSV, JSON lines, Parquet, SQuAD JSON.
 
 The draw for a passage is that of ``positions.rotate``, keyed by the seed and the passage's id: what comes out equals the rotation of the
-imported collection. TSV and JSON lines go through in blocks of about 16 MB, and a killed run goes on after the last whole block.
+imported collection. TSV and JSON lines go through in blocks of 2 MiB, and a killed run goes on after the last whole block.
 What is read from a pipe or written to one leaves nothing to go on from.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -16,7 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from positionbias.core.blocks import BLOCK_BYTES, Block, file_blocks, stream_blocks
+from positionbias.core.blocks import Block, file_blocks, stream_blocks
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import atomic_file, input_errors, open_bytes, refuse_existing, sha256_file
 from positionbias.core.manifest import (
@@ -28,11 +28,13 @@ from positionbias.core.manifest import (
     provenance,
     write_manifest,
 )
+from positionbias.core.memory import keep_freed_memory
 from positionbias.core.ordered_file import OrderedFile, Packing, pack, packing_of, resumable_file, resumed_file
 from positionbias.core.progress import track
 from positionbias.core.result import Result
 from positionbias.core.shard_work import MapShards, file_state
 from positionbias.positions.cuts import possible_fates
+from positionbias.positions.raw_edits import Edits, spliced
 from positionbias.positions.raw_formats import RawFormat
 from positionbias.positions.raw_jsonl import Fields, rotate_jsonl
 from positionbias.positions.raw_squad import rotate_squad
@@ -42,7 +44,9 @@ from positionbias.positions.rotation_facts import passages_in, rotation_notes, r
 
 __all__ = ["Pipe", "RotatedFile", "debias_file", "raw_result"]
 
-Rotate = Callable[[Block], tuple[bytes, Counter[str]]]
+# smaller than the blocks of an import: what is made of one stays in a processor's cache
+RAW_BLOCK_BYTES = 2 << 20
+Rotate = Callable[[Block], tuple[Edits, Counter[str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,7 @@ def debias_file(
     map_shards: MapShards = map,
     overwrite: bool = False,
     provenance: Mapping[str, Any] | None = None,
-    block_bytes: int = BLOCK_BYTES,
+    block_bytes: int = RAW_BLOCK_BYTES,
 ) -> RotatedFile:
     """Write ``source`` rotated, in its own format; the end of a name says what is compressed (``.gz``, ``.zst``).
 
@@ -169,10 +173,17 @@ class _Task:
         rotate: Rotate = (
             partial(rotate_tsv, self.rotation) if self.kind == "tsv" else partial(rotate_jsonl, self.rotation, self.fields)
         )
-        left = islice(self._blocks(), len(file.facts), None)
-        pieces = self.map_shards(partial(_piece, rotate, file.packing), left)
+        keep_freed_memory()
+        sent: deque[Block] = deque()  # those at work; of a pipe's, their bytes stand nowhere else
+        pieces = self.map_shards(partial(_piece, rotate, file.packing), self._left(len(file.facts), sent))
         for piece, facts in track(pieces, "rotating", self._number_of_blocks(), unit="blocks"):
-            file.append(piece, facts)
+            block = sent.popleft()
+            file.append(spliced(block.read(), piece) if isinstance(piece, Edits) else piece, facts)
+
+    def _left(self, done: int, sent: deque[Block]) -> Iterator[Block]:
+        for block in islice(self._blocks(), done, None):
+            sent.append(block)
+            yield block
 
     def _blocks(self) -> Iterator[Block]:
         if isinstance(self.source, Path):
@@ -259,7 +270,8 @@ def raw_result(rotated: RotatedFile) -> Result:
     return rotation_result_of(rotated.name, rotated.rotation, rotated.passages, {**more, "sha256": rotated.checksum})
 
 
-def _piece(rotate: Rotate, packing: Packing | None, block: Block) -> tuple[bytes, dict[str, Any]]:
-    """A rotated block as it is written; made in a worker."""
-    content, counts = rotate(block)
-    return pack(content, packing), {"passages": dict(counts)}
+def _piece(rotate: Rotate, packing: Packing | None, block: Block) -> tuple[Edits | bytes, dict[str, Any]]:
+    """What is to be done to a block; or, where it is compressed, which takes longer than to send it, the block as it is written."""
+    keep_freed_memory()
+    edits, counts = rotate(block)
+    return pack(spliced(block.read(), edits), packing) if packing else edits, {"passages": dict(counts)}

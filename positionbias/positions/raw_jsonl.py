@@ -14,15 +14,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from positionbias.core.blocks import Block
+from positionbias.positions.raw_edits import Edits
 from positionbias.positions.raw_texts import cuts_of
-from positionbias.positions.rotate import Rotation, rotate_at
+from positionbias.positions.rotate import Rotation
 
 __all__ = ["ID_FIELDS", "TEXT_FIELDS", "Fields", "rotate_jsonl"]
 
 # the first of these that a record has, unless one is given
 ID_FIELDS = ("_id", "id", "pid", "passage_id", "docid", "doc_id", "docno")
 TEXT_FIELDS = ("text", "contents", "passage", "passage_text", "segment", "content", "body")
+_BOM = b"\xef\xbb\xbf"
 # one character of a JSON string, where it is written as an escape
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)")
 _OPEN = re.compile(r"[ \t\r\n]*([{\[])[ \t\r\n]*([}\]]?)")
@@ -50,9 +54,8 @@ class _Value(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """A text, by its place within the quotes of its line, and the key of its draw."""
+    """A text that stands within the quotes ``[start, end)`` of its line, in characters, and the key of its draw."""
 
-    line: int
     start: int
     end: int
     text: str
@@ -63,41 +66,48 @@ class _Unusable(ValueError):
     """What was wanted of a line, and what was found; the caller knows the line."""
 
 
-def rotate_jsonl(rotation: Rotation, fields: Fields, block: Block) -> tuple[bytes, Counter[str]]:
-    """The block with every passage rotated, and how many passages met which fate.
+def rotate_jsonl(rotation: Rotation, fields: Fields, block: Block) -> tuple[Edits, Counter[str]]:
+    """How every passage of the block is cut, and how many passages met which fate.
 
     Raises:
         InputError: not UTF-8, a line that is no JSON object, or one without id or text; the line in the source is named.
     """
-    lines = block.text().split("\n")
+    data = block.read()
+    begin = len(_BOM) if block.start == 0 and data.startswith(_BOM) else 0
     found: list[_Found] = []
-    for number, line in enumerate(lines):
+    lines: list[tuple[int, str]] = []  # of each text: where its line begins, and the line
+    for number, (start, line) in enumerate(_lines(block, data, begin)):
         if line.strip(" \t\r"):
             try:
-                found += _passages(number, line, fields)
+                found += _passages(line, fields)
             except _Unusable as error:
                 wanted, what = error.args
                 raise block.bad_line(number, wanted=wanted, found=what, do=_NAME) from None
             except (RecursionError, ValueError) as error:
                 raise block.bad_line(number, wanted="one JSON object a line", found=str(error), do=_MEND) from None
+            lines += [(start, line)] * (len(found) - len(lines))
     cuts, counts = cuts_of([item.text for item in found], [item.key for item in found], rotation)
-    return _spliced(lines, found, cuts), counts
+    edits = [_edit(*line, item, cut) for line, item, cut in zip(lines, found, cuts, strict=True) if cut]
+    return Edits(begin, *np.array(edits, np.int32).reshape(-1, 3).T), counts
 
 
-def _spliced(lines: list[str], found: list[_Found], cuts: list[int]) -> bytes:
-    pieces: list[str] = []
-    number, begin = 0, 0
-    for item, cut in zip(found, cuts, strict=True):
-        if cut:
-            while number < item.line:
-                pieces += (lines[number][begin:], "\n")
-                number, begin = number + 1, 0
-            line = lines[number]
-            written = line[item.start : item.end]
-            pieces += (line[begin : item.start], rotate_at(written, _place(written, cut) if "\\" in written else cut))
-            begin = item.end
-    rest = "\n".join((lines[number][begin:], *lines[number + 1 :]))
-    return "".join((*pieces, rest)).encode()
+def _lines(block: Block, data: bytes, begin: int) -> Iterator[tuple[int, str]]:
+    """Each line with the byte at which it begins."""
+    for line in data[begin:].split(b"\n"):
+        try:
+            yield begin, line.decode()
+        except UnicodeDecodeError:
+            block.text()  # says where
+            raise
+        begin += len(line) + 1
+
+
+def _edit(line_start: int, line: str, item: _Found, cut: int) -> tuple[int, int, int]:
+    """Where a text begins, is cut and ends, in bytes of the block."""
+    written = line[item.start : item.end]
+    places = [item.start, item.start + (_place(written, cut) if "\\" in written else cut), item.end]
+    first, middle, last = places if line.isascii() else [len(line[:place].encode()) for place in places]
+    return line_start + first, line_start + middle, line_start + last
 
 
 def _place(written: str, characters: int) -> int:
@@ -111,7 +121,7 @@ def _place(written: str, characters: int) -> int:
     return at + characters
 
 
-def _passages(number: int, line: str, fields: Fields) -> Iterator[_Found]:
+def _passages(line: str, fields: Fields) -> Iterator[_Found]:
     """The passages of one line, from left to right."""
     members, end = _members(line, 0)
     if end != len(line):
@@ -122,11 +132,11 @@ def _passages(number: int, line: str, fields: Fields) -> Iterator[_Found]:
         key = _key("query_id", query.value if query else None)
         texts = sorted(_nested_texts(line, nested), key=lambda value: value.start)
         for index, text in enumerate(texts):
-            yield _found(number, "passage_text", text, key + b"\x1f%d" % index)
+            yield _found("passage_text", text, key + b"\x1f%d" % index)
         return
     id_field = _field(members, fields.id, ID_FIELDS, "--id-field")
     text_field = _field(members, fields.text, TEXT_FIELDS, "--text-field")
-    yield _found(number, text_field, members[text_field], _key(id_field, members[id_field].value))
+    yield _found(text_field, members[text_field], _key(id_field, members[id_field].value))
 
 
 def _nested_texts(line: str, nested: _Value) -> Iterator[_Value]:
@@ -159,11 +169,11 @@ def _key(name: str, value: Any) -> bytes:
     return _utf8(name, str(value))
 
 
-def _found(number: int, name: str, text: _Value, key: bytes) -> _Found:
+def _found(name: str, text: _Value, key: bytes) -> _Found:
     if not isinstance(text.value, str):
         raise _Unusable(f"{name!r} as text", "something else")
     _utf8(name, text.value)
-    return _Found(number, text.start + 1, text.end - 1, text.value, key)
+    return _Found(text.start + 1, text.end - 1, text.value, key)
 
 
 def _utf8(name: str, text: str) -> bytes:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from positionbias.core.blocks import Block
 from positionbias.core.errors import InputError
+from positionbias.positions.raw_edits import spliced
 from positionbias.positions.raw_jsonl import Fields, rotate_jsonl
 from positionbias.positions.rotate import Rotation, rotate
 
@@ -19,9 +20,8 @@ WORDS = Rotation(words="whitespace")
 
 def rotated(text: str | bytes, fields: Fields | None = None, rotation: Rotation = WORDS) -> str:
     data = text.encode() if isinstance(text, str) else text
-    return rotate_jsonl(rotation, fields or Fields(), Block("test.jsonl", 0, 0, len(data), data=data, lines_before=0))[
-        0
-    ].decode()
+    block = Block("test.jsonl", 0, 0, len(data), data=data, lines_before=0)
+    return spliced(data, rotate_jsonl(rotation, fields or Fields(), block)[0]).decode()
 
 
 @pytest.mark.parametrize(

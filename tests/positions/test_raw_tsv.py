@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from positionbias.core.blocks import Block, file_blocks, stream_blocks
 from positionbias.core.errors import InputError
-from positionbias.positions.raw_tsv import rotate_tsv, spliced
+from positionbias.positions.raw_edits import Edits, spliced
+from positionbias.positions.raw_tsv import rotate_tsv
 from positionbias.positions.rotate import Rotation, rotate
 
 
@@ -20,13 +21,14 @@ def block_of(data: bytes) -> Block:
 
 
 def rotated(data: bytes, **settings: object) -> bytes:
-    return rotate_tsv(Rotation(**settings), block_of(data))[0]  # type: ignore[arg-type]
+    return spliced(data, rotate_tsv(Rotation(**settings), block_of(data))[0])  # type: ignore[arg-type]
 
 
 def test_texts_are_cut_and_all_else_stays() -> None:
     # rotate("one two three four", "p1") is cut before "two" (its own doctest); one word cannot be cut
-    content, counts = rotate_tsv(Rotation(words="whitespace"), block_of(b"p1\tone two three four\np2\tword\np3\t\n"))
-    assert content == b"p1\ttwo three four one \np2\tword\np3\t\n"
+    data = b"p1\tone two three four\np2\tword\np3\t\n"
+    edits, counts = rotate_tsv(Rotation(words="whitespace"), block_of(data))
+    assert spliced(data, edits) == b"p1\ttwo three four one \np2\tword\np3\t\n"
     assert {name: count for name, count in counts.items() if count} == {"rotated": 1, "one_word": 1, "without_words": 1}
 
 
@@ -83,7 +85,7 @@ def test_a_cr_at_the_end_of_a_line_stays_there() -> None:
 def test_a_byte_order_mark_at_the_start_of_the_file_is_dropped_and_no_other() -> None:
     assert rotated(b"\xef\xbb\xbfp1\tone two three four\n", words="whitespace") == b"p1\ttwo three four one \n"
     later = Block("test.tsv", 1, 100, 103, data="\ufeffp1\tone\n".encode(), lines_before=7)
-    assert rotate_tsv(Rotation(), later)[0] == "\ufeffp1\tone\n".encode()
+    assert spliced(later.read(), rotate_tsv(Rotation(), later)[0]) == "\ufeffp1\tone\n".encode()
 
 
 def test_a_line_of_ten_megabytes() -> None:
@@ -123,11 +125,13 @@ def test_a_bad_line_is_named_by_its_place_in_the_whole_source(tmp_path: Path) ->
 
 def test_splicing_moves_the_parts_of_every_text_and_nothing_else() -> None:
     data = b"head|abcdef|mid|ghij|kl|tail"
-    starts, ends, offsets = np.array([5, 16, 21]), np.array([11, 20, 23]), np.array([2, 0, 1])
-    assert spliced(data, starts, ends, offsets) == b"head|cdef ab|mid|ghij|l k|tail"
-    assert spliced(data, starts, ends, offsets, begin=5) == b"cdef ab|mid|ghij|l k|tail"
+    columns = np.array([5, 21]), np.array([7, 22]), np.array([11, 23])
+    assert spliced(data, Edits(0, *columns)) == b"head|cdef ab|mid|ghij|l k|tail"
+    assert spliced(data, Edits(5, *columns)) == b"cdef ab|mid|ghij|l k|tail"
+    many = Edits(0, *(np.arange(2_500) * 4 + place for place in (0, 1, 3)))  # more than a portion
+    assert spliced(b"abc|" * 2_501, many) == b"bc a|" * 2_500 + b"abc|"
 
 
 def test_an_empty_block_gives_nothing() -> None:
-    content, counts = rotate_tsv(Rotation(), block_of(b"\xef\xbb\xbf"))
-    assert (content, counts.total()) == (b"", 0)
+    edits, counts = rotate_tsv(Rotation(), block_of(b"\xef\xbb\xbf"))
+    assert (spliced(b"\xef\xbb\xbf", edits), counts.total()) == (b"", 0)

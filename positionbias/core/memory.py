@@ -1,0 +1,27 @@
+"""How this process takes memory from the system."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+__all__ = ["keep_freed_memory"]
+
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # glibc's names for mallopt
+_BYTES = 1 << 28
+
+
+@lru_cache(maxsize=1)
+def keep_freed_memory() -> None:
+    """Let this process use again what it has freed, up to 256 MiB, where glibc would give it back to the system.
+
+    Work that takes and frees some megabytes per block would otherwise have every page of them mapped anew for each block: a third of
+    the time of rotating TSV by white space. Does nothing without glibc.
+    """
+    import ctypes
+
+    try:
+        mallopt = ctypes.CDLL(None).mallopt
+    except (AttributeError, OSError, TypeError):
+        return
+    mallopt(_TRIM_THRESHOLD, _BYTES)
+    mallopt(_MMAP_THRESHOLD, _BYTES)

@@ -1,0 +1,42 @@
+"""What a rotation does to a block of bytes: some stretches are cut, and their two parts change places.
+
+A worker finds the cuts; who writes the file makes them, from bytes that it has at hand. So 12 bytes a passage come back from a
+worker, and not the text.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+__all__ = ["Edits", "spliced"]
+
+_PORTION = 1_000  # stretches whose pieces stay in a processor's cache: twice as fast as a whole block at once
+
+
+class Edits(NamedTuple):
+    """Of a block: the bytes before ``begin`` are dropped; each of n stretches ``[start, end)`` is cut at its place; (n,) int32 each.
+
+    Stretches rise and do not overlap.
+    """
+
+    begin: int
+    starts: np.ndarray
+    places: np.ndarray
+    ends: np.ndarray
+
+
+def spliced(data: bytes, edits: Edits) -> bytes:
+    """The block with its edits made: of each stretch what follows its place, one space, and what stood before it."""
+    begin = edits.begin
+    joined: list[bytes] = []
+    for number in range(0, len(edits.starts), _PORTION):
+        columns = (column[number : number + _PORTION].tolist() for column in edits[1:])
+        pieces: list[bytes] = []
+        for start, place, end in zip(*columns, strict=True):
+            pieces += (data[begin:start], data[place:end], b" ", data[start:place])
+            begin = end
+        joined.append(b"".join(pieces))
+    joined.append(data[begin:])
+    return b"".join(joined)
