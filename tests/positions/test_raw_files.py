@@ -17,13 +17,12 @@ from typing import Any
 
 import pytest
 
-from positionbias.core.collection import Collection
-from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.core.files import open_bytes
 from positionbias.core.manifest import read_manifest
 from positionbias.core.records import Passage
 from positionbias.engine.local import map_shards
+from positionbias.formats.msmarco import import_msmarco
 from positionbias.positions.debias import debias
 from positionbias.positions.raw_files import Pipe, debias_file, raw_result
 from positionbias.positions.raw_jsonl import Fields
@@ -51,10 +50,8 @@ def content_of(path: Path) -> bytes:
 @pytest.mark.parametrize("words", ["blingfire", "whitespace"])
 def test_a_file_comes_out_as_its_collection_does(tsv: Path, tmp_path: Path, words: Any) -> None:
     rotation = Rotation(words=words, seed=5)
-    with create_collection(tmp_path / "imported") as writer:
-        writer.add_passages(PASSAGES)
-        writer.finish(name="imported", command="a test", settings={})
-    collection = debias(Collection(tmp_path / "imported"), tmp_path / "rotated", rotation)
+    imported = import_msmarco([tsv], tmp_path / "imported")
+    collection = debias(imported, tmp_path / "rotated", rotation)
     rotated = debias_file(tsv, tmp_path / "rotated.tsv", rotation, "tsv", block_bytes=SMALL)
     wanted = "".join(f"{passage_id}\t{text}\n" for passage_id, text in collection.passages())
     assert content_of(tmp_path / "rotated.tsv").decode() == wanted
