@@ -14,7 +14,9 @@ from positionbias.positions.rotate import Rotation, unit_starts
 
 SPACES = "\t\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2005\u200a\u2028\u2029\u202f\u205f\u3000"
 NO_SPACES = "\x00\x08\x0e\x1b\x7f\u180e\u200b\u2060\ufeff"
-TEXTS = st.lists(st.text(st.sampled_from("ab.,'é中€â\x80😀" + SPACES + NO_SPACES), max_size=30) | st.text(max_size=20), max_size=12)
+TEXTS = st.lists(
+    st.text(st.sampled_from("ab.,'é中€â\x80😀" + SPACES + NO_SPACES), max_size=30) | st.text(max_size=20), max_size=12
+)
 ROTATIONS = [Rotation(words=words, identity=identity) for words in ("blingfire", "whitespace") for identity in (True, False)]
 
 
