@@ -23,6 +23,9 @@ BOM = b"\xef\xbb\xbf"
 TEXT_KEYS = ("text", "contents", "passage", "passage_text", "segment", "content", "body")
 
 
+QA_COLUMNS = ("answers", "passages", "query", "query_id", "query_type", "wellFormedAnswers")
+
+
 class Fault(AssertionError):
     """Something is wrong with what a reader made."""
 
@@ -256,16 +259,15 @@ def _qa_rows(path: Path) -> list[dict[str, Any]]:
 
         return pq.read_table(io.BytesIO(data)).to_pylist()
     data = contents(path)
-    lines = [json.loads(line) for line in filled(data)] if b"\n" in data.strip() or not _is_columns(data) else []
-    if lines:
-        return lines
-    columns = json.loads(data.decode("utf-8", "replace"))
-    return [{name: columns[name][number] for name in columns if number in columns[name]} for number in columns["query"]]
-
-
-def _is_columns(data: bytes) -> bool:
-    # columns that the reader does not know may be anything, even no text
-    return isinstance(json.loads(data.decode("utf-8", "replace")).get("query"), dict)
+    try:
+        # columns that the reader does not know may be anything, even no text
+        columns = json.loads(data.decode("utf-8", "replace"))
+        if isinstance(columns["query"], dict):
+            by_row = {name: {int(row): value for row, value in columns[name].items()} for name in QA_COLUMNS if name in columns}
+            return [{name: found[row] for name, found in by_row.items()} for row in by_row["query"]]
+    except ValueError:  # more than one line
+        pass
+    return [json.loads(line) for line in filled(data)]
 
 
 def _qa_texts(passages: Any) -> list[str]:

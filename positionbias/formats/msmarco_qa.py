@@ -26,7 +26,7 @@ import numpy as np
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import CollectionWriter, create_collection
-from positionbias.core.errors import SettingError
+from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import remove, sha256_file
 from positionbias.core.manifest import input_ref
 from positionbias.core.progress import track
@@ -64,7 +64,7 @@ def import_msmarco_qa(
     ``selected_only`` leaves out the judgements of grade 0, which take most of the memory.
 
     Raises:
-        InputError: a file in none of the releases' three layouts, a broken row (its place is named), one query id with two
+        InputError: a file in none of the releases' three layouts or without a row, a broken row (its place is named), one query id with two
             texts in one split.
         SettingError: no file, or another split.
     """
@@ -130,8 +130,13 @@ def _record(sources: Sequence[_Source], work: Path, map_shards: MapShards) -> li
                 yield block
 
     done = make_shards(write_rows, blocks(), partial(_rows_path, work), map_shards)
-    for _ in track(done, "reading", unit="blocks"):
-        pass
+    filled = set()
+    for index, facts in enumerate(track(done, "reading", unit="blocks")):
+        if facts["rows"]:
+            filled.add(origin[index].path)
+    for source in sources:
+        if source.path not in filled:
+            raise bad_input(source.path, wanted="rows of an MS MARCO QA release", found="none", do="check the path")
     return [(source, _rows_path(work, index)) for index, source in enumerate(origin)]
 
 

@@ -40,8 +40,14 @@ def rotate_squad(rotation: Rotation, data: bytes, source: str) -> tuple[bytes, C
     counts = Counter(dict.fromkeys(("answers", "kept", "cut", "questions", "questions_dropped"), 0))
     for (article, number, paragraph), cut in zip(paragraphs, cuts, strict=True):
         _rotate(paragraph, cut, counts, source, f"article {article + 1}, paragraph {number + 1}")
-    written = json.dumps(document, ensure_ascii=data.isascii())
-    return written.encode() + (b"\n" if data.endswith(b"\n") else b""), fates, counts
+    return _written(document, ascii_only=data.isascii()) + (b"\n" if data.endswith(b"\n") else b""), fates, counts
+
+
+def _written(document: Any, *, ascii_only: bool) -> bytes:
+    try:
+        return json.dumps(document, ensure_ascii=ascii_only).encode()
+    except UnicodeEncodeError:  # half a surrogate pair, in a title or question: only an escape can carry it
+        return json.dumps(document).encode()
 
 
 def _parse(data: bytes, source: str) -> Any:

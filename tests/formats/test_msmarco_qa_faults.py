@@ -45,6 +45,8 @@ def parquet_without(name: str) -> bytes:
 FAULTS: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "release: wanted an MS MARCO QA release; found an empty file"),
     "blank": (b" \n\n", "release: wanted an MS MARCO QA release; found an empty file"),
+    "a byte-order mark alone": (b"\xef\xbb\xbf\n", "release: wanted rows of an MS MARCO QA release; found none"),
+    "another blank alone": ("\x85".encode(), "release: wanted rows of an MS MARCO QA release; found none"),
     "a bad line": (as_lines([ROW]) + b'{"query": \n', "release:2: wanted one JSON object a line; found Expecting value at column 11"),
     "a line that is a list": (as_lines([ROW]) + b"[]\n", "release:2: wanted an object with query, query_id and passages; found a list"),
     "no UTF-8": (as_lines([ROW]) + b'{"query": "\xe9"}\n', "release:2: wanted text in UTF-8; found the byte 0xe9"),

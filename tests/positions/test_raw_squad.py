@@ -177,3 +177,11 @@ def test_what_is_no_json_is_named(data: bytes, said: str) -> None:
 def test_a_byte_order_mark_is_dropped() -> None:
     data = json.dumps(document()).encode()
     assert rotate_squad(WORDS, b"\xef\xbb\xbf" + data, "x")[0] == rotate_squad(WORDS, data, "x")[0]
+
+
+@pytest.mark.parametrize("title", ["half \\ud800", "half \\ud800 Zur Brücke"])
+def test_half_a_surrogate_pair_beside_the_texts_stays_as_it_was_escaped(title: str) -> None:
+    data = json.dumps(document(), ensure_ascii=False).replace("First", title).encode()
+    written, _, _ = rotate_squad(WORDS, data, "x.json")
+    assert json.loads(written)["data"][0]["title"] == json.loads(f'"{title}"')
+    assert rf"{title}"[:11].encode() in written
