@@ -66,10 +66,11 @@ def write_msmarco(
             counts["judgements"] += _write_split(collection, split, queries, partial_folder)
             counts["fields_left_out"] += sum(bool(query.fields) for query in queries)
             counts["answers_left_out"] += len(collection.answers(split))
-        shards = track(range(len(collection.shard_paths)), "collection.tsv", unit="shards")
-        with open(partial_folder / "collection.tsv", "wb") as handle:
-            for data in map_shards(partial(_shard_lines, collection.path), shards):
-                handle.write(data)
+        if len(collection):  # an empty file would be a release that lost its passages
+            shards = track(range(len(collection.shard_paths)), "collection.tsv", unit="shards")
+            with open(partial_folder / "collection.tsv", "wb") as handle:
+                for data in map_shards(partial(_shard_lines, collection.path), shards):
+                    handle.write(data)
         written = Written(len(collection), **counts)
         manifest = Manifest(
             kind="export",

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from positionbias.cli.imports import SOURCES
 from positionbias.cli.main import COMMANDS
 
 from .conftest import POSBIAS, RunPosbias
@@ -28,7 +29,7 @@ def test_each_shell_gets_its_script(run_posbias: RunPosbias, shell: str) -> None
     [
         ("posbias sh", {"show"}),
         ("posbias ", set(COMMANDS)),
-        ("posbias import ", {"squad", "planted"}),
+        ("posbias import ", set(SOURCES)),
         ("posbias import squad --val", {"--validation"}),
         ("posbias completion z", {"zsh"}),
     ],

@@ -58,7 +58,10 @@ def test_a_checkpoint(train, tmp_path):
     assert "loss" not in lines[0]
     assert "nDCG@10 0." in lines[0]
     assert "MATS" in lines[1]
-    assert "30 training pairs; left out: 0 without a candidate to set against them, 0 reads with an empty side" in err
+    assert (
+        "30 training pairs; left out: 0 without a candidate to set against them, 0 whose passage is not in the collection"
+        in err
+    )
     assert f"next: posbias rerank --model {tmp_path / 'tk.ckpt'}" in err
 
 

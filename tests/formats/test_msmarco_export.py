@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from positionbias.core.collection import Collection
@@ -75,6 +75,7 @@ TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\n"), max_size=3
 def test_any_text_goes_round(
     tmp_path_factory: pytest.TempPathFactory, passages: dict[str, str], queries: dict[str, str], data: st.DataObject
 ) -> None:
+    assume(passages or queries)
     folder = tmp_path_factory.mktemp("round")
     with create_collection(folder / "made") as writer:
         writer.add_passages(Passage(*item) for item in passages.items())
