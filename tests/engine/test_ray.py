@@ -53,7 +53,9 @@ def cluster() -> Iterator[Any]:
     from ray._common.utils import get_ray_address_file
     from ray.cluster_utils import Cluster
 
-    Path(get_ray_address_file(None)).parent.mkdir(parents=True, exist_ok=True)  # the cluster's address is written there, and nothing makes it
+    Path(get_ray_address_file(None)).parent.mkdir(
+        parents=True, exist_ok=True
+    )  # the cluster's address is written there, and nothing makes it
     quick = {"health_check_initial_delay_ms": 0, "health_check_period_ms": 500, "health_check_failure_threshold": 4}
     with tempfile.TemporaryDirectory(prefix="pb-", dir="/tmp", ignore_cleanup_errors=True) as folder:
         made = Cluster(
