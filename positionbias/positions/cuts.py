@@ -1,14 +1,13 @@
 """Where many passages are cut, found in bulk: the cuts of ``positions.rotate``, in bytes, over a block of UTF-8.
 
-White-space words are found by array operations over the whole block. BlingFire's C function is called once a passage with
-buffers that are made once a block; what it costs is nearly all of the time.
+White-space words are found by array operations over the whole block. BlingFire's C function is called once for several passages, where
+that gives the words of each; what it costs is nearly all of the time.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice, pairwise, repeat
 from typing import NamedTuple
 
 import numpy as np
@@ -35,9 +34,11 @@ ROTATED, DRAWN_AS_IT_WAS, WORDLESS = "rotated", "drawn_as_it_was", "without_word
 ONE_WORD, UNSPLIT = "one_word", "without_white_space_inside"
 ONE_SENTENCE = "without_inner_sentence_boundary"
 
-# bytes of text, or of room for BlingFire's output, whose arrays stay in a processor's cache
-_PORTION, _ROOM = 1 << 20, 1 << 17
-_SPACE = 0x20
+# bytes of text whose arrays stay in a processor's cache: for what is done with arrays, and for one call of BlingFire
+_PORTION, _CALL = 1 << 20, 1 << 14
+_SPACE, _DOT = 0x20, 0x2E
+# what may follow an abbreviation at a passage's end: white space and quotes, and control characters to be on the safe side
+_TRAILING = np.isin(np.arange(256), [*range(0x21), 0x7F, ord("'"), ord('"')])
 
 
 class Cuts(NamedTuple):
@@ -150,36 +151,78 @@ def _by_blingfire(
     data: bytes, starts: np.ndarray, ends: np.ndarray, draws: np.ndarray, ids: Sequence[bytes], rotation: Rotation
 ) -> Iterator[Cuts]:
     """The cuts of one portion after another; all portions share their buffers, as fresh memory costs more than the calls' overhead."""
-    sizes = ends - starts
-    # The C function may write one offset for each byte of output that it has room for, and clears all of that room; its output is
-    # two bytes for a byte of text at most: each character a word, and a space.
-    rooms = 2 * sizes + 16
-    widths = -(-rooms // 64) * 64  # so that the words of a passage can be counted 64 bytes at a time
-    bounds = np.array([0, *(last for _, last in _portions(np.cumsum(widths) - widths, np.cumsum(widths), _ROOM))])
-    begin = np.cumsum(widths) - widths
-    begin -= np.repeat(begin[bounds[:-1]], np.diff(bounds))
-    room = int((begin + widths).max())
-    output, places, last = np.empty(room, np.uint8), np.empty(room, np.int32), np.empty(room, np.int32)
-    addresses = (
-        (np.frombuffer(data, np.uint8).ctypes.data if data else 0) + starts,
-        sizes,
-        output.ctypes.data + begin,
-        places.ctypes.data + places.itemsize * begin,
-    )
-    lengths_of = map(words_function(), *(column.tolist() for column in addresses), repeat(last.ctypes.data), rooms.tolist())
-    for i, j in pairwise(bounds.tolist()):
-        written = output[: begin[j - 1] + widths[j - 1]]
-        written.fill(0)
-        lengths = np.fromiter(islice(lengths_of, j - i), np.int64, j - i)
-        if (lengths > rooms[i:j]).any():
-            raise RuntimeError("BlingFire wrote more than two bytes for a byte of text: report this, with the text")
-        # words are parted by one space; a NUL ends the output
-        spaces = np.bitwise_count(np.packbits(written == _SPACE).view(np.uint64))
-        units = np.add.reduceat(spaces, begin[i:j] // 64, dtype=np.int64) + (lengths > 1)
+    calls = _Calls(data)
+    for i, j in _portions(starts, ends, _PORTION):
+        first = _first_of_calls(data, starts[i:j], ends[i:j]) + i
+        last = np.append(first[1:], j) - 1
+        places = calls.word_starts(starts[first].tolist(), ends[last].tolist())
+        at = np.searchsorted(places, starts[i:j])
+        units = np.searchsorted(places, ends[i:j]) - at
         for number in np.flatnonzero(units == 1).tolist():
             units[number] = bool(data[starts[i + number] : ends[i + number]].decode().strip())
-        origin = np.zeros(j - i, np.int64)  # the C function counts from the passage's start
-        yield _draw(_Words(units, begin[i:j], places, origin), draws[i:j], ids[i:j], rotation)
+        yield _draw(_Words(units, at, places, starts[i:j]), draws[i:j], ids[i:j], rotation)
+
+
+class _Calls:
+    """BlingFire's C function over stretches of a block, into buffers that are kept."""
+
+    def __init__(self, data: bytes) -> None:
+        self.function = words_function()
+        self.address = np.frombuffer(data, np.uint8).ctypes.data if data else 0
+        self.output, self.starts, self.ends = bytearray(), np.empty(0, np.int32), np.empty(0, np.int32)
+
+    def word_starts(self, firsts: list[int], lasts: list[int]) -> np.ndarray:
+        """Where the words of the stretches ``[first, last)`` begin, in bytes of the block, rising, (n,) int64."""
+        found = [np.empty(0, np.int64)]
+        for first, last in zip(firsts, lasts, strict=True):
+            size = last - first
+            # The C function may write one offset for each byte of output that it has room for, and clears all of that room; its
+            # output is two bytes for a byte of text at most: each character a word, and a space.
+            room = 2 * size + 16
+            if room > len(self.output):
+                self._make(room)
+            length = self.function(self.address + first, size, *self.addresses, room)
+            if length > room:
+                raise RuntimeError("BlingFire wrote more than two bytes for a byte of text: report this, with the text")
+            if length > 1:
+                words = self.output.count(b" ", 0, length - 1) + 1  # words are parted by one space; a NUL ends the output
+                found.append(self.starts[:words] + np.int64(first))
+        return np.concatenate(found)
+
+    def _make(self, room: int) -> None:
+        self.output, self.starts, self.ends = bytearray(room), np.empty(room, np.int32), np.empty(room, np.int32)
+        self.addresses = (np.frombuffer(self.output, np.uint8).ctypes.data, self.starts.ctypes.data, self.ends.ctypes.data)
+
+
+def _first_of_calls(data: bytes, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """The passages at which a call of its own begins, (calls,) int64: neighbours that may share one do.
+
+    BlingFire's published rules let no word hold white space, and take the end of a text for white space, with one exception: an abbreviation
+    such as "U.S." at the very end loses its last dot to a word of its own. A byte-order mark is dropped at the start of a
+    text only. So passages with ASCII white space between them are split together as each would be alone, but for those two kinds.
+    """
+    block = np.frombuffer(data or b"\0", np.uint8)
+    alone = _may_end_in_abbreviation(block, starts, ends) | (block[np.minimum(starts, len(block) - 1)] == 0xEF)
+    before, after = block[starts[1:] - 1], block[np.minimum(ends[:-1], len(block) - 1)]
+    parted = (starts[1:] > ends[:-1]) & (_is_gap(before) & _is_gap(after))
+    together = parted & ~alone[1:] & ~alone[:-1] & (np.diff(starts // _CALL) == 0)
+    return np.flatnonzero(np.append(True, ~together))
+
+
+def _is_gap(values: np.ndarray) -> np.ndarray:
+    return (values >= 0x04) & (values <= _SPACE)
+
+
+def _may_end_in_abbreviation(block: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Whether a passage ends in a dot, a character and a dot, then white space and quotes; (n,) bool, True where that is not sure."""
+    last = ends - 1
+    for _ in range(4):
+        last -= (last >= starts) & _TRAILING[block[np.maximum(last, 0)]]
+    value = block[np.maximum(last, 0)]
+    dotted = np.zeros(len(starts), bool)
+    for back in range(2, 6):  # a character has one to four bytes
+        dotted |= (last - back >= starts) & (block[np.maximum(last - back, 0)] == _DOT)
+    return (last >= starts) & ((value >= 0x80) | _TRAILING[value] | ((value == _DOT) & dotted))
 
 
 def _by_sentences(data: bytes, starts: np.ndarray, ends: np.ndarray, ids: Sequence[bytes], rotation: Rotation) -> Cuts:

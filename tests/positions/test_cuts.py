@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,18 +19,24 @@ NO_SPACES = "\x00\x08\x0e\x1b\x7f\u180e\u200b\u2060\ufeff"
 TEXTS = st.lists(
     st.text(st.sampled_from("ab.,'é中€â\x80😀" + SPACES + NO_SPACES), max_size=30) | st.text(max_size=20), max_size=12
 )
+# what the rules of BlingFire treat by what stands around it: abbreviations, contractions, numbers, marks, white space that is none to Python
+PIECES = st.sampled_from(
+    ["U.S.", "e.g.", "a.b", "é.ü.", "...", ".", "'", '"', "'s", "n't", "cannot", "d'un", "3.5", ".net", "c++", "C#", "#a", "@b", "/x", "1,000", "$5",
+     "\ufeff", "\x7f", "\x85", "\u200b", "\x00", "\x03", "\x04", "中文", "a", "Zed", " ", "  ", "\n", "\t", "-", "“", "&", "_"]
+)  # fmt: skip
+SENTENCES = st.lists(st.lists(PIECES, max_size=8).map("".join) | st.lists(PIECES, max_size=8).map(" ".join), max_size=10)
 ROTATIONS = [Rotation(words=words, identity=identity) for words in ("blingfire", "whitespace") for identity in (True, False)]
 
 
 def laid_out(texts: list[str], gap: bytes) -> tuple[bytes, np.ndarray, np.ndarray]:
     """Texts one after the other, with ``gap`` before each."""
-    data, starts, ends = b"", [], []
+    data, starts, ends = bytearray(), [], []
     for text in texts:
         data += gap
         starts.append(len(data))
         data += text.encode()
         ends.append(len(data))
-    return data, np.array(starts, np.int64), np.array(ends, np.int64)
+    return bytes(data), np.array(starts, np.int64), np.array(ends, np.int64)
 
 
 def cut_one_by_one(texts: list[str], ids: list[str], rotation: Rotation) -> Cuts:
@@ -39,8 +47,9 @@ def cut_one_by_one(texts: list[str], ids: list[str], rotation: Rotation) -> Cuts
 
 
 @pytest.mark.parametrize("rotation", ROTATIONS, ids=str)
-@pytest.mark.parametrize("gap", [b"", b"17\t", b"x"])
-@given(texts=TEXTS)
+@pytest.mark.parametrize("gap", [b"", b"\n17\t", b"x", b"\n"])
+@given(texts=TEXTS | SENTENCES)
+@example(texts=["the U.S.", "", " ", "'", "in the U.S. ", "\ufeffa b", "e.g.'", 'A. "', "x é.é.", "U.S.\x00"])
 @example(texts=["", " ", "one", "one two", " one two ", "a\u2003b", "中文 文本", "U.S. it's"])
 @example(texts=["\x1c", "\u200a\u200b", "a\x00b c", "\x00"])
 def test_cuts_of_a_block_are_the_cuts_of_each_text(rotation: Rotation, gap: bytes, texts: list[str]) -> None:
@@ -60,6 +69,22 @@ def test_many_portions_are_cut_as_one(rotation: Rotation) -> None:
     wanted = cut_one_by_one(texts, ids, rotation)
     assert found.units.tolist() == wanted.units.tolist()
     assert found.offsets.tolist() == wanted.offsets.tolist()
+
+
+@pytest.mark.realdata
+def test_real_passages_are_cut_as_each_alone(posbias_data: Path) -> None:
+    squad = json.loads((posbias_data / "squad" / "dev-v1.1.json").read_text("utf-8"))["data"]
+    paragraphs = [paragraph["context"] for article in squad for paragraph in article["paragraphs"]]
+    passages = [
+        line.split("\t", 1)[1]
+        for line in (posbias_data / "msmarco_mini" / "collection.tsv").read_text("utf-8").split("\n")[:20_000]
+    ]
+    for texts, gap in ((paragraphs, b"\n"), (passages, b"\n12\t")):
+        ids = [str(n) for n in range(len(texts))]
+        found = byte_cuts(*laid_out(texts, gap), [item.encode() for item in ids], Rotation())
+        wanted = cut_one_by_one(texts, ids, Rotation())
+        assert found.units.tolist() == wanted.units.tolist()
+        assert found.offsets.tolist() == wanted.offsets.tolist()
 
 
 def test_fates_are_counted() -> None:
