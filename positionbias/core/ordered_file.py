@@ -28,6 +28,7 @@ Packing = Literal["gzip", "zstd"]
 _ENDINGS: dict[str, Packing] = {".gz": "gzip", ".zst": "zstd"}
 _LOG = ".pieces"
 _LEVEL = 6
+_SETTLED = 32 << 20
 
 
 def packing_of(path: Path | str) -> Packing | None:
@@ -77,6 +78,7 @@ class OrderedFile:
         self.facts: list[Mapping[str, Any]] = []  # what the makers of the pieces said
         self._handle, self._log = handle, log
         self._hash = hashlib.sha256()
+        self._unsettled = 0  # bytes written since the system was last told to write them out
         if log is not None:
             self._verify(log)
 
@@ -94,11 +96,22 @@ class OrderedFile:
                 raise BlockingIOError(errno.EAGAIN, "a pipe that does not wait for its reader")
             left = left[written:]
         self._handle.flush()
+        self._settle(len(piece))
         self._count(unpack(piece, self.packing), facts)
         if self._log is not None:
             line = {"bytes": len(piece), "checksum": self.checksum, "facts": facts}
             self._log.write(json.dumps(line).encode() + b"\n")
             self._log.flush()
+
+    def _settle(self, written: int) -> None:
+        """Now and then, have the system write out what it holds of the file, and use that memory again.
+
+        Without this a file of gigabytes takes as much memory that nobody will read, and taking it fresh costs most of the writing.
+        """
+        self._unsettled += written
+        if self._log is not None and self._unsettled >= _SETTLED and hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(self._handle.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            self._unsettled = 0
 
     def _count(self, content: bytes, facts: Mapping[str, Any]) -> None:
         self._hash.update(content)
