@@ -18,8 +18,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import bad_input
@@ -30,7 +28,7 @@ from positionbias.core.result import Result
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard, write_shard
 from positionbias.positions.answers import answered_passages
-from positionbias.positions.cuts import byte_cuts, fates, possible_fates
+from positionbias.positions.cuts import byte_cuts, fates, laid_out, possible_fates
 from positionbias.positions.locate import Matching, Span, TokenisedPassage, known_span, locate
 from positionbias.positions.rotate import Rotation, move_span
 from positionbias.positions.rotation_facts import rotation_notes, rotation_result_of
@@ -96,8 +94,7 @@ def _rotate_shard(rotation: Rotation, source: Path, target: Path) -> dict[str, A
 
 def _rotate_batch(ids: list[str], texts: list[str], rotation: Rotation, counts: Counter[str]) -> Iterator[Passage]:
     encoded = [text.encode() for text in texts]
-    data, ends = b"".join(encoded), np.cumsum([len(text) for text in encoded], dtype=np.int64)
-    starts = np.concatenate([[0], ends[:-1]])
+    data, starts, ends = laid_out(encoded)
     cuts = byte_cuts(data, starts, ends, [item.encode() for item in ids], rotation)
     counts.update(fates(data, starts, ends, cuts, rotation))
     for passage_id, text, cut in zip(ids, encoded, cuts.offsets.tolist(), strict=True):

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-import numpy as np
-
-from positionbias.positions.cuts import byte_cuts, fates
+from positionbias.positions.cuts import byte_cuts, fates, laid_out
 from positionbias.positions.rotate import Rotation
 
 __all__ = ["cuts_of"]
@@ -20,8 +18,7 @@ def cuts_of(texts: Sequence[str], keys: Sequence[bytes], rotation: Rotation) -> 
         UnicodeEncodeError: a text holds half a surrogate pair.
     """
     encoded = [text.encode() for text in texts]
-    data, ends = b"".join(encoded), np.cumsum([len(item) for item in encoded], dtype=np.int64)
-    starts = np.concatenate(([0], ends[:-1])).astype(np.int64) if len(ends) else ends
+    data, starts, ends = laid_out(encoded)
     cuts = byte_cuts(data, starts, ends, keys, rotation)
     places = [
         cut if len(item) == len(text) else len(item[:cut].decode())
