@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +15,10 @@ import click
 
 if TYPE_CHECKING:
     from positionbias.core.result import Result
+    from positionbias.core.shard_work import MapShards
 
 __all__ = [
+    "Engine",
     "emit",
     "engine_options",
     "input_place",
@@ -54,8 +59,33 @@ workers_option: Decorator = click.option(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Where shards are worked on, as ``engine_options`` hands it to a command."""
+
+    name: str
+    workers: int
+    address: str | None
+
+    def open(self) -> AbstractContextManager[MapShards]:
+        """Give the engine's ``map_shards``, as ``engine.choose.open_engine``."""
+        from positionbias.engine.choose import open_engine
+
+        return open_engine(self.name, self.workers, self.address)
+
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """What a manifest says of it, where comparisons do not look."""
+        return {"workers": self.workers, "engine": self.name}
+
+
 def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """``--workers``, ``--engine`` and ``--address``: where shards are worked on; give all three to ``engine.choose.open_engine``."""
+    """``--workers``, ``--engine`` and ``--address``, which the command gets as one ``engine``."""
+
+    @wraps(command)
+    def with_engine(*given: Any, workers: int, engine: str, address: str | None, **named: Any) -> Any:
+        return command(*given, engine=Engine(engine, workers, address), **named)
+
     address = click.option(
         "--address",
         metavar="HOST:PORT",
@@ -68,7 +98,7 @@ def engine_options(command: Callable[..., Any]) -> Callable[..., Any]:
         show_default=True,
         help="Processes on this machine, or a Ray cluster; the output is the same.",
     )
-    return workers_option(engine(address(command)))
+    return workers_option(engine(address(with_engine)))
 
 
 words_option: Decorator = click.option(

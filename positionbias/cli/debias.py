@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from positionbias.cli.common import (
+    Engine,
     emit,
     engine_options,
     json_option,
@@ -70,9 +71,7 @@ def debias(
     kind: Any,
     id_field: str | None,
     text_field: str | None,
-    workers: int,
-    engine: str,
-    address: str | None,
+    engine: Engine,
     out: str | None,
     overwrite: bool,
     as_json: bool,
@@ -85,7 +84,6 @@ def debias(
         zcat collection.tsv.gz | posbias debias - --format tsv > rotated.tsv
     """
     from positionbias.core.errors import SettingError
-    from positionbias.engine.choose import open_engine
     from positionbias.positions.rotate import Rotation
 
     rotation = Rotation(words=words, mode=mode, identity=not no_identity, seed=seed)
@@ -93,8 +91,8 @@ def debias(
     for flag, given in (("--format", kind), ("--id-field", id_field), ("--text-field", text_field)):
         if given is not None and not raw:
             raise SettingError(f"{flag}: wanted a raw file; found the collection {collection}; leave it out")
-    with open_engine(engine, workers, address) as map_shards:
-        facts = {"workers": workers, "engine": engine}
+    with engine.open() as map_shards:
+        facts = engine.provenance
         if raw:
             _debias_raw(collection, out, rotation, kind, (id_field, text_field), map_shards, overwrite, facts, as_json)
         else:

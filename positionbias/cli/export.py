@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from positionbias.cli.common import emit, engine_options, json_option, overwrite_option, say
+from positionbias.cli.common import Engine, emit, engine_options, json_option, overwrite_option, say
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
@@ -47,9 +47,7 @@ def export(
     form: str,
     splits: tuple[str, ...],
     squad_version: str | None,
-    workers: int,
-    engine: str,
-    address: str | None,
+    engine: Engine,
     out: str,
     overwrite: bool,
     as_json: bool,
@@ -77,9 +75,7 @@ def export(
         more: dict[str, Any] = {"version": squad_version or "1.1"}
         written = _write(form, opened, place, chosen, overwrite=overwrite, **more)
     else:
-        from positionbias.engine.choose import open_engine
-
-        with open_engine(engine, workers, address) as map_shards:
+        with engine.open() as map_shards:
             written = _write(form, opened, place, chosen, overwrite=overwrite, map_shards=map_shards)
     result = Result(
         measure=f"export {form}",

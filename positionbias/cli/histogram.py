@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from positionbias.cli.common import (
+    Engine,
     emit,
     engine_options,
     json_option,
@@ -62,9 +63,7 @@ def histogram(
     out: str | None,
     overwrite: bool,
     as_json: bool,
-    workers: int,
-    engine: str,
-    address: str | None,
+    engine: Engine,
     **given: Any,
 ) -> None:
     """Where answers sit in the passages of COLLECTION, beside where they would sit without bias.
@@ -72,12 +71,11 @@ def histogram(
     Several collections, such as an original and its rotation, are measured one after the other and drawn side by side.
     """
     from positionbias.core.collection import find_collection
-    from positionbias.engine.choose import open_engine
     from positionbias.positions.histogram import position_histogram, splits_with_answers
 
     options = _options(**given)
     opened = [find_collection(place) for place in collections]
-    with open_engine(engine, workers, address) as map_shards:
+    with engine.open() as map_shards:
         results = [
             position_histogram(collection, split, options, map_shards=map_shards)
             for collection in opened
@@ -90,7 +88,7 @@ def histogram(
         save_figure(answer_positions(results), plot, overwrite=overwrite)
         say(f"drawn to {plot}")
     if out:
-        _save(out, opened, results, options, overwrite, {"workers": workers, "engine": engine})
+        _save(out, opened, results, options, overwrite, engine.provenance)
     emit(results, as_json=as_json, table=lambda: _histogram_tables(results))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from positionbias.cli.common import engine_options, json_option, out_option, output_place, overwrite_option
+from positionbias.cli.common import Engine, engine_options, json_option, out_option, output_place, overwrite_option
 
 __all__ = ["merge"]
 
@@ -17,9 +17,7 @@ __all__ = ["merge"]
 @json_option
 def merge(
     collections: tuple[str, ...],
-    workers: int,
-    engine: str,
-    address: str | None,
+    engine: Engine,
     out: str,
     overwrite: bool,
     as_json: bool,
@@ -34,17 +32,16 @@ def merge(
     from positionbias.cli.imports.common import report_import
     from positionbias.core.collection import find_collection
     from positionbias.corpora.merge import merge as write_merged
-    from positionbias.engine.choose import open_engine
 
     named = _named(collections)
     opened = {prefix: find_collection(place) for prefix, place in named.items()}
-    with open_engine(engine, workers, address) as map_shards:
+    with engine.open() as map_shards:
         merged = write_merged(
             opened,
             output_place(out),
             map_shards=map_shards,
             overwrite=overwrite,
-            provenance={"workers": workers, "engine": engine},
+            provenance=engine.provenance,
         )
     report_import(merged, out, as_json)
 

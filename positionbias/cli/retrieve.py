@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from positionbias.cli.common import emit, engine_options, json_option, out_option, output_place, overwrite_option, say
+from positionbias.cli.common import Engine, emit, engine_options, json_option, out_option, output_place, overwrite_option, say
 
 __all__ = ["retrieve"]
 
@@ -44,9 +44,7 @@ def retrieve(
     b: float | None,
     name: str,
     out: str,
-    workers: int,
-    engine: str,
-    address: str | None,
+    engine: Engine,
     overwrite: bool,
     as_json: bool,
 ) -> None:
@@ -57,18 +55,17 @@ def retrieve(
     """
     from positionbias.core.collection import find_collection
     from positionbias.core.errors import SettingError
-    from positionbias.engine.choose import open_engine
     from positionbias.firststage.bm25 import PRESETS, Bm25Settings, retrieve_run
 
     if preset not in PRESETS:
         raise SettingError(f"--preset: wanted one of {', '.join(PRESETS)}; found {preset!r}; give one of these")
-    if backend == "lucene" and engine != "local":
-        raise SettingError(f"--engine: wanted local with --backend lucene; found {engine!r}; leave it out, or use bm25s")
+    if backend == "lucene" and engine.name != "local":
+        raise SettingError(f"--engine: wanted local with --backend lucene; found {engine.name!r}; leave it out, or use bm25s")
     known = PRESETS[preset]
     settings = Bm25Settings(known.k1 if k1 is None else k1, known.b if b is None else b)
     place = output_place(out)
     found = find_collection(collection)
-    with open_engine(engine, workers, address) as map_shards:
+    with engine.open() as map_shards:
         done = retrieve_run(
             found,
             split,
@@ -78,7 +75,7 @@ def retrieve(
             name=name,
             overwrite=overwrite,
             backend=backend,
-            workers=workers,
+            workers=engine.workers,
             map_shards=map_shards,
         )
     say(f"BM25 by {backend} with k1 {settings.k1:g}, b {settings.b:g}; index {done.index_origin}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from positionbias.cli.common import engine_options, json_option, out_option, output_place, overwrite_option, seed_option
+from positionbias.cli.common import Engine, engine_options, json_option, out_option, output_place, overwrite_option, seed_option
 
 __all__ = ["sample"]
 
@@ -33,9 +33,7 @@ def sample(
     passages: int,
     splits: tuple[str, ...],
     seed: int,
-    workers: int,
-    engine: str,
-    address: str | None,
+    engine: Engine,
     out: str,
     overwrite: bool,
     as_json: bool,
@@ -48,9 +46,8 @@ def sample(
     from positionbias.cli.imports.common import report_import
     from positionbias.core.collection import find_collection
     from positionbias.corpora.sample import sample as write_sample
-    from positionbias.engine.choose import open_engine
 
-    with open_engine(engine, workers, address) as map_shards:
+    with engine.open() as map_shards:
         drawn = write_sample(
             find_collection(collection),
             output_place(out),
@@ -60,6 +57,6 @@ def sample(
             seed=seed,
             map_shards=map_shards,
             overwrite=overwrite,
-            provenance={"workers": workers, "engine": engine},
+            provenance=engine.provenance,
         )
     report_import(drawn, out, as_json)

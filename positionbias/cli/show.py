@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from positionbias.cli.common import emit, engine_options, json_option
+from positionbias.cli.common import Engine, emit, engine_options, json_option
 
 if TYPE_CHECKING:
     from positionbias.core.result import Result
@@ -19,18 +19,17 @@ __all__ = ["aligned", "counts_table", "show"]
 @click.argument("collection")
 @engine_options
 @json_option
-def show(collection: str, workers: int, engine: str, address: str | None, as_json: bool) -> None:
+def show(collection: str, engine: Engine, as_json: bool) -> None:
     """What COLLECTION holds: passages, queries, judgements and answers per split, lengths in words, what made it.
 
     Lengths are in BlingFire words. Re-rankers read the first 200 words of a passage and the first 30 of a query: the share
     of longer ones is printed.
     """
     from positionbias.core.collection import find_collection
-    from positionbias.engine.choose import open_engine
     from positionbias.text.statistics import collection_statistics
 
     opened = find_collection(collection)
-    with open_engine(engine, workers, address) as map_shards:
+    with engine.open() as map_shards:
         results = collection_statistics(opened, map_shards)
     emit(results, as_json=as_json, table=lambda: f"{counts_table(results)}\n\n{_lengths(results)}\n\n{_origin(results[0])}")
 

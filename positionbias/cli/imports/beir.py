@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from positionbias.cli.common import engine_options, json_option, out_option, output_place, overwrite_option, say
+from positionbias.cli.common import Engine, engine_options, json_option, out_option, output_place, overwrite_option, say
 from positionbias.cli.imports.common import report_import
 
 __all__ = ["beir"]
@@ -22,24 +22,21 @@ __all__ = ["beir"]
 @overwrite_option
 @engine_options
 @json_option
-def beir(
-    folder: str, titles: bool, out: str, overwrite: bool, workers: int, engine: str, address: str | None, as_json: bool
-) -> None:
+def beir(folder: str, titles: bool, out: str, overwrite: bool, engine: Engine, as_json: bool) -> None:
     """A data set of BEIR: corpus.jsonl, queries.jsonl, qrels/*.tsv in DIR, plain, .gz or .zst.
 
     dev.tsv becomes split validation. Queries that no file of qrels names are kept in a split "unjudged".
     """
-    from positionbias.engine.choose import open_engine
     from positionbias.formats.beir import import_beir
 
-    with open_engine(engine, workers, address) as map_shards:
+    with engine.open() as map_shards:
         collection = import_beir(
             folder,
             output_place(out),
             titles=titles,
             map_shards=map_shards,
             overwrite=overwrite,
-            provenance={"workers": workers, "engine": engine},
+            provenance=engine.provenance,
         )
     source = collection.manifest.content["source"]
     corpus = source["corpus"]

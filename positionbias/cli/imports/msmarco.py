@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from positionbias.cli.common import engine_options, json_option, out_option, output_place, overwrite_option, seed_option
+from positionbias.cli.common import Engine, engine_options, json_option, out_option, output_place, overwrite_option, seed_option
 from positionbias.cli.imports.common import attach_option, attachments, report_import, report_release, validation_option
 
 __all__ = ["msmarco"]
@@ -33,9 +33,7 @@ def msmarco(
     skip: tuple[str, ...],
     keep_unjudged: bool,
     seed: int,
-    workers: int,
-    engine: str,
-    address: str | None,
+    engine: Engine,
     out: str,
     overwrite: bool,
     as_json: bool,
@@ -46,10 +44,9 @@ def msmarco(
     queries; without dev/small, --validation draws from train. top1000.dev becomes a run in OUT/runs, triples become training
     groups in OUT/trainsets.
     """
-    from positionbias.engine.choose import open_engine
     from positionbias.formats.msmarco import import_msmarco
 
-    with open_engine(engine, workers, address) as map_shards:
+    with engine.open() as map_shards:
         collection = import_msmarco(
             places,
             output_place(out),
@@ -60,7 +57,7 @@ def msmarco(
             skip=skip,
             map_shards=map_shards,
             overwrite=overwrite,
-            provenance={"workers": workers, "engine": engine},
+            provenance=engine.provenance,
         )
     report_release(collection)
     report_import(collection, out, as_json)

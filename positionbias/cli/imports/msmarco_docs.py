@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from positionbias.cli.common import engine_options, json_option, out_option, output_place, overwrite_option, seed_option
+from positionbias.cli.common import Engine, engine_options, json_option, out_option, output_place, overwrite_option, seed_option
 from positionbias.cli.imports.common import attach_option, attachments, report_import, report_release, validation_option
 
 __all__ = ["msmarco_docs"]
@@ -39,9 +39,7 @@ def msmarco_docs(
     skip: tuple[str, ...],
     keep_unjudged: bool,
     seed: int,
-    workers: int,
-    engine: str,
-    address: str | None,
+    engine: Engine,
     out: str,
     overwrite: bool,
     as_json: bool,
@@ -51,10 +49,9 @@ def msmarco_docs(
     Files are read plain, as .gz, or inside a tar; any subset is enough. test is docdev, eval docleaderboard; the top 100 become
     runs in OUT/runs.
     """
-    from positionbias.engine.choose import open_engine
     from positionbias.formats.msmarco_docs import import_msmarco_docs
 
-    with open_engine(engine, workers, address) as map_shards:
+    with engine.open() as map_shards:
         collection = import_msmarco_docs(
             places,
             output_place(out),
@@ -66,7 +63,7 @@ def msmarco_docs(
             skip=skip,
             map_shards=map_shards,
             overwrite=overwrite,
-            provenance={"workers": workers, "engine": engine},
+            provenance=engine.provenance,
         )
     report_release(collection)
     report_import(collection, out, as_json)

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from positionbias.cli.common import engine_options, json_option, out_option, output_place, overwrite_option, say
+from positionbias.cli.common import Engine, engine_options, json_option, out_option, output_place, overwrite_option, say
 from positionbias.cli.imports.common import report_import
 
 __all__ = ["msmarco_qa"]
@@ -32,9 +32,7 @@ def msmarco_qa(
     selected_only: bool,
     out: str,
     overwrite: bool,
-    workers: int,
-    engine: str,
-    address: str | None,
+    engine: Engine,
     as_json: bool,
 ) -> None:
     """MS MARCO's QA releases: questions with answers, and the passages their annotators saw.
@@ -42,18 +40,17 @@ def msmarco_qa(
     Each FILE is v1.1 (JSON lines), v2.1 (column-oriented JSON), either plain, .gz or .zst, or the Hub's Parquet; its content tells
     which. The questions of a FILE become split train, whatever its name says.
     """
-    from positionbias.engine.choose import open_engine
     from positionbias.formats.msmarco_qa import import_msmarco_qa
 
     given = {"train": train, "validation": validation, "test": test}
-    with open_engine(engine, workers, address) as map_shards:
+    with engine.open() as map_shards:
         collection = import_msmarco_qa(
             {split: files for split, files in given.items() if files},
             output_place(out),
             selected_only=selected_only,
             map_shards=map_shards,
             overwrite=overwrite,
-            provenance={"workers": workers, "engine": engine},
+            provenance=engine.provenance,
         )
     source = collection.manifest.content["source"]
     say(f"{source['passages']['read']:,} passages read, {source['passages']['distinct']:,} distinct")

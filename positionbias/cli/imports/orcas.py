@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from positionbias.cli.common import engine_options, json_option, out_option, output_place, overwrite_option
+from positionbias.cli.common import Engine, engine_options, json_option, out_option, output_place, overwrite_option
 from positionbias.cli.imports.common import report_import, report_release
 
 __all__ = ["orcas"]
@@ -30,19 +30,16 @@ def orcas(
     documents: str | None,
     skip: tuple[str, ...],
     keep_unjudged: bool,
-    workers: int,
-    engine: str,
-    address: str | None,
+    engine: Engine,
     out: str,
     overwrite: bool,
     as_json: bool,
 ) -> None:
     """ORCAS: queries and the documents clicked for them, as split "orcas"; from orcas.tsv, or from its files in TREC's form."""
     from positionbias.core.collection import find_collection
-    from positionbias.engine.choose import open_engine
     from positionbias.formats.orcas import import_orcas
 
-    with open_engine(engine, workers, address) as map_shards:
+    with engine.open() as map_shards:
         collection = import_orcas(
             places,
             output_place(out),
@@ -51,7 +48,7 @@ def orcas(
             skip=skip,
             map_shards=map_shards,
             overwrite=overwrite,
-            provenance={"workers": workers, "engine": engine},
+            provenance=engine.provenance,
         )
     report_release(collection)
     report_import(collection, out, as_json)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from positionbias.cli.common import engine_options, json_option, out_option, output_place, overwrite_option, say
+from positionbias.cli.common import Engine, engine_options, json_option, out_option, output_place, overwrite_option, say
 from positionbias.cli.imports.common import report_import
 
 __all__ = ["split_and_name", "trec"]
@@ -59,9 +59,7 @@ def trec(
     docs_format: str,
     tags: tuple[str, ...],
     encoding: str,
-    workers: int,
-    engine: str,
-    address: str | None,
+    engine: Engine,
     out: str,
     overwrite: bool,
     as_json: bool,
@@ -71,12 +69,11 @@ def trec(
     Documents may be plain, .gz, .zst or .z, in folders or tar archives. SGML text is what stands in the elements TEXT, HEADLINE,
     TITLE, HL, HEAD, TTL, DD, DATE, LP and LEADPARA. For Robust04 give the folders of FBIS, FR94, FT and LATimes.
     """
-    from positionbias.engine.choose import open_engine
     from positionbias.formats.trec_docs import CONTENT_TAGS, Reading
     from positionbias.formats.trec_import import import_trec
 
     reading = Reading(tags or CONTENT_TAGS, encoding)
-    with open_engine(engine, workers, address) as map_shards:
+    with engine.open() as map_shards:
         collection = import_trec(
             docs,
             [split_and_name(given) for given in topics],
@@ -86,7 +83,7 @@ def trec(
             reading=reading,
             map_shards=map_shards,
             overwrite=overwrite,
-            provenance={"workers": workers, "engine": engine},
+            provenance=engine.provenance,
         )
     _say_source(collection.manifest.content["source"], encoding)
     report_import(collection, out, as_json)
