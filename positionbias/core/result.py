@@ -19,6 +19,7 @@ from positionbias.core.manifest import MANIFEST, Manifest, write_manifest
 __all__ = [
     "AtsCurve",
     "Comparison",
+    "Facts",
     "Finding",
     "Interval",
     "PerQuery",
@@ -31,6 +32,7 @@ __all__ = [
 ]
 
 RESULTS = "results.json"
+TEXTS = ("original", "rotated")  # which passages were read
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,33 @@ class Interval:
     high: float
     level: float = 0.95
     method: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What a system is and what it was shown, so that nothing reads it out of a name. Empty or None: does not apply.
+
+    ``model`` the kind ("tk", "bert_cat", "bert_dot"; "bm25" and "position-only" of a baseline). ``training`` the passages that
+    it was last trained on, ``test`` those that it was measured on: "original" or "rotated". ``source`` the collection that it was
+    trained on before, ``source_training`` the passages of that. ``rotation`` the seed of the draw behind every rotated passage
+    of training and test, ``seed`` that of the training. ``pretrained`` the weights that training began with (an encoder, word
+    vectors; empty: drawn at random). ``variant`` what else a study varies, in words ("no positions", "answers in 0:0.2").
+    """
+
+    model: str = ""
+    training: str = ""
+    test: str = ""
+    source: str = ""
+    source_training: str = ""
+    rotation: int | None = None
+    seed: int | None = None
+    pretrained: str = ""
+    variant: str = ""
+
+    def __post_init__(self) -> None:
+        for name in ("training", "test", "source_training"):
+            if getattr(self, name) not in ("", *TEXTS):
+                raise ValueError(f"{name}: wanted one of {', '.join(TEXTS)} or nothing; found {getattr(self, name)!r}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +180,8 @@ class Result:
     """One measurement: what was measured, on what, of which system, with which seed; the value and how sure it is.
 
     ``value`` None means undefined (the payload says why). ``count`` is what the value rests on: queries, answers, passages.
+    ``seed`` is that of the measurement's own draws (a bootstrap, a sample of pairs); ``facts`` has the training's. Of a comparison,
+    they are the candidate's.
     """
 
     measure: str
@@ -162,6 +193,7 @@ class Result:
     interval: Interval | None
     count: int
     payload: Payload
+    facts: Facts = field(default_factory=Facts)
 
     @property
     def kind(self) -> str:
@@ -171,6 +203,7 @@ class Result:
     def to_json(self, *, items: bool = True) -> dict[str, Any]:
         """A JSON-ready dictionary; ``items=False`` leaves per-query values out (they stand in Parquet)."""
         record = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+        record["facts"] = {name: value for name, value in record["facts"].items() if value not in ("", None)}
         record["kind"] = self.kind
         if not items and isinstance(self.payload, PerQuery):
             record["payload"].pop("query_ids")
@@ -186,8 +219,8 @@ class Result:
         for key in ("difference_interval", "relative_interval"):
             if payload.get(key):
                 payload[key] = Interval(**payload[key])
-        interval = record.pop("interval")
-        return Result(**record, interval=Interval(**interval) if interval else None, payload=kind(**payload))
+        interval, facts = record.pop("interval"), Facts(**record.pop("facts"))
+        return Result(**record, interval=Interval(**interval) if interval else None, payload=kind(**payload), facts=facts)
 
 
 def _plain(value: Any) -> Any:
@@ -244,7 +277,7 @@ def load_results(folder: Path | str) -> list[Result]:
                 record["payload"]["query_ids"] = table.column("query_id").to_pylist()
                 record["payload"]["values"] = table.column("value").to_pylist()
             results.append(Result.from_json(record))
-    except (KeyError, TypeError, AttributeError, OSError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
         raise bad_input(
             path, wanted="results of this version", found=str(error), do="run the measuring command again"
         ) from error

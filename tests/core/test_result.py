@@ -17,6 +17,7 @@ from positionbias.core.result import (
     KINDS,
     AtsCurve,
     Comparison,
+    Facts,
     Finding,
     Interval,
     Payload,
@@ -84,10 +85,23 @@ def test_every_kind_goes_round(tmp_path: Path, payload: Payload) -> None:
 def test_the_header_is_the_promised_one() -> None:
     record = result(PAYLOADS[0]).to_json()
     assert list(record) == [
-        "measure", "collection", "split", "system", "seed", "value", "interval", "count", "payload", "kind",
+        "measure", "collection", "split", "system", "seed", "value", "interval", "count", "payload", "facts", "kind",
     ]  # fmt: skip
     assert record["kind"] == "statistics"
     assert record["interval"] == {"low": 0.1, "high": 0.15, "level": 0.95, "method": "bootstrap over 2 queries"}
+
+
+def test_facts_go_round_without_what_does_not_apply(tmp_path: Path) -> None:
+    given = result(PAYLOADS[0], facts=Facts(model="tk", training="rotated", test="original", rotation=0, seed=3))
+    assert given.to_json()["facts"] == {"model": "tk", "training": "rotated", "test": "original", "rotation": 0, "seed": 3}
+    assert result(PAYLOADS[0]).to_json()["facts"] == {}
+    save_results(tmp_path / "r", [given], MANIFEST)
+    assert load_results(tmp_path / "r") == [given]
+
+
+def test_which_passages_were_read_has_two_names() -> None:
+    with pytest.raises(ValueError, match="test: wanted one of original, rotated or nothing; found 'debiased'"):
+        Facts(test="debiased")
 
 
 def test_what_is_no_number_becomes_null_and_numpy_becomes_plain(tmp_path: Path) -> None:
@@ -127,7 +141,7 @@ def test_per_query_values_stand_beside_the_json(tmp_path: Path) -> None:
     assert math.isnan(payload.values[1])
 
 
-@pytest.mark.parametrize("breakage", ["no folder", "no results", "no kind", "unknown kind", "new field", "no items", "a list"])
+@pytest.mark.parametrize("breakage", ["no folder", "no results", "no kind", "unknown kind", "new field", "unknown fact", "no items", "a list"])
 def test_a_folder_that_holds_no_results_is_one_line(tmp_path: Path, breakage: str) -> None:
     folder = tmp_path / "r"
     if breakage != "no folder":
@@ -143,6 +157,8 @@ def test_a_folder_that_holds_no_results_is_one_line(tmp_path: Path, breakage: st
             record["kind"] = "horoscope"
         elif breakage == "new field":
             record["payload"]["colour"] = "green"
+        elif breakage == "unknown fact":
+            record["facts"]["training"] = "upside down"
         elif breakage == "no items":
             (folder / record["items"]).unlink()
         else:
