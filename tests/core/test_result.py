@@ -141,7 +141,9 @@ def test_per_query_values_stand_beside_the_json(tmp_path: Path) -> None:
     assert math.isnan(payload.values[1])
 
 
-@pytest.mark.parametrize("breakage", ["no folder", "no results", "no kind", "unknown kind", "new field", "unknown fact", "no items", "a list"])
+@pytest.mark.parametrize(
+    "breakage", ["no folder", "no results", "no kind", "unknown kind", "new field", "unknown fact", "no items", "a list"]
+)
 def test_a_folder_that_holds_no_results_is_one_line(tmp_path: Path, breakage: str) -> None:
     folder = tmp_path / "r"
     if breakage != "no folder":
