@@ -77,9 +77,9 @@ def pair_by_pair(model: TK, collection: Collection, queries: list[Query], run: R
     texts = {query.query_id: query.text for query in queries}
     rankings = []
     for ranking in run.rankings():
-        numbers = pad_rows([model.read_query(texts[ranking.query_id])])
+        numbers = pad_rows(model.read_queries([texts[ranking.query_id]]))
         query, query_mask = model.query_vectors(numbers), numbers != 0
-        rows = [model.read_passage(text) for text in collection.texts(ranking.passage_ids)]
+        rows = model.read_passages(collection.texts(ranking.passage_ids))
         size = max(1, PAIR_WORDS // max(1, *map(len, rows)))
         scores = []
         for start in range(0, len(rows), size):

@@ -91,6 +91,10 @@ class Run(Mapping[str, Ranking]):
         """Every query's ranking, in the order of the file."""
         return (self[query_id] for query_id in self)
 
+    def numbers(self, query_id: str) -> np.ndarray:
+        """A ranking's passages, best first, as int32 places in ``passage_ids``: what loops over many rankings without their ids."""
+        return self._index[query_id][0]
+
     @property
     def passage_ids(self) -> list[str]:
         """Every distinct passage, once."""

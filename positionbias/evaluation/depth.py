@@ -7,7 +7,7 @@ the others stay behind them in first-stage order (position-bias paper, section o
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ __all__ = ["DepthChoice", "apply_depth", "tune_depth"]
 
 # Depths whose means differ by less are tied: the sums of the same terms in another order differ by about 1e-16.
 _TIE = 1e-12
+_BLOCK = 1_000_000  # candidates of the queries that are looked at together: three tables of 8 bytes each
 
 
 class DepthChoice(NamedTuple):
@@ -41,15 +42,18 @@ def apply_depth(candidates: Run, rescored: Run, depth: int, *, name: str | None 
         InputError: a candidate within the depth has no score in ``rescored``.
     """
     _check_depth(depth)
-    return Run(name or rescored.name, (_merge(candidates[query_id], rescored, depth) for query_id in candidates))
+    model = _ModelRanks(candidates, rescored)
+    return Run(name or rescored.name, (_merge(candidates[query_id], rescored, model, depth) for query_id in candidates))
 
 
-def _merge(first: Ranking, rescored: Run, depth: int) -> tuple[str, list[str], np.ndarray]:
-    order = _model_order(first, rescored, depth)
+def _merge(first: Ranking, rescored: Run, model: _ModelRanks, depth: int) -> tuple[str, list[str], np.ndarray]:
+    ranks = model.ranks(first.query_id, depth)
+    order = np.argsort(ranks)
     head = [first.passage_ids[index] for index in order]
     tail = first.passage_ids[depth:]
-    scores = dict(zip(rescored[first.query_id].passage_ids, rescored[first.query_id].scores, strict=True)) if head else {}
-    head_scores = np.array([scores[passage_id] for passage_id in head], np.float32)
+    if not head:
+        return first.query_id, [], np.empty(0, np.float32)
+    head_scores = rescored[first.query_id].scores[ranks[order]]
     if not tail:
         return first.query_id, head, head_scores
     last = head_scores[-1]
@@ -59,20 +63,35 @@ def _merge(first: Ranking, rescored: Run, depth: int) -> tuple[str, list[str], n
     return first.query_id, head + tail, np.concatenate([head_scores, steps])
 
 
-def _model_order(first: Ranking, rescored: Run, depth: int) -> np.ndarray:
-    """The indices of the first ``depth`` candidates in the model's order."""
-    head = first.passage_ids[:depth]
-    if not head:
-        return np.empty(0, np.int64)
-    ranks = {p: rank for rank, p in enumerate(rescored[first.query_id].passage_ids)} if first.query_id in rescored else {}
-    places = np.array([ranks.get(passage_id, -1) for passage_id in head], np.int64)
-    if places.min() < 0:
-        missing = head[int(np.flatnonzero(places < 0)[0])]
-        raise InputError(
-            f"run {rescored.name!r}: wanted a score for every candidate down to rank {depth}; found none for passage "
-            f"{missing!r} of query {first.query_id!r}; re-rank these candidates at least as deep"
-        )
-    return np.argsort(places)
+class _ModelRanks:
+    """Where the model ranks each candidate. Two runs number their passages each in its own way: matched once, by id."""
+
+    def __init__(self, candidates: Run, rescored: Run) -> None:
+        self.candidates, self.rescored = candidates, rescored
+        number_of = {passage_id: number for number, passage_id in enumerate(candidates.passage_ids)}
+        ours = (number_of.get(passage_id, -1) for passage_id in rescored.passage_ids)
+        self._candidate = np.fromiter(ours, np.int32, len(rescored.passage_ids))
+        # one place a passage, and one more at the end that takes what is no candidate; -1 between two queries
+        self._rank = np.full(len(number_of) + 1, -1, np.int32)
+
+    def ranks(self, query_id: str, depth: int) -> np.ndarray:
+        """The model's ranks, from 0, of a query's first ``depth`` candidates, in first-stage order.
+
+        Raises:
+            InputError: one of them has no score.
+        """
+        head = self.candidates.numbers(query_id)[:depth]
+        theirs = self._candidate[self.rescored.numbers(query_id)] if query_id in self.rescored else np.empty(0, np.int32)
+        self._rank[theirs] = np.arange(len(theirs))
+        ranks = self._rank[head]
+        self._rank[theirs] = -1
+        if len(ranks) and ranks.min() < 0:
+            missing = self.candidates.passage_ids[head[np.flatnonzero(ranks < 0)[0]]]
+            raise InputError(
+                f"run {self.rescored.name!r}: wanted a score for every candidate down to rank {depth}; found none for passage "
+                f"{missing!r} of query {query_id!r}; re-rank these candidates at least as deep"
+            )
+        return ranks
 
 
 def tune_depth(
@@ -84,7 +103,8 @@ def tune_depth(
 
     with g the grade where it is positive, else 0 (linear gain, as trec_eval). The mean is over all judged queries; one
     without candidates counts 0. All depths are evaluated in one pass: going one deeper changes a query's top ``cutoff``
-    only where the new candidate enters it.
+    only where the new candidate enters it. Beside the two runs it holds a number a distinct passage and a block of queries
+    (24 MB).
 
     Raises:
         SettingError: no depth, or one below 1.
@@ -99,8 +119,8 @@ def tune_depth(
         grades[qrel.query_id][qrel.passage_id] = qrel.grade
     if not grades:
         raise InputError("validation judgements: wanted at least one judged query; found none; give a split that has some")
-    tables = _tables(candidates, rescored, grades, wanted[-1], cutoff)
-    means = _means(*tables, cutoff=cutoff, total=len(grades))
+    sums = [_sums(*tables, cutoff=cutoff) for tables in _tables(candidates, rescored, grades, wanted[-1], cutoff)]
+    means = list(sum(sums, start=np.zeros(1)) / len(grades))
     means.extend([means[-1]] * (wanted[-1] - len(means) + 1))  # deeper than the longest ranking changes nothing
     curve = {depth: means[depth] for depth in wanted}
     best = max(curve.values())
@@ -115,31 +135,40 @@ def _check_depth(depth: int) -> None:
 
 def _tables(
     candidates: Run, rescored: Run, grades: Mapping[str, Mapping[str, int]], deepest: int, cutoff: int
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Per judged query with candidates: gains in first-stage order, model ranks of the candidates, ideal DCG.
+) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray]]:
+    """By blocks of judged queries with candidates: gains in first-stage order, model ranks of the candidates, ideal DCG.
 
     ``gains (queries, width)``, ``ranks (queries, depth)`` padded with ``depth``: a rank that never enters.
     """
     discounts = _discounts(cutoff)
-    rows = [query_id for query_id in grades if query_id in candidates and candidates[query_id].passage_ids]
-    depth = min(deepest, max((len(candidates[query_id].passage_ids) for query_id in rows), default=0))
-    gains = np.zeros((len(rows), max(depth, cutoff)))
-    ranks = np.full((len(rows), depth), depth, np.int64)
-    ideal = np.ones(len(rows))
-    for row, query_id in enumerate(rows):
-        judged = grades[query_id]
-        first = candidates[query_id]
-        known = [max(0, judged.get(passage_id, 0)) for passage_id in first.passage_ids[: gains.shape[1]]]
-        gains[row, : len(known)] = known
-        order = _model_order(first, rescored, depth)
-        ranks[row, order] = np.arange(len(order))
-        best = np.sort([max(0, grade) for grade in judged.values()])[::-1][:cutoff]
-        ideal[row] = (best * discounts[: len(best)]).sum() or 1.0
-    return gains, ranks, ideal
+    query_ids = [query_id for query_id in grades if query_id in candidates and len(candidates.numbers(query_id))]
+    depth = min(deepest, max((len(candidates.numbers(query_id)) for query_id in query_ids), default=0))
+    model = _ModelRanks(candidates, rescored)
+    judged_ids = {passage_id for judged in grades.values() for passage_id in judged}
+    number_of = {passage_id: number for number, passage_id in enumerate(candidates.passage_ids) if passage_id in judged_ids}
+    gain_of = np.zeros(len(candidates.passage_ids))  # of the query in hand; 0 between two
+    block = max(1, _BLOCK // max(1, depth))
+    for start in range(0, len(query_ids), block):
+        rows = query_ids[start : start + block]
+        gains = np.zeros((len(rows), max(depth, cutoff)))
+        ranks = np.full((len(rows), depth), depth, np.int64)
+        ideal = np.ones(len(rows))
+        for row, query_id in enumerate(rows):
+            positive = {passage_id: grade for passage_id, grade in grades[query_id].items() if grade > 0}
+            places = [number_of[passage_id] for passage_id in positive if passage_id in number_of]
+            gain_of[places] = [grade for passage_id, grade in positive.items() if passage_id in number_of]
+            head = candidates.numbers(query_id)[: gains.shape[1]]
+            gains[row, : len(head)] = gain_of[head]
+            gain_of[places] = 0
+            order = np.argsort(model.ranks(query_id, depth))
+            ranks[row, order] = np.arange(len(order))
+            best = np.sort(list(positive.values()))[::-1][:cutoff]
+            ideal[row] = (best * discounts[: len(best)]).sum() or 1.0
+        yield gains, ranks, ideal
 
 
-def _means(gains: np.ndarray, ranks: np.ndarray, ideal: np.ndarray, *, cutoff: int, total: int) -> list[float]:
-    """The mean nDCG at depths 0, 1, … ``ranks.shape[1]``."""
+def _sums(gains: np.ndarray, ranks: np.ndarray, ideal: np.ndarray, *, cutoff: int) -> np.ndarray:
+    """The sum over these queries of nDCG at depths 0, 1, … ``ranks.shape[1]``."""
     discounts = _discounts(cutoff)
     queries, depth = ranks.shape
     # gain by model rank; the last column, rank ``depth``, stands for an empty place
@@ -148,7 +177,7 @@ def _means(gains: np.ndarray, ranks: np.ndarray, ideal: np.ndarray, *, cutoff: i
     by_rank[:, depth] = 0
     top = np.full((queries, cutoff), depth, np.int64)  # the ``cutoff`` best model ranks so far, ascending
     values = (gains[:, :cutoff] * discounts).sum(axis=1) / ideal
-    means = [float(values.sum() / total)]
+    sums = [values.sum()]
     for n in range(1, depth + 1):
         entering = ranks[:, n - 1]
         # until the top is full the first-stage tail behind it moves as well
@@ -159,8 +188,8 @@ def _means(gains: np.ndarray, ranks: np.ndarray, ideal: np.ndarray, *, cutoff: i
             if n < cutoff:
                 seen[:, n:] = gains[rows, n:cutoff]
             values[rows] = (seen * discounts).sum(axis=1) / ideal[rows]
-        means.append(float(values.sum() / total))
-    return means
+        sums.append(values.sum())
+    return np.array(sums)
 
 
 def _discounts(cutoff: int) -> np.ndarray:

@@ -7,7 +7,10 @@ a sine half beside a cosine half, one gate for both sides. Dropout is 0, as ther
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -15,7 +18,10 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from positionbias.core.errors import SettingError
+from positionbias.core.files import read_json, write_json
 from positionbias.models.kernels import KERNEL_LAYOUTS, KernelLayout, KernelPooling, cosine_matrix
+from positionbias.models.protocols import Role, Tokens, pad_rows
+from positionbias.models.tensors import load_weights, save_tensors
 from positionbias.text.vocabulary import PADDING, Vocabulary
 
 __all__ = ["TK", "TKConfig", "TransformerLayer", "sinusoid_positions"]
@@ -98,7 +104,7 @@ class TransformerLayer(nn.Module):
 class TK(nn.Module):
     """The model. It reads word numbers of its vocabulary; 0 is padding and is masked everywhere."""
 
-    kind = "tk"
+    kind: ClassVar[str] = "tk"
     positions: Tensor
 
     def __init__(self, config: TKConfig, vocabulary: Vocabulary, word_vectors: np.ndarray | None = None) -> None:
@@ -121,13 +127,17 @@ class TK(nn.Module):
 
     # -- reading ------------------------------------------------------------------------------------
 
-    def read_query(self, text: str) -> list[int]:
-        """A query's word numbers, cut at ``query_length``."""
-        return self.vocabulary.encode(text, self.config.query_length)
+    def read_queries(self, texts: Sequence[str]) -> list[list[int]]:
+        """Queries' word numbers, cut at ``query_length``."""
+        return [self.vocabulary.encode(text, self.config.query_length) for text in texts]
 
-    def read_passage(self, text: str) -> list[int]:
-        """A passage's word numbers, cut at ``passage_length``."""
-        return self.vocabulary.encode(text, self.config.passage_length)
+    def read_passages(self, texts: Sequence[str]) -> list[list[int]]:
+        """Passages' word numbers, cut at ``passage_length``."""
+        return [self.vocabulary.encode(text, self.config.passage_length) for text in texts]
+
+    def inputs(self, queries: Sequence[Tokens], passages: Sequence[Tokens]) -> dict[str, Tensor]:
+        """As ``Ranker.inputs``: padded word numbers of both sides."""
+        return {"queries": pad_rows(queries), "passages": pad_rows(passages)}
 
     # -- contextualising ----------------------------------------------------------------------------
 
@@ -152,10 +162,60 @@ class TK(nn.Module):
 
     def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
         """Scores ``(batch,)`` from term vectors ``(batch, len, dim)`` and masks; a query batch of 1 serves all passages."""
-        cosines = cosine_matrix(query, passage)  # (batch, query_len, passage_len)
-        return self.pooling(cosines, query_mask, passage_mask)
+        # the kernels are narrow (σ = 0.1): cosines and what follows stay in full precision
+        with torch.autocast(query.device.type, enabled=False):
+            cosines = cosine_matrix(query.float(), passage.float())  # (batch, query_len, passage_len)
+            return self.pooling(cosines, query_mask, passage_mask)
 
-    def forward(self, query_numbers: Tensor, passage_numbers: Tensor) -> Tensor:
-        """Scores ``(batch,)`` of query–passage pairs given as padded word numbers."""
-        query, passage = self.query_vectors(query_numbers), self.passage_vectors(passage_numbers)
-        return self.interact(query, query_numbers != PADDING, passage, passage_numbers != PADDING)
+    def forward(self, queries: Tensor, passages: Tensor) -> Tensor:
+        """Scores ``(k·n,)`` of padded word numbers: queries ``(n, query_len)``, each against k passages ``(k·n, passage_len)``."""
+        times = len(passages) // max(1, len(queries))
+        query, query_mask = self.query_vectors(queries), queries != PADDING
+        passage = self.passage_vectors(passages)
+        return self.interact(query.repeat(times, 1, 1), query_mask.repeat(times, 1), passage, passages != PADDING)
+
+    # -- encoding once, and keeping ------------------------------------------------------------------
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.embedding.weight.device
+
+    @property
+    def dimension(self) -> int:
+        """The width of a term vector."""
+        return self.config.dimension
+
+    def rows(self, tokens: int) -> int:
+        """A vector a term."""
+        return tokens
+
+    def encode_queries(self, queries: Sequence[Tokens]) -> tuple[Tensor, Tensor]:
+        """As ``PassageEncoder.encode_queries``."""
+        numbers = pad_rows(queries).to(self.device)
+        return self.query_vectors(numbers), numbers != PADDING
+
+    def encode_passages(self, passages: Sequence[Tokens]) -> tuple[Tensor, Tensor]:
+        """As ``PassageEncoder.encode_passages``."""
+        numbers = pad_rows(passages).to(self.device)
+        return self.passage_vectors(numbers), numbers != PADDING
+
+    # -- training and keeping -------------------------------------------------------------------------
+
+    def parameter_roles(self) -> dict[Role, list[Tensor]]:
+        """The word vectors are updated sparsely; kernel weights learn at a rate of their own."""
+        body = [p for name, p in self.named_parameters() if not name.startswith(("embedding", "pooling"))]
+        return {"embedding": [self.embedding.weight], "kernels": list(self.pooling.parameters()), "body": body}
+
+    def save(self, folder: Path) -> None:
+        """Weights, and the words in order."""
+        save_tensors(folder / "model.safetensors", self.state_dict())
+        write_json(folder / "vocabulary.json", self.vocabulary.words)
+
+    @classmethod
+    def load(cls, folder: Path, shape: Mapping[str, Any]) -> Self:
+        """As ``Ranker.load``."""
+        words = read_json(folder / "vocabulary.json", what="a checkpoint's words")
+        model = cls(TKConfig(**shape), Vocabulary(words))
+        load_weights(model, folder / "model.safetensors")
+        return model

@@ -14,7 +14,7 @@ import numpy as np
 from positionbias.core.collection import Collection
 from positionbias.core.result import Result
 from positionbias.models.checkpoint import Checkpoint
-from positionbias.models.protocols import TermInteractionModel
+from positionbias.models.protocols import TermEncoder
 from positionbias.probe.ats import average_term_similarity, check_settings
 from positionbias.probe.passages import sample_passages
 from positionbias.probe.sums import PairMode
@@ -74,7 +74,7 @@ def probe_model(
 
 
 def probe(
-    model: TermInteractionModel,
+    model: TermEncoder,
     collection: Collection,
     passage_ids: Sequence[str],
     *,

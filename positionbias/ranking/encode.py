@@ -16,7 +16,7 @@ import torch
 
 from positionbias.core.errors import StorageError
 from positionbias.core.progress import step
-from positionbias.models.protocols import TermInteractionModel, pad_rows
+from positionbias.models.protocols import PassageEncoder
 
 __all__ = ["EncodedPassages", "PassageTexts", "encode_passages", "length_batches"]
 
@@ -67,15 +67,13 @@ def length_batches(lengths: Sequence[int] | np.ndarray, budget: int) -> Iterator
         start += size
 
 
-def _read(
-    model: TermInteractionModel, collection: PassageTexts, passage_ids: Sequence[str]
-) -> tuple[np.ndarray, np.ndarray, int]:
+def _read(model: PassageEncoder, collection: PassageTexts, passage_ids: Sequence[str]) -> tuple[np.ndarray, np.ndarray, int]:
     """Terms of all passages one after another, their offsets, and how many passages reach the length limit."""
     limit = model.config.passage_length
     lengths = np.zeros(len(passage_ids) + 1, dtype=np.int64)
     blocks, truncated = [], 0
     for start in range(0, len(passage_ids), READ_PASSAGES):
-        rows = [model.read_passage(text) for text in collection.texts(passage_ids[start : start + READ_PASSAGES])]
+        rows = model.read_passages(collection.texts(passage_ids[start : start + READ_PASSAGES]))
         lengths[start + 1 : start + 1 + len(rows)] = [len(row) for row in rows]
         truncated += sum(len(row) >= limit for row in rows)
         blocks.append(np.fromiter(chain.from_iterable(rows), np.int32))
@@ -114,7 +112,7 @@ def _reserve(file: IO[bytes], size: int) -> None:
 
 @torch.inference_mode()
 def encode_passages(
-    model: TermInteractionModel,
+    model: PassageEncoder,
     collection: PassageTexts,
     passage_ids: Sequence[str],
     *,
@@ -132,13 +130,12 @@ def encode_passages(
         StorageError: no room for the vectors.
     """
     terms, offsets, truncated = _read(model, collection, passage_ids)
-    device = next(iter(model.parameters())).device
-    vectors = _room(len(terms), model.config.dimension, folder)
+    vectors = _room(len(terms), model.dimension, folder)
     lengths = np.diff(offsets)
     with step(description, len(passage_ids), unit="passages") as bar:
         for batch in length_batches(lengths, batch_words):
             rows = [terms[offsets[i] : offsets[i + 1]] for i in batch]
-            encoded = model.passage_vectors(pad_rows(rows).to(device)).float().cpu().numpy()
+            encoded = model.encode_passages(rows)[0].float().cpu().numpy()
             for row, index in enumerate(batch):
                 vectors[offsets[index] : offsets[index + 1]] = encoded[row, : lengths[index]]
             bar.advance(len(batch))

@@ -20,7 +20,7 @@ from positionbias.core.result import Result, Statistics
 from positionbias.core.run import Ranking, Run, write_run
 from positionbias.evaluation.depth import apply_depth
 from positionbias.models.checkpoint import Checkpoint
-from positionbias.models.protocols import TermInteractionModel, pad_rows
+from positionbias.models.protocols import PassageEncoder
 from positionbias.ranking.encode import EncodedPassages, PassageTexts, encode_passages
 
 __all__ = ["Rescored", "known_queries", "rerank_run", "rescore", "score_pairs"]
@@ -79,7 +79,7 @@ def _passages_of(encoded: EncodedPassages, indices: np.ndarray, device: torch.de
 
 @torch.inference_mode()
 def rescore(
-    model: TermInteractionModel,
+    model: PassageEncoder,
     collection: PassageTexts,
     queries: Sequence[Query],
     candidates: Run,
@@ -94,50 +94,45 @@ def rescore(
         InputError: a candidate names a passage or query that is not there.
     """
     texts = known_queries(candidates, queries)
-    device = next(iter(model.parameters())).device
     with encode_passages(model, collection, candidates.passage_ids, description=f"{description}: passages") as encoded:
         place = {passage_id: index for index, passage_id in enumerate(encoded.passage_ids)}
         rankings = []
         empty = 0
         with step(f"{description}: queries", len(candidates), unit="queries") as bar:
             for ranking in candidates.rankings():
-                numbers = model.read_query(texts[ranking.query_id])
+                (numbers,) = model.read_queries([texts[ranking.query_id]])
                 empty += not numbers
-                scores = _score_query(model, encoded, numbers, ranking, place, pair_words, device)
+                scores = _score_query(model, encoded, numbers, ranking, place, pair_words)
                 rankings.append((ranking.query_id, ranking.passage_ids, scores))
                 bar.advance()
         return Rescored(Run(name, rankings), len(encoded.passage_ids), encoded.truncated, empty)
 
 
 def _score_query(
-    model: TermInteractionModel,
+    model: PassageEncoder,
     encoded: EncodedPassages,
     numbers: list[int],
     ranking: Ranking,
     place: Mapping[str, int],
     pair_words: int,
-    device: torch.device,
 ) -> np.ndarray:
     indices = np.fromiter((place[item] for item in ranking.passage_ids), np.int64, len(ranking.passage_ids))
-    query_numbers = pad_rows([numbers]).to(device)
-    query, query_mask = model.query_vectors(query_numbers), query_numbers != 0  # a batch of 1, which serves all passages
+    query, query_mask = model.encode_queries([numbers])  # a batch of 1, which serves all passages
     longest = max(1, int(np.diff(encoded.offsets)[indices].max(initial=1)))
     size = max(1, pair_words // longest)
     scores = []
     for start in range(0, len(indices), size):
-        vectors, mask = _passages_of(encoded, indices[start : start + size], device)
+        vectors, mask = _passages_of(encoded, indices[start : start + size], model.device)
         scores.append(model.interact(query, query_mask, vectors, mask).float().cpu().numpy())
     return np.concatenate(scores) if scores else np.empty(0, np.float32)
 
 
 @torch.inference_mode()
-def score_pairs(model: TermInteractionModel, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+def score_pairs(model: PassageEncoder, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
     """Scores of (query text, passage text) pairs in one batch, nothing reused: what ``rescore`` must equal, ``(len(pairs),)``."""
-    device = next(iter(model.parameters())).device
-    query_numbers = pad_rows([model.read_query(query) for query, _ in pairs]).to(device)
-    passage_numbers = pad_rows([model.read_passage(passage) for _, passage in pairs]).to(device)
-    query, passage = model.query_vectors(query_numbers), model.passage_vectors(passage_numbers)
-    return model.interact(query, query_numbers != 0, passage, passage_numbers != 0).float().cpu().numpy()
+    queries, passages = model.read_queries([query for query, _ in pairs]), model.read_passages([text for _, text in pairs])
+    inputs = {name: tensor.to(model.device) for name, tensor in model.inputs(queries, passages).items()}
+    return model(**inputs).float().cpu().numpy()
 
 
 def rerank_run(

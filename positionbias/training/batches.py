@@ -11,7 +11,8 @@ from torch import Tensor
 
 from positionbias.core.collection import Collection
 from positionbias.core.groups import TrainingGroup
-from positionbias.models.protocols import TermInteractionModel, pad_rows
+from positionbias.models.protocols import pad_rows
+from positionbias.models.tk import TK
 from positionbias.positions.rotate import Rotation
 from positionbias.training.trainsets.sample import GroupSource
 
@@ -39,7 +40,7 @@ class Batch:
 
 def batches(
     sampler: GroupSource,
-    model: TermInteractionModel,
+    model: TK,
     collection: Collection,
     query_texts: dict[str, str],
     *,
@@ -68,22 +69,22 @@ def batches(
 
 
 def _batch(
-    model: TermInteractionModel,
+    model: TK,
     groups: list[TrainingGroup],
     texts: list[str],
     query_texts: dict[str, str],
     epoch: int,
     number: int,
 ) -> Batch:
-    queries = [model.read_query(query_texts[group.query_id]) for group in groups]
-    passages = [model.read_passage(text) for text in texts]
+    queries = model.read_queries([query_texts[group.query_id] for group in groups])
+    passages = model.read_passages(texts)
     half = len(groups)
     kept = [i for i in range(half) if queries[i] and passages[i] and passages[half + i]]
     chosen = [passages[i] for i in kept] + [passages[half + i] for i in kept]
     return Batch(epoch, number, pad_rows([queries[i] for i in kept]), pad_rows(chosen), half - len(kept))
 
 
-def encode_ragged(model: TermInteractionModel, passages: Tensor, parts: int = 2) -> Tensor:
+def encode_ragged(model: TK, passages: Tensor, parts: int = 2) -> Tensor:
     """``model.passage_vectors`` in parts of alike length: the same numbers, without computing most of the padding.
 
     ``passages (n, longest)`` → ``(n, longest, dim)``, padding zero.

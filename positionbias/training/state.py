@@ -21,7 +21,7 @@ from torch import Tensor
 
 from positionbias.core.errors import InputError, OutputExistsError, bad_input
 from positionbias.core.files import atomic_folder, read_json, write_json
-from positionbias.models.checkpoint import load_tensors, load_weights, save_tensors
+from positionbias.models.tensors import load_tensors, load_weights, save_tensors
 from positionbias.models.tk import TK
 
 __all__ = ["find_state", "load_best", "restore_state", "save_best", "save_state", "unfinished", "working_folder"]

@@ -9,7 +9,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.records import Qrel, Query
 from positionbias.core.run import Run
 from positionbias.evaluation.depth import tune_depth
-from positionbias.models.protocols import TermInteractionModel
+from positionbias.models.tk import TK
 from positionbias.positions.rotate import Rotation
 from positionbias.probe.term_vectors import probe
 from positionbias.ranking.encode import PassageTexts
@@ -43,9 +43,7 @@ class Validation:
     probe_ids: Sequence[str]
 
 
-def validate(
-    model: TermInteractionModel, validation: Validation, *, most_depth: int, every_depth: bool = False
-) -> dict[str, float | None]:
+def validate(model: TK, validation: Validation, *, most_depth: int, every_depth: bool = False) -> dict[str, float | None]:
     """nDCG@10 at the best depth (``depth``), and MATS of the probe's passages.
 
     Depths 5, 10 … while training, every depth when ``every_depth`` (at the end).
@@ -58,7 +56,7 @@ def validate(
     return {"ndcg": choice.value, "depth": float(choice.depth), "mats": _mats(model, validation)}
 
 
-def _mats(model: TermInteractionModel, validation: Validation) -> float | None:
+def _mats(model: TK, validation: Validation) -> float | None:
     if not validation.probe_ids:
         return None
     return probe(model, validation.probe_collection, validation.probe_ids, system="MATS", sample_pairs=0).value

@@ -38,11 +38,11 @@ def test_round_trip(place: Path) -> None:
     assert loaded.model.config == model.config
     assert loaded.model.vocabulary.words == model.vocabulary.words
     assert not loaded.model.training
-    queries, passages = pad_rows([model.read_query(t) for t in TEXTS]), pad_rows([model.read_passage(t) for t in TEXTS[::-1]])
+    queries, passages = pad_rows(model.read_queries(TEXTS)), pad_rows(model.read_passages(TEXTS[::-1]))
     with torch.no_grad():
         assert loaded.model(queries, passages).tolist() == model(queries, passages).tolist()  # to the last bit
     assert sorted(item.name for item in place.iterdir()) == [
-        "config.json", "manifest.json", "model.safetensors", "training.json", "vocabulary.json",
+        "manifest.json", "model.safetensors", "posbias.json", "training.json", "vocabulary.json",
     ]  # fmt: skip
 
 
@@ -88,7 +88,7 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "other weights": (
         lambda p: tensors(p, lambda t: t["gate"].add_(1)),
-        "model.safetensors: wanted the weights that manifest.json names; found other content",
+        "wanted the weights that manifest.json names; found other content",
     ),
     "weights cut short": (lambda p: cut(p, "model.safetensors"), "model.safetensors: wanted a safetensors file; found "),
     "weights that are text": (
@@ -100,28 +100,28 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
         "model.safetensors: wanted a safetensors file; found no such file",
     ),
     "another kind of model": (
-        lambda p: record(p, "config.json", lambda c: c.update(kind="bert_cat")),
-        "config.json: wanted a model of kind tk; found 'bert_cat'; update posbias",
+        lambda p: record(p, "posbias.json", lambda c: c.update(kind="abacus")),
+        "posbias.json: wanted a checkpoint's facts; found model: wanted one of tk, bert_cat, bert_dot; found 'abacus'",
     ),
     "no kind": (
-        lambda p: record(p, "config.json", lambda c: c.pop("kind")),
-        "a checkpoint's configuration; found none of 'kind'",
+        lambda p: record(p, "posbias.json", lambda c: c.pop("kind")),
+        "a checkpoint's facts; found none of 'kind'",
     ),
     "an unknown setting": (
-        lambda p: record(p, "config.json", lambda c: c["shape"].update(colour=1)),
-        "a checkpoint's configuration; found .*unexpected keyword argument 'colour'",
+        lambda p: record(p, "posbias.json", lambda c: c["shape"].update(colour=1)),
+        "a checkpoint's facts; found .*unexpected keyword argument 'colour'",
     ),
     "a setting out of range": (
-        lambda p: record(p, "config.json", lambda c: c["shape"].update(heads=0)),
-        "config.json: wanted a checkpoint's configuration; found --heads",
+        lambda p: record(p, "posbias.json", lambda c: c["shape"].update(heads=0)),
+        "posbias.json: wanted a checkpoint's facts; found --heads",
     ),
-    "no depth": (lambda p: record(p, "config.json", lambda c: c.pop("depth")), "found none of 'depth'"),
-    "depth 0": (lambda p: record(p, "config.json", lambda c: c.update(depth=0)), "found a re-ranking depth of 0"),
+    "no depth": (lambda p: record(p, "posbias.json", lambda c: c.pop("depth")), "found none of 'depth'"),
+    "depth 0": (lambda p: record(p, "posbias.json", lambda c: c.update(depth=0)), "found a re-ranking depth of 0"),
     "configuration cut short": (
-        lambda p: cut(p, "config.json"),
-        r"config.json:\d+: wanted a checkpoint's configuration; found .* at column",
+        lambda p: cut(p, "posbias.json"),
+        r"posbias.json:\d+: wanted a checkpoint's facts; found .* at column",
     ),
-    "no configuration": (lambda p: (p / "config.json").unlink(), "config.json: wanted a readable file"),
+    "no configuration": (lambda p: (p / "posbias.json").unlink(), "posbias.json: wanted a readable file"),
     "other words": (
         lambda p: (p / "vocabulary.json").write_text('["lamp"]'),
         r"wanted embedding.weight of shape \(3, 8\); found shape \(\d+, 8\)",

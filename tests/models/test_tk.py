@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from positionbias.core.errors import SettingError
-from positionbias.models.protocols import TermInteractionModel, pad_rows
+from positionbias.models.protocols import TermEncoder, pad_rows
 from positionbias.models.tk import TK, TKConfig, TransformerLayer, sinusoid_positions
 from positionbias.text.vocabulary import UNKNOWN, Vocabulary
 
@@ -141,7 +141,7 @@ TEXTS = st.lists(st.sampled_from([*WORDS.words, "unheard", "of"]), max_size=12).
 @settings(max_examples=40)
 def test_the_same_score_in_any_batch(pairs: list[tuple[str, str]], padding: int) -> None:
     tk = model(seed=2)
-    queries, passages = [tk.read_query(q) for q, _ in pairs], [tk.read_passage(p) for _, p in pairs]
+    queries, passages = tk.read_queries([q for q, _ in pairs]), tk.read_passages([p for _, p in pairs])
     with torch.no_grad():
         together = tk(pad_rows(queries), nn.functional.pad(pad_rows(passages), (0, padding)))
         alone = [tk(pad_rows([q]), pad_rows([p])).item() for q, p in zip(queries, passages, strict=True)]
@@ -162,9 +162,9 @@ def test_empty_sides_score_finite_numbers() -> None:
 
 def test_unknown_words_share_a_row() -> None:
     tk = model()
-    assert tk.read_passage("lamp zzz Yyy") == [2, UNKNOWN, UNKNOWN]
+    assert tk.read_passages(["lamp zzz Yyy"])[0] == [2, UNKNOWN, UNKNOWN]
     scores = [
-        tk(pad_rows([[2, 3]]), pad_rows([tk.read_passage(text)])).item() for text in ("lamp zzz", "lamp yyy", "lamp gate")
+        tk(pad_rows([[2, 3]]), pad_rows([tk.read_passages([text])[0]])).item() for text in ("lamp zzz", "lamp yyy", "lamp gate")
     ]
     assert scores[0] == scores[1] != scores[2]
 
@@ -172,7 +172,7 @@ def test_unknown_words_share_a_row() -> None:
 def test_texts_are_cut_at_their_lengths() -> None:
     tk = model(query_length=3, passage_length=5)
     text = "lamp gate bridge tower oil iron"
-    assert (tk.read_query(text), tk.read_passage(text)) == ([2, 3, 4], [2, 3, 4, 5, 6])
+    assert (tk.read_queries([text])[0], tk.read_passages([text])[0]) == ([2, 3, 4], [2, 3, 4, 5, 6])
 
 
 def test_gradients_reach_every_parameter() -> None:
@@ -219,7 +219,7 @@ def test_random_words_have_the_stated_deviation() -> None:
 
 
 def test_it_is_what_the_re_ranker_asks_for() -> None:
-    assert isinstance(model(), TermInteractionModel)
+    assert isinstance(model(), TermEncoder)
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_term_vectors_are_those_of_each_passage_alone(original: Collection, tmp_
         terms, positions, passages, vectors = term_vectors(encoded)
         start = 0
         for number, text in enumerate(original.texts(ids)):
-            row = model.read_passage(text)
+            row = model.read_passages([text])[0]
             words = slice(start, start + len(row))
             assert terms[words].tolist() == row
             assert positions[words].tolist() == list(range(len(row)))
@@ -89,7 +89,7 @@ def test_term_vectors_are_those_of_each_passage_alone(original: Collection, tmp_
 def test_probe_of_a_model_equals_a_loop_over_every_pair(original: Collection, tmp_path: Path) -> None:
     checkpoint = load_checkpoint(saved_model(tmp_path / "tk.ckpt", original))
     result = probe_model(checkpoint, original, minimum_terms=10)
-    rows = [checkpoint.model.read_passage(passage.text) for passage in original.passages()]
+    rows = [checkpoint.model.read_passages([passage.text])[0] for passage in original.passages()]
     vectors = [checkpoint.model.passage_vectors(pad_rows([row]))[0].detach().numpy() for row in rows]
     lengths = [len(row) for row in rows]
     found = Words(

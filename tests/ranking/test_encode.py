@@ -59,9 +59,9 @@ def test_each_passage_alone_and_in_any_batch(collection: Collection, model: TK, 
         assert encoded.vectors.shape == (26, TINY.dimension)
         for number, text in enumerate(collection.texts(ids)):
             rows = slice(encoded.offsets[number], encoded.offsets[number + 1])
-            assert encoded.terms[rows].tolist() == model.read_passage(text)
+            assert encoded.terms[rows].tolist() == model.read_passages([text])[0]
             with torch.no_grad():
-                alone = model.passage_vectors(pad_rows([model.read_passage(text)]))[0, : rows.stop - rows.start]
+                alone = model.passage_vectors(pad_rows([model.read_passages([text])[0]]))[0, : rows.stop - rows.start]
             np.testing.assert_allclose(encoded.vectors[rows], alone, atol=1e-5)
 
 

@@ -99,7 +99,7 @@ def test_each_distinct_passage_is_encoded_once(model: TK, monkeypatch: pytest.Mo
     monkeypatch.setattr(model, "passage_vectors", passages)
     monkeypatch.setattr(model, "query_vectors", query)
     rescore(model, Texts(), QUERIES, RUN, name="tk")
-    assert sorted(encoded) == sorted(tuple(model.read_passage(text)) for text in TEXTS.values())
+    assert sorted(encoded) == sorted(tuple(model.read_passages([text])[0]) for text in TEXTS.values())
     assert RUN.pairs > len(TEXTS)
     assert queries == [1] * len(QUERIES)
 

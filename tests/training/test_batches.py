@@ -62,9 +62,9 @@ def test_positives_first_then_negatives(collection: Collection, model: TK) -> No
     first, last = found[0], found[-1]
     expected = [group for _, group in sampler().epoch(0)]
     assert len(first) == 3
-    assert first.queries.tolist() == pad_rows([model.read_query(QUERIES[g.query_id]) for g in expected[:3]]).tolist()
+    assert first.queries.tolist() == pad_rows([model.read_queries([QUERIES[g.query_id]])[0] for g in expected[:3]]).tolist()
     texts = [TEXTS[g.passage_ids[side]] for side in (0, 1) for g in expected[:3]]
-    assert first.passages.tolist() == pad_rows([model.read_passage(text) for text in texts]).tolist()
+    assert first.passages.tolist() == pad_rows([model.read_passages([text])[0] for text in texts]).tolist()
     assert (len(last), last.number, last.epoch) == (1, 2, 0)  # seven pairs: 3, 3 and 1
 
 
@@ -81,7 +81,7 @@ def test_pairs_with_an_empty_side_are_dropped_and_counted(collection: Collection
     drawn = sampler({"q1": "p1", "q2": "empty", "q3": "blank", "q-empty": "p2"})
     found = read(model, collection, drawn, size=10)
     assert [(len(batch), batch.dropped) for batch in found] == [(1, 3)]
-    assert found[0].queries.tolist() == [model.read_query(QUERIES["q1"])]
+    assert found[0].queries.tolist() == [model.read_queries([QUERIES["q1"]])[0]]
     none = read(model, collection, sampler({"q1": "p1"}, ["empty"]))
     assert [(len(batch), batch.dropped) for batch in none] == [(0, 1)]
 

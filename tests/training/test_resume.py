@@ -18,7 +18,7 @@ from positionbias.training.state import unfinished, working_folder
 
 from .conftest import Task, stop_at
 
-FILES = ("model.safetensors", "config.json", "vocabulary.json", "training.json")
+FILES = ("model.safetensors", "posbias.json", "vocabulary.json", "training.json")
 
 
 def assert_alike(one: Checkpoint, other: Checkpoint) -> None:

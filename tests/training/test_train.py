@@ -148,7 +148,7 @@ def test_the_same_again(task: Task, uninterrupted: Checkpoint, tmp_path: Path) -
     state = torch.random.get_rng_state()
     again = task.train(tmp_path / "tk.ckpt")
     assert torch.equal(torch.random.get_rng_state(), state)  # the caller's generator is the caller's
-    for name in ("model.safetensors", "config.json", "vocabulary.json", "training.json"):
+    for name in ("model.safetensors", "posbias.json", "vocabulary.json", "training.json"):
         assert (again.path / name).read_bytes() == (uninterrupted.path / name).read_bytes(), name
     other = task.train(tmp_path / "other.ckpt", task.plan(seed=2))
     assert other.manifest.content["checksum"] != again.manifest.content["checksum"]

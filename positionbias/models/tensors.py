@@ -1,0 +1,63 @@
+"""Tensors on disk: safetensors, and errors of one line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from torch import Tensor, nn
+
+from positionbias.core.errors import StorageError, bad_input
+
+__all__ = ["MEND", "load_tensors", "load_weights", "save_tensors"]
+
+MEND = "train again, or fetch the checkpoint again"
+
+
+def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
+    """Write tensors as safetensors.
+
+    Raises:
+        StorageError: the file system refused.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import save_file
+
+    try:
+        save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, path)
+    except SafetensorError as error:  # the library's own error for a full disk
+        found = str(error).splitlines()[0]
+        raise StorageError(
+            f"{path}: wanted to write here; found: {found}; free some space or give another --out, then run again"
+        ) from error
+
+
+def load_tensors(path: Path) -> dict[str, Tensor]:
+    """Read safetensors.
+
+    Raises:
+        InputError: missing or damaged.
+    """
+    from safetensors import SafetensorError
+    from safetensors.torch import load_file
+
+    try:
+        return load_file(path)
+    except (OSError, SafetensorError) as error:
+        found = "no such file" if not path.exists() else str(error).splitlines()[0]
+        raise bad_input(path, wanted="a safetensors file", found=found, do=MEND) from error
+
+
+def load_weights(model: nn.Module, path: Path) -> None:
+    """Fill a model from a safetensors file that holds exactly its tensors."""
+    tensors = load_tensors(path)
+    wanted = model.state_dict()
+    for name, tensor in wanted.items():
+        if name not in tensors:
+            raise bad_input(path, wanted=f"the tensor {name}", found="none of this name", do=MEND)
+        if tensors[name].shape != tensor.shape:
+            found = f"shape {tuple(tensors[name].shape)}"
+            raise bad_input(path, wanted=f"{name} of shape {tuple(tensor.shape)}", found=found, do=MEND)
+    if extra := sorted(set(tensors) - set(wanted)):
+        raise bad_input(path, wanted="the model's own tensors only", found=f"also {extra[0]}", do=MEND)
+    model.load_state_dict(tensors)
