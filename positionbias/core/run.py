@@ -81,6 +81,9 @@ class Run(Mapping[str, Ranking]):
         ids, scores = self._index[query_id]
         return Ranking(query_id, [self._vocabulary[i] for i in ids], scores)
 
+    def __contains__(self, query_id: object) -> bool:
+        return query_id in self._index  # a Mapping's own would make the ranking to see whether there is one
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._index)
 

@@ -120,7 +120,7 @@ def tune_depth(
     if not grades:
         raise InputError("validation judgements: wanted at least one judged query; found none; give a split that has some")
     sums = [_sums(*tables, cutoff=cutoff) for tables in _tables(candidates, rescored, grades, wanted[-1], cutoff)]
-    means = list(sum(sums, start=np.zeros(1)) / len(grades))
+    means: list[float] = (sum(sums, start=np.zeros(1)) / len(grades)).tolist()
     means.extend([means[-1]] * (wanted[-1] - len(means) + 1))  # deeper than the longest ranking changes nothing
     curve = {depth: means[depth] for depth in wanted}
     best = max(curve.values())
