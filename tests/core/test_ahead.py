@@ -1,0 +1,73 @@
+"""Items made ahead: in order, no further ahead than allowed, errors where they belong, nothing left running."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from positionbias.core.ahead import ahead
+
+
+def names() -> list[str]:
+    return [thread.name for thread in threading.enumerate()]
+
+
+def test_in_order_and_in_another_thread() -> None:
+    made: list[int] = []
+
+    def items() -> Iterator[int]:
+        for number in range(20):
+            made.append(threading.get_ident())
+            yield number
+
+    assert list(ahead(items(), 3)) == list(range(20))
+    assert set(made) != {threading.get_ident()}
+    assert len(set(made)) == 1
+    assert "ahead" not in names()
+
+
+def test_no_more_wait_than_allowed() -> None:
+    made: list[int] = []
+
+    def items() -> Iterator[int]:
+        for number in range(50):
+            made.append(number)
+            yield number
+
+    for taken, number in enumerate(ahead(items(), 2), 1):
+        assert number == taken - 1
+        assert len(made) <= taken + 3  # those taken, two that wait, one in the hand
+    assert len(made) == 50
+
+
+def test_an_error_comes_after_what_was_made_before_it() -> None:
+    def items() -> Iterator[int]:
+        yield 1
+        yield 2
+        raise ValueError("the third")
+
+    found = []
+    with pytest.raises(ValueError, match="the third"):
+        for number in ahead(items(), 5):
+            found.append(number)  # noqa: PERF402
+    assert found == [1, 2]
+    assert "ahead" not in names()
+
+
+def test_stopping_early_stops_the_thread() -> None:
+    def items() -> Iterator[int]:
+        number = 0
+        while True:
+            yield number
+            number += 1
+
+    for number in ahead(items()):
+        if number == 3:
+            break
+    assert "ahead" not in names()
+
+
+def test_nothing() -> None:
+    assert list(ahead([])) == []
