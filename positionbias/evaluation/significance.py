@@ -13,7 +13,7 @@ from positionbias.core.records import Qrel
 from positionbias.core.result import Comparison, Interval
 from positionbias.core.seeds import generator
 
-__all__ = ["CORRECTIONS", "adjust", "bootstrap_mean", "clusters_by_passage", "compare"]
+__all__ = ["CORRECTIONS", "adjust", "bootstrap_mean", "clusters_by_passage", "compare", "corrected", "wilcoxon"]
 
 RESAMPLES = 2_000
 LEVEL = 0.95
@@ -145,6 +145,17 @@ def compare(
     )
 
 
+def wilcoxon(differences: np.ndarray) -> float | None:
+    """The two-sided p-value of Wilcoxon's signed ranks, zero differences dropped (scipy's ``wilcox``); None where all are zero.
+
+    Differences that rounding alone parts are ties, and one of 1e-17 is zero.
+    """
+    from scipy import stats
+
+    rounded = np.round(differences, _DECIMALS)
+    return float(stats.wilcoxon(rounded, zero_method="wilcox").pvalue) if rounded.any() else None
+
+
 class _Tests(NamedTuple):
     effect_size: float | None
     p_wilcoxon: float | None
@@ -160,12 +171,11 @@ def _tests(before: np.ndarray, after: np.ndarray, remarks: dict[str, Any]) -> _T
     if not differences.any():
         remarks["tests"] = "undefined: no query differs"
         return _Tests(None, None, None)
-    wilcoxon = float(stats.wilcoxon(differences, zero_method="wilcox").pvalue)
     if np.ptp(differences) == 0:
         remarks["tests"] = "t and effect size undefined: every query differs by the same amount"
-        return _Tests(None, wilcoxon, None)
+        return _Tests(None, wilcoxon(differences), None)
     t = float(stats.ttest_rel(after, before).pvalue)
-    return _Tests(float(differences.mean() / differences.std(ddof=1)), wilcoxon, t)
+    return _Tests(float(differences.mean() / differences.std(ddof=1)), wilcoxon(differences), t)
 
 
 def _intervals(
@@ -203,15 +213,15 @@ def adjust(comparisons: Sequence[Comparison], methods: Sequence[str] = CORRECTIO
     for test, values in (("wilcoxon", [c.p_wilcoxon for c in comparisons]), ("t", [c.p_t for c in comparisons])):
         defined = [(index, p) for index, p in enumerate(values) if p is not None]
         for method in methods:
-            corrected = _correct([p for _, p in defined], method)
             for record in adjusted:
                 record[f"{test} {method}"] = None
-            for (index, _), p in zip(defined, corrected, strict=True):
+            for (index, _), p in zip(defined, corrected([p for _, p in defined], method), strict=True):
                 adjusted[index][f"{test} {method}"] = p
     return [replace(c, p_adjusted=record) for c, record in zip(comparisons, adjusted, strict=True)]
 
 
-def _correct(p_values: list[float], method: str) -> list[float]:
+def corrected(p_values: list[float], method: str) -> list[float]:
+    """p-values corrected for their number, as one family, by "holm" or "bonferroni"."""
     if not p_values:
         return []
     from statsmodels.stats.multitest import multipletests
