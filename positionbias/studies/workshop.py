@@ -1,0 +1,233 @@
+"""What all studies make: rotated collections, candidates, trained models, re-ranked runs, probes, results.
+
+Each is a restartable step (``studies.step``) that leaves an artefact with its manifest in the study's folder:
+
+    rotated-SEED/              a collection rotated by one draw
+    runs/bm25-SPLIT.run        candidates
+    models/NAME/               checkpoints
+    runs/NAME-on-TEST.run      candidates re-ranked by a model
+    probes/NAME-on-TEST/       MATS of a model
+    results/                   what was measured
+    steps/                     receipts
+
+Steps take and give paths: what a step needs is opened while it is made, so a study holds one model at a time, and a dry run can
+follow a study through artefacts that are not there yet.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from positionbias.core.collection import Collection
+from positionbias.core.files import read_json, sha256_file
+from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, read_manifest
+from positionbias.core.result import Facts, Result, save_results
+from positionbias.core.run import read_run
+from positionbias.engine.local import map_shards
+from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
+from positionbias.models.checkpoint import FACTS, load_checkpoint
+from positionbias.positions.debias import debias
+from positionbias.positions.rotate import Rotation
+from positionbias.probe.term_vectors import probe_model
+from positionbias.ranking.rerank import rerank_run
+from positionbias.studies import estimate
+from positionbias.studies.step import Planned, Steps
+from positionbias.training.state import unfinished
+
+if TYPE_CHECKING:
+    from positionbias.training.train import TrainPlan
+
+__all__ = ["Workshop"]
+
+
+class Workshop:
+    """A study's folder and the steps made in it. With ``dry_run`` nothing is made or written: ``planned`` says what would be."""
+
+    def __init__(
+        self, folder: Path, tell: Callable[[str], None] = lambda line: None, *, workers: int = 1, dry_run: bool = False
+    ) -> None:
+        self.folder, self.workers, self.prefix = folder, workers, ""
+        self.steps = Steps(folder, tell, dry_run=dry_run)
+        self._sources: dict[Path, Path] = {}  # a rotated collection → the one it is made from, for its numbers in a dry run
+        self._depths: dict[Path, int] = {}  # a model → how deep it may re-rank
+
+    def within(self, name: str) -> Workshop:
+        """The same workshop in the subfolder ``name``: for a study of several collections."""
+        part = object.__new__(Workshop)
+        part.__dict__.update(self.__dict__, folder=self.folder / name, prefix=f"{self.prefix}{name}/")
+        return part
+
+    @property
+    def planned(self) -> Sequence[Planned]:
+        """The steps that a dry run has met, in their order."""
+        return self.steps.planned
+
+    def checksum(self, artefact: Path) -> str | None:
+        """What stands for an artefact in receipts: its content and what made it; None of what a dry run has not made."""
+        if artefact in self.steps.unmade:
+            return None
+        if artefact.is_file():
+            return sha256_file(artefact)
+        manifest = read_manifest(artefact)
+        if manifest.kind == "collection":
+            return str(manifest.content["checksum"])
+        # another training may end in the same weights by another way: its log counts as well
+        log = artefact / "training.json"
+        made = [manifest.comparable(), sha256_file(log) if log.exists() else None]
+        return hashlib.sha256(json.dumps(made, sort_keys=True, default=str).encode()).hexdigest()
+
+    def _made(self, *artefacts: Path) -> bool:
+        return not self.steps.unmade.intersection(artefacts)
+
+    def counted(self, collection: Path) -> Collection:
+        """A collection with the numbers of this one, which a dry run may not have made."""
+        while collection in self.steps.unmade:
+            collection = self._sources[collection]
+        return Collection(collection)
+
+    # -- steps ------------------------------------------------------------------------------------------------
+
+    def rotated(self, collection: Path, rotation: Rotation) -> Path:
+        """The collection with every passage rotated once, as ``debias``; named for the draw."""
+        place = self.folder / f"rotated-{rotation.seed}"
+        self._sources[place] = collection
+
+        def make() -> None:
+            source = Collection(collection)
+            debias(
+                source,
+                place,
+                rotation,
+                map_shards=lambda function, items: map_shards(function, items, self.workers),
+                overwrite=True,
+                name=f"{source.name}-rotated-{rotation.seed}",
+                provenance={"workers": self.workers},
+            )
+
+        inputs = {"collection": self.checksum(collection)}
+        work = estimate.rotating(self.counted(collection), rotation)
+        return self.steps.make(f"{self.prefix}rotate-{rotation.seed}", place, asdict(rotation), inputs, make, work=work)
+
+    def candidates(self, collection: Path, split: str, depth: int, bm25: Bm25Settings) -> Path:
+        """A BM25 run of the split's queries."""
+        place = self.folder / "runs" / f"bm25-{split}.run"
+
+        def make() -> None:
+            retrieve_run(Collection(collection), split, depth, bm25, place, overwrite=True, workers=self.workers)
+
+        settings = {"split": split, "depth": depth, **asdict(bm25)}
+        inputs = {"collection": self.checksum(collection)}
+        work = estimate.retrieving(self.counted(collection), split)
+        return self.steps.make(f"{self.prefix}bm25-{split}", place, settings, inputs, make, work=work)
+
+    def trained(self, name: str, collection: Path, plan: TrainPlan) -> Path:
+        """The checkpoint of a training; one that was interrupted goes on."""
+        from positionbias.core.groups import Groups
+        from positionbias.training.train import train_model
+
+        place = self.folder / "models" / name
+        files = [plan.candidates, plan.validation_candidates, plan.trainset, plan.start, plan.word_vectors]
+        made = self._made(collection, *(path for path in files if path is not None))
+
+        def make() -> None:
+            source = read_run(plan.candidates) if plan.candidates else Groups(plan.trainset)  # type: ignore[arg-type]
+            validation = read_run(plan.validation_candidates)
+            again = unfinished(place) is not None
+            train_model(Collection(collection), source, validation, plan, place, resume=again, overwrite=True)
+
+        settings = plan.settings(Collection(collection)) if made else {}
+        inputs = {"collection": self.checksum(collection) if made else None}
+        self._depths[place] = plan.training.most_depth
+        work, note = estimate.training(self.counted(collection), plan, unfinished(place))
+        return self.steps.make(f"{self.prefix}train-{name}", place, settings, inputs, make, work=work, note=note)
+
+    def reranked(self, model: Path, collection: Path, split: str, candidates: Path, *, on: str) -> Path:
+        """The candidates in the model's order, down to its tuned depth. ``on`` names the test passages in the run's file name."""
+        label = f"{model.name}-on-{on}-{split}"
+        place = self.folder / "runs" / f"{label}.run"
+
+        def make() -> None:
+            checkpoint = load_checkpoint(model)
+            rerank_run(checkpoint, Collection(collection), split, read_run(candidates), candidates, place, overwrite=True)
+
+        # the weights and the depth, not how they came to be: a training that ends where it ended before leaves nothing to do
+        weights, depth = (read_manifest(model).content["checksum"], _depth(model)) if self._made(model) else (None, None)
+        inputs = {"model": weights, "collection": self.checksum(collection), "candidates": self.checksum(candidates)}
+        work = estimate.reranking(self.counted(collection), split, model, depth or self._depths.get(model, 100))
+        return self.steps.make(f"{self.prefix}rerank-{label}", place, {"split": split, "depth": depth}, inputs, make, work=work)
+
+    def probed(self, model: Path, collection: Path, *, on: str, passages: int | None, seed: int, facts: Facts) -> Path:
+        """MATS and the ATS curve of a model with term vectors, on the passages called ``on``: a folder of one Result."""
+        place = self.folder / "probes" / f"{model.name}-on-{on}"
+
+        def make() -> None:
+            result = probe_model(load_checkpoint(model), Collection(collection), passages=passages, seed=seed)
+            self._save(place, [replace(result, facts=facts)], "mats", settings, {"model": model, "collection": collection})
+
+        settings = {"passages": passages, "seed": seed, "facts": asdict(facts)}
+        weights = read_manifest(model).content["checksum"] if self._made(model) else None
+        inputs = {"model": weights, "collection": self.checksum(collection)}
+        work = estimate.probing(self.counted(collection), passages, model)
+        return self.steps.make(f"{self.prefix}probe-{model.name}-on-{on}", place, settings, inputs, make, work=work)
+
+    def results(
+        self,
+        title: str,
+        command: str,
+        settings: Mapping[str, Any],
+        inputs: Mapping[str, Path],
+        measure: Callable[[], Sequence[Result]],
+        *,
+        notes: Sequence[str] = (),
+        seed: int | None = None,
+    ) -> Path:
+        """The study's results, in ``results``; ``measure()`` opens what it reads itself, all of it named in ``inputs``.
+
+        ``settings`` are JSON-ready, and recorded in the manifest under "study"; the licences are those of the inputs.
+        """
+        place = self.folder / "results"
+
+        def make() -> None:
+            self._save(place, measure(), command, {"study": settings}, inputs, title=title, notes=notes, seed=seed)
+
+        sums = {role: self.checksum(path) for role, path in inputs.items()}
+        work = estimate.measuring(len(inputs))
+        record = {"title": title, "study": settings, "seed": seed}
+        return self.steps.make(f"{self.prefix}measure", place, record, sums, make, work=work)
+
+    def _save(
+        self,
+        place: Path,
+        results: Sequence[Result],
+        command: str,
+        settings: Mapping[str, Any],
+        inputs: Mapping[str, Path],
+        *,
+        title: str = "",
+        notes: Sequence[str] = (),
+        seed: int | None = None,
+    ) -> None:
+        licences = dict.fromkeys(read_manifest(path).licence for path in inputs.values() if manifest_path(path).is_file())
+        manifest = Manifest(
+            kind="results",
+            name=title or place.name,
+            command=command,
+            settings=settings,
+            seed=seed,
+            inputs=tuple(input_ref(role, path, self.checksum(path) or "", artefact=place) for role, path in inputs.items()),
+            licence="; ".join(filter(None, licences)),
+            notes=tuple(notes),
+            versions=package_versions("torch", "numpy", "bm25s", "ir_measures", "scipy"),
+            provenance=provenance(),
+        )
+        save_results(place, results, manifest, overwrite=True)
+
+
+def _depth(model: Path) -> int | None:
+    depth = read_json(model / FACTS, what="a checkpoint's facts").get("depth")
+    return None if depth is None else int(depth)
