@@ -1,9 +1,11 @@
-"""Small things to train and re-rank with: a planted collection, its candidates, a TK of a few hundred weights."""
+"""Small things to train and re-rank with: a planted collection, its candidates, a TK of a few hundred weights, an encoder."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from string import ascii_lowercase, digits, punctuation
+from typing import Any
 
 import torch
 
@@ -13,6 +15,7 @@ from positionbias.core.manifest import Manifest, input_ref
 from positionbias.core.records import Passage
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 from positionbias.models.checkpoint import save_checkpoint
+from positionbias.models.encoder import quiet_transformers
 from positionbias.models.tk import TK, TKConfig
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.text.vocabulary import Vocabulary, count_words
@@ -55,3 +58,30 @@ def collection_of(place: Path, texts: Sequence[str]) -> Collection:
         writer.add_passages(Passage(f"p{number}", text) for number, text in enumerate(texts))
         writer.finish(name=place.name, command="a test", settings={})
     return Collection(place)
+
+
+WORDS = ("what", "the", "of", "in", "is", "and", "lamp", "gate", "green", "iron", "oil", "burn", "hall", "water", "stone")
+
+
+def tiny_encoder(folder: Path, *, seed: int = 1, **config: object) -> Path:
+    """A folder with a BERT of two layers, 16 wide, with random weights, and a word-piece tokenizer that spells most words."""
+    from transformers import BertConfig, BertModel
+
+    torch.manual_seed(seed)
+    shape: dict[str, object] = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}
+    shape["initializer_range"] = 0.5  # wide enough that scores differ
+    tokenizer = tiny_tokenizer()
+    settings = BertConfig(**{**shape, "vocab_size": len(tokenizer), "max_position_embeddings": 256, **config})
+    with quiet_transformers():
+        BertModel(settings, add_pooling_layer=False).save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+    return folder
+
+
+def tiny_tokenizer() -> Any:
+    """Lower-cased word pieces: a few words whole, all else by letters."""
+    from transformers import BertTokenizer
+
+    letters = [*ascii_lowercase, *digits, *punctuation]
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *letters, *(f"##{letter}" for letter in letters), *WORDS]
+    return BertTokenizer(vocab={piece: number for number, piece in enumerate(pieces)}, do_lower_case=True)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from torch import Tensor, nn
 
 from positionbias.core.errors import StorageError, bad_input
 
-__all__ = ["MEND", "load_tensors", "load_weights", "save_tensors"]
+__all__ = ["MEND", "load_tensors", "load_weights", "save_tensors", "weight_errors"]
 
 MEND = "train again, or fetch the checkpoint again"
 
@@ -20,11 +21,19 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     Raises:
         StorageError: the file system refused.
     """
-    from safetensors import SafetensorError
     from safetensors.torch import save_file
 
-    try:
+    with weight_errors(path):
         save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, path)
+
+
+@contextmanager
+def weight_errors(path: Path) -> Iterator[None]:
+    """Turn what safetensors says of a file system that refuses into one clear line."""
+    from safetensors import SafetensorError
+
+    try:
+        yield
     except SafetensorError as error:  # the library's own error for a full disk
         found = str(error).splitlines()[0]
         raise StorageError(

@@ -1,0 +1,114 @@
+"""BERT_CAT: query and passage read together, the last layer's [CLS] through one linear layer (position-bias paper, Eq. 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from positionbias.core.errors import SettingError
+from positionbias.models.encoder import Encoder, open_encoder
+from positionbias.models.encoder_source import check_encoder_folder
+from positionbias.models.protocols import Role, Tokens
+
+__all__ = ["BertCat", "BertCatConfig"]
+
+Head = Literal["linear", "transformers"]
+
+
+@dataclass(frozen=True, slots=True)
+class BertCatConfig:
+    """BERT_CAT's shape. ``pair_length`` counts special tokens; a longer pair loses from its longer text first.
+
+    ``head`` is ``linear`` (the paper's), or ``transformers``: the head of a loaded sequence classifier with one label.
+    """
+
+    pair_length: int = 230
+    head: Head = "linear"
+
+    def __post_init__(self) -> None:
+        if self.pair_length < 1:
+            raise SettingError(f"--pair-length: wanted at least 1; found {self.pair_length}; raise it")
+        if self.head not in ("linear", "transformers"):
+            raise SettingError(f"head: wanted linear or transformers; found {self.head!r}; give one of these")
+
+
+class BertCat(nn.Module):
+    """The model: s = W · BERT([CLS] q [SEP] p [SEP])_CLS + b. The encoder's dropout acts in training."""
+
+    kind: ClassVar[str] = "bert_cat"
+
+    def __init__(self, config: BertCatConfig, encoder: Encoder) -> None:
+        super().__init__()
+        encoder.check_length(config.pair_length, "--pair-length", texts=2)
+        self.config = config
+        self.encoder = encoder
+        self.head = nn.Linear(encoder.dimension, 1) if config.head == "linear" else None
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.encoder.device
+
+    @property
+    def _room(self) -> int:
+        return self.config.pair_length - self.encoder.template.pair.added
+
+    # -- reading ------------------------------------------------------------------------------------
+
+    def read_queries(self, texts: Sequence[str]) -> list[list[int]]:
+        """Word pieces of queries, as many as a pair has room for."""
+        return self.encoder.read(texts, self._room)
+
+    def read_passages(self, texts: Sequence[str]) -> list[list[int]]:
+        """Word pieces of passages, as many as a pair has room for; a pair's own cut is made when it is put together."""
+        return self.encoder.read(texts, self._room)
+
+    def inputs(self, queries: Sequence[Tokens], passages: Sequence[Tokens]) -> dict[str, Tensor]:
+        """As ``Ranker.inputs``: ``input_ids``, and where needed ``token_type_ids`` and ``attention_mask``, each ``(n, length)``."""
+        first = [queries[index % len(queries)] for index in range(len(passages))]
+        return self.encoder.assemble(first, passages, limit=self.config.pair_length)
+
+    # -- scoring ------------------------------------------------------------------------------------
+
+    def forward(self, **inputs: Tensor) -> Tensor:
+        """Scores ``(n,)``, the head in full precision; a ``transformers`` head gives its raw logits."""
+        if self.head is None:
+            return self.encoder.model(**inputs).logits[:, 0].float()
+        states = self.encoder.cls(**inputs)  # (n, dim)
+        with torch.autocast(states.device.type, enabled=False):
+            return F.linear(states.float(), self.head.weight.float(), self.head.bias.float())[:, 0]
+
+    # -- training and keeping -------------------------------------------------------------------------
+
+    def parameter_roles(self) -> dict[Role, list[Tensor]]:
+        """All weights learn alike."""
+        return {"embedding": [], "kernels": [], "body": list(self.parameters())}
+
+    def save(self, folder: Path) -> None:
+        """Encoder and tokenizer as transformers keeps them, the head beside them."""
+        from positionbias.models.tensors import save_tensors
+
+        self.encoder.save(folder, length=self.config.pair_length)
+        if self.head is not None:
+            (folder / "2_Dense").mkdir()
+            save_tensors(
+                folder / "2_Dense" / "model.safetensors", {f"linear.{k}": v for k, v in self.head.state_dict().items()}
+            )
+
+    @classmethod
+    def load(cls, folder: Path, shape: Mapping[str, Any]) -> Self:
+        """As ``Ranker.load``."""
+        from positionbias.models.tensors import load_tensors
+
+        config = BertCatConfig(**shape)
+        model = cls(config, open_encoder(check_encoder_folder(folder), classifier=config.head == "transformers"))
+        if model.head is not None:
+            tensors = load_tensors(folder / "2_Dense" / "model.safetensors")
+            model.head.load_state_dict({k.removeprefix("linear."): v for k, v in tensors.items()})
+        return model

@@ -1,0 +1,75 @@
+"""The last layer for [CLS] alone: nothing else of it is read, so its other rows need not be computed.
+
+Keys and values still come from all tokens; queries, the output projection and the feed-forward are computed for one row instead of
+all. It is exact, in training too, for post-norm encoders (BERT's family). Others run as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch.nn.functional as F
+from torch import Tensor
+
+__all__ = ["ARRANGEMENTS", "Arrangement", "cls_states"]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrangement:
+    """Where an architecture keeps its layers, and what its last layer makes of [CLS]."""
+
+    stack: str
+    cls_layer: Callable[[Any, Tensor, Tensor | None], Tensor]
+
+
+def _attend(cls: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, heads: int, dropout: float) -> Tensor:
+    """Attention of one query a text: ``cls (n, 1, dim)``, ``key`` and ``value (n, length, dim)`` → ``(n, 1, dim)``."""
+    query, key, value = (part.unflatten(-1, (heads, -1)).transpose(1, 2) for part in (cls, key, value))
+    mixed = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
+    return mixed.transpose(1, 2).flatten(2)
+
+
+def _bert_layer(layer: Any, states: Tensor, mask: Tensor | None) -> Tensor:
+    own, cls = layer.attention.self, states[:, :1]
+    dropout = own.dropout.p if own.training else 0.0
+    mixed = _attend(own.query(cls), own.key(states), own.value(states), mask, own.num_attention_heads, dropout)
+    return layer.feed_forward_chunk(layer.attention.output(mixed, cls))
+
+
+def _distilbert_layer(layer: Any, states: Tensor, mask: Tensor | None) -> Tensor:
+    own, cls = layer.attention, states[:, :1]
+    dropout = own.dropout.p if own.training else 0.0
+    mixed = _attend(own.q_lin(cls), own.k_lin(states), own.v_lin(states), mask, own.n_heads, dropout)
+    attended = layer.sa_layer_norm(own.out_lin(mixed) + cls)
+    return layer.output_layer_norm(layer.ffn(attended) + attended)
+
+
+_BERT = Arrangement("encoder", _bert_layer)
+# by the model's class: a configuration may be shared by classes that differ
+ARRANGEMENTS: dict[str, Arrangement] = {
+    "BertModel": _BERT,
+    "RobertaModel": _BERT,
+    "XLMRobertaModel": _BERT,
+    "CamembertModel": _BERT,
+    "ElectraModel": _BERT,
+    "DistilBertModel": Arrangement("transformer", _distilbert_layer),
+}
+
+
+def cls_states(model: Any, inputs: dict[str, Tensor]) -> Tensor:
+    """The last layer's [CLS] ``(n, dim)``, equal to ``model(**inputs).last_hidden_state[:, 0]``."""
+    arrangement = ARRANGEMENTS.get(type(model).__name__)
+    if arrangement is None or getattr(model.config, "is_decoder", False):
+        return model(**inputs).last_hidden_state[:, 0]
+    numbers = {name: tensor for name, tensor in inputs.items() if name != "attention_mask"}
+    states = model.embeddings(**numbers)
+    if hasattr(model, "embeddings_project"):  # ELECTRA's embeddings are narrower than its layers
+        states = model.embeddings_project(states)
+    mask = inputs.get("attention_mask")
+    mask = None if mask is None else mask[:, None, None, :].bool()  # (n, 1, 1, length): True where attention may look
+    *layers, last = getattr(model, arrangement.stack).layer
+    for layer in layers:
+        states = layer(states, mask)
+    return arrangement.cls_layer(last, states, mask)[:, 0]

@@ -1,0 +1,188 @@
+"""Any Hugging Face text encoder with its tokenizer: texts → token numbers → input tensors → states of the last layer."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.files import read_json, write_json
+from positionbias.models.cls_only import cls_states
+from positionbias.models.encoder_source import encoder_folder
+from positionbias.models.encoder_template import longest_first, read_template
+from positionbias.models.protocols import Tokens
+from positionbias.models.tensors import weight_errors
+
+__all__ = ["Encoder", "load_encoder", "open_encoder", "quiet_transformers"]
+
+
+class Encoder(nn.Module):
+    """A pre-trained encoder. ``model`` is the bare model, or one with a head of its own (``classifier`` is then true)."""
+
+    def __init__(self, model: Any, tokenizer: Any) -> None:
+        super().__init__()
+        self.model = model
+        self.tokenizer = tokenizer
+        self.template = read_template(tokenizer)
+        taken = inspect.signature(self.backbone.forward).parameters
+        if "token_type_ids" not in taken:  # DistilBERT: its tokenizer may be BERT's
+            from dataclasses import replace
+
+            self.template = replace(self.template, typed=False)
+
+    @property
+    def backbone(self) -> Any:
+        """The model without a head."""
+        return self.model.base_model
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.model.device
+
+    @property
+    def dimension(self) -> int:
+        """The width of a state."""
+        return self.backbone.config.hidden_size
+
+    @property
+    def positions(self) -> int | None:
+        """How many tokens the encoder has positions for, special ones counted; None where nothing says."""
+        limit = getattr(self.backbone.config, "max_position_embeddings", None)
+        table = getattr(getattr(self.backbone, "embeddings", None), "position_embeddings", None)
+        start = getattr(table, "padding_idx", None)  # RoBERTa counts from behind its padding's number
+        return limit if limit is None or start is None else limit - start - 1
+
+    def check_length(self, length: int, flag: str, *, texts: int) -> None:
+        """Whether inputs of ``length`` tokens, special ones counted, can be made and read.
+
+        Raises:
+            SettingError: no room for text beside the special tokens, or more tokens than the encoder has positions for.
+        """
+        added = (self.template.single if texts == 1 else self.template.pair).added
+        if length < added + texts:
+            raise SettingError(f"{flag}: wanted at least {added + texts} ({added} special tokens); found {length}; raise it")
+        if self.positions is not None and length > self.positions:
+            raise SettingError(
+                f"{flag}: wanted at most {self.positions}, the positions of this encoder; found {length}; lower it"
+            )
+
+    # -- reading ------------------------------------------------------------------------------------
+
+    def read(self, texts: Sequence[str], limit: int) -> list[list[int]]:
+        """Token numbers of texts, the first ``limit`` of each, without special tokens."""
+        if not texts:
+            return []
+        fast = getattr(self.tokenizer, "backend_tokenizer", None)
+        if fast is None:
+            return [row[:limit] for row in self.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]]
+        fast.no_truncation()  # a tokenizer's file may bring both
+        fast.no_padding()
+        return [encoding.ids[:limit] for encoding in fast.encode_batch_fast(list(texts), add_special_tokens=False)]
+
+    def assemble(self, first: Sequence[Tokens], second: Sequence[Tokens] | None = None, *, limit: int) -> dict[str, Tensor]:
+        """Input tensors ``(n, longest)`` on the CPU of texts, or of pairs, cut to ``limit`` tokens with special ones counted.
+
+        Pairs are cut longest first. There is no ``attention_mask`` where nothing is padded.
+        """
+        if second is None:
+            room = limit - self.template.single.added
+            return self.template.assemble([(text[:room],) for text in first])
+        room = limit - self.template.pair.added
+        pairs: list[tuple[Tokens, ...]] = []
+        for one, two in zip(first, second, strict=True):
+            keep, keep_second = longest_first(len(one), len(two), room)
+            pairs.append((one[:keep], two[:keep_second]))
+        return self.template.assemble(pairs)
+
+    # -- computing ----------------------------------------------------------------------------------
+
+    def cls(self, **inputs: Tensor) -> Tensor:
+        """The last layer's state of the first token, ``(n, dim)``; the last layer is computed for it alone where that is exact."""
+        return cls_states(self.backbone, inputs)
+
+    def last_hidden(self, **inputs: Tensor) -> Tensor:
+        """The last layer's states of all tokens, ``(n, length, dim)``."""
+        return self.backbone(**inputs).last_hidden_state
+
+    # -- keeping ------------------------------------------------------------------------------------
+
+    def save(self, folder: Path, *, length: int) -> None:
+        """Write config, weights and tokenizer in Hugging Face's layout; ``length`` is what others will cut texts to."""
+        with weight_errors(folder), quiet_transformers():
+            self.model.save_pretrained(folder)
+            self.tokenizer.save_pretrained(folder)
+        settings = read_json(folder / "tokenizer_config.json", what="a tokenizer's settings")
+        for place in ("is_local", "local_files_only", "name_or_path"):  # where it was loaded from is nobody's business
+            settings.pop(place, None)
+        write_json(folder / "tokenizer_config.json", {**settings, "model_max_length": length})
+
+
+def load_encoder(name: str | Path) -> Encoder:
+    """A pre-trained encoder: ``minilm`` (extra ``minilm``), a folder, or a Hugging Face id.
+
+    Raises:
+        InputError: a folder without config, weights or tokenizer; a hub id out of reach; a model of another kind.
+        DependencyError: ``minilm`` without its package.
+    """
+    return open_encoder(encoder_folder(name))
+
+
+def open_encoder(folder: Path, *, classifier: bool = False) -> Encoder:
+    """An encoder from a checked folder; with ``classifier``, as a sequence classifier of one label, head included.
+
+    Raises:
+        InputError: damaged files, tensors that are missing, or no text encoder.
+    """
+    from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
+
+    kind = AutoModelForSequenceClassification if classifier else AutoModel
+    try:
+        with (
+            quiet_transformers(),
+            torch.random.fork_rng(devices=[]),
+        ):  # unused parts are drawn anew: the caller's generator stays
+            tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+            model, report = kind.from_pretrained(
+                folder,
+                dtype=torch.float32,
+                trust_remote_code=False,
+                local_files_only=True,
+                weights_only=True,
+                output_loading_info=True,
+            )
+        missing = sorted(name for name in report["missing_keys"] if classifier or not name.startswith("pooler."))
+        if missing:
+            raise ValueError(f"no tensor {missing[0]}{' and others' * (len(missing) > 1)}")
+        if not classifier and getattr(model, "pooler", None) is not None:
+            model.pooler = None  # never read; an unused parameter would stop training on several devices
+        return Encoder(model, tokenizer)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, json.JSONDecodeError) as error:
+        found = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise bad_input(folder, wanted="a text encoder with its tokenizer", found=found, do="give another encoder") from error
+
+
+@contextmanager
+def quiet_transformers() -> Iterator[None]:
+    """Without transformers' bars and reports, which tell of parts we do not use; as they were before, after."""
+    from transformers.utils import logging
+
+    level, bars = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.set_verbosity(level)
+        if bars:
+            logging.enable_progress_bar()

