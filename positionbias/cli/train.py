@@ -71,18 +71,18 @@ def tk(collection: str, out: str, resume: bool, overwrite: bool, rotate: bool, s
     from positionbias.models.tk import TKConfig
     from positionbias.positions.rotate import Rotation
     from positionbias.training.config import TrainConfig
-    from positionbias.training.train_tk import TrainTK, train_tk, training_result
+    from positionbias.training.train import TrainPlan, train_model, training_result
 
     model = TKConfig(**{name: given.pop(name) for name in TKConfig.__dataclass_fields__ if name in given})
     training = TrainConfig(seed=seed, **{name: given.pop(name) for name in TrainConfig.__dataclass_fields__ if name in given})
     place = output_place(out)
     for name in ("candidates", "trainset", "validation_candidates"):
         given[name] = input_place(given[name]) if given[name] is not None else None
-    plan = TrainTK(model=model, training=training, rotate=Rotation(seed=seed) if rotate else None, **given)
+    plan = TrainPlan(model=model, training=training, rotate=Rotation(seed=seed) if rotate else None, **given)
     found = find_collection(collection)
     source = read_run(plan.candidates) if plan.candidates else Groups(str(plan.trainset))
     validation = read_run(plan.validation_candidates)
-    checkpoint = train_tk(found, source, validation, plan, place, resume=resume, overwrite=overwrite, on_validation=_say_row)
+    checkpoint = train_model(found, source, validation, plan, place, resume=resume, overwrite=overwrite, on_validation=_say_row)
     content = checkpoint.manifest.content
     say(
         f"{content['training_pairs']:,} training pairs; left out: {content['pairs_without_negatives']:,} without a candidate to "

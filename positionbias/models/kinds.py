@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from importlib import import_module
+from typing import Any
 
 from positionbias.core.errors import SettingError
 from positionbias.models.protocols import Ranker
 
-__all__ = ["KINDS", "model_class"]
+__all__ = ["KINDS", "config_class", "model_class"]
 
+# name -> (module, class of the model, class of its shape)
 KINDS = {
-    "tk": "positionbias.models.tk:TK",
-    "bert_cat": "positionbias.models.bert_cat:BertCat",
-    "bert_dot": "positionbias.models.bert_dot:BertDot",
+    "tk": ("positionbias.models.tk", "TK", "TKConfig"),
+    "bert_cat": ("positionbias.models.bert_cat", "BertCat", "BertCatConfig"),
+    "bert_dot": ("positionbias.models.bert_dot", "BertDot", "BertDotConfig"),
 }
 
 
@@ -22,7 +24,19 @@ def model_class(kind: str) -> type[Ranker]:
     Raises:
         SettingError: there is no such kind.
     """
+    return _attribute(kind, 1)
+
+
+def config_class(kind: str) -> type:
+    """The dataclass of a kind's shape.
+
+    Raises:
+        SettingError: there is no such kind.
+    """
+    return _attribute(kind, 2)
+
+
+def _attribute(kind: str, place: int) -> Any:
     if kind not in KINDS:
         raise SettingError(f"model: wanted one of {', '.join(KINDS)}; found {kind!r}; give one of these")
-    module, name = KINDS[kind].split(":")
-    return getattr(import_module(module), name)
+    return getattr(import_module(KINDS[kind][0]), KINDS[kind][place])

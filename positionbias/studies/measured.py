@@ -19,7 +19,7 @@ from positionbias.probe.term_vectors import probe_model
 from positionbias.studies.findings import findings
 from positionbias.text.overlap import position_only
 from positionbias.text.statistics import collection_counts
-from positionbias.training.train_tk import training_result
+from positionbias.training.train import training_result
 
 __all__ = ["ALL", "WHOLE", "Measured", "measure_study"]
 

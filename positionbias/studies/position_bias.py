@@ -31,7 +31,7 @@ from positionbias.studies.measured import Measured, measure_study
 from positionbias.studies.step import Steps
 from positionbias.training.config import TrainConfig
 from positionbias.training.state import unfinished
-from positionbias.training.train_tk import TrainTK, train_tk
+from positionbias.training.train import TrainPlan, train_model
 
 __all__ = ["MODELS", "StudySettings", "position_bias"]
 
@@ -106,13 +106,17 @@ class _Study:
     def trained(self, variant: str, collection: Collection, runs: Mapping[str, Path]) -> Checkpoint:
         place = self.out / "models" / f"tk-{variant}"
         rotate = self.settings.rotation if variant == "rotated" and self.settings.rotate_at_reading else None
-        plan = TrainTK(
-            runs["train"], runs["validation"], model=self.settings.model, training=self.settings.training, rotate=rotate
+        plan = TrainPlan(
+            candidates=runs["train"],
+            validation_candidates=runs["validation"],
+            model=self.settings.model,
+            training=self.settings.training,
+            rotate=rotate,
         )
 
         def make() -> None:
             run = read_run(runs["train"]), read_run(runs["validation"])
-            train_tk(collection, *run, plan, place, resume=unfinished(place) is not None, overwrite=True)
+            train_model(collection, *run, plan, place, resume=unfinished(place) is not None, overwrite=True)
 
         self.steps.make(f"train-tk-{variant}", place, plan.settings(collection), {"collection": collection.checksum}, make)
         return load_checkpoint(place)

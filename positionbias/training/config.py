@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from typing import Any
 
 from positionbias.core.errors import SettingError
 
-__all__ = ["PRECISIONS", "TrainConfig"]
+__all__ = ["LEARNING_RATES", "PRECISIONS", "TrainConfig"]
 
-PRECISIONS = ("float32", "bfloat16")
+PRECISIONS = ("float32", "bfloat16", "float16")
+
+# of a kind's body, and of TK's word vectors (position-bias paper, §3)
+LEARNING_RATES = {"tk": 1e-4, "bert_cat": 7e-6, "bert_dot": 7e-6}
+
+# what changes how fast or how safely a training goes, and not where it ends
+_MEANS = ("threads", "read_ahead", "save_every", "save_minutes")
 
 
 @dataclass(frozen=True, slots=True)
 class TrainConfig:
     """Settings of one training (position-bias paper, §3, and the reference where the paper is silent).
 
-    A *step* is one batch. ``patience`` counts validations without a better nDCG@10. ``most_depth`` bounds the re-ranking
-    depths tried at a validation. ``probe_passages`` is the fixed sample on which MATS is logged; 0 turns it off. ``threads`` 0
-    leaves their number to torch.
+    A *batch* is ``batch_size`` pairs, over all processes together; a *step* is ``accumulate`` batches and one update of the
+    weights. ``learning_rate`` None is the kind's own. It grows linearly over ``warmup_steps`` and then stays [decision: the
+    paper names no schedule, the reference has none]. ``clip`` bounds the norm of a step's gradient; 0 leaves it.
+
+    ``bucket`` batches at a time are sorted by length before they are cut, so that little is padded; 1 leaves the epoch's order.
+    ``patience`` counts validations without a better nDCG@10. ``most_depth`` bounds the re-ranking depths tried at a
+    validation. ``probe_passages`` is the fixed sample on which MATS is logged; 0 turns it off.
+
+    What follows decides nothing but speed and what an interruption costs: ``read_ahead`` batches are read in the background,
+    the state is saved at each validation, every ``save_every`` steps (0: no) and after ``save_minutes`` (0: no); ``threads``
+    0 leaves their number to torch. (Another number of threads may round otherwise.)
     """
 
     batch_size: int = 32
-    learning_rate: float = 1e-4
+    learning_rate: float | None = None
     kernel_learning_rate: float = 1e-3
     margin: float = 1.0
     max_steps: int = 100_000
@@ -31,19 +46,44 @@ class TrainConfig:
     most_depth: int = 100
     probe_passages: int = 500
     precision: str = "float32"
+    warmup_steps: int = 0
+    accumulate: int = 1
+    clip: float = 0.0
+    bucket: int = 1
+    read_ahead: int = 4
+    save_every: int = 0
+    save_minutes: float = 10.0
     threads: int = 0
     seed: int = 1
 
     def __post_init__(self) -> None:
-        least = dict.fromkeys(("batch_size", "max_steps", "validate_every", "patience", "most_depth"), 1)
-        for name, minimum in {**least, "probe_passages": 0, "threads": 0, "seed": 0}.items():
-            if getattr(self, name) < minimum:
-                flag = name.replace("_", "-")
-                raise SettingError(f"--{flag}: wanted at least {minimum}; found {getattr(self, name)}; raise it")
+        one = ("batch_size", "max_steps", "validate_every", "patience", "most_depth", "accumulate", "bucket")
+        none = ("probe_passages", "warmup_steps", "read_ahead", "save_every", "threads", "seed")
+        for name, least in {**dict.fromkeys(one, 1), **dict.fromkeys(none, 0)}.items():
+            if getattr(self, name) < least:
+                raise SettingError(f"{_flag(name)}: wanted at least {least}; found {getattr(self, name)}; raise it")
         for name in ("learning_rate", "kernel_learning_rate", "margin"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise SettingError(
-                    f"--{name.replace('_', '-')}: wanted a number above 0; found {getattr(self, name)}; give another"
-                )
+            value = getattr(self, name)
+            if not (0 < (1.0 if value is None else value) < math.inf):
+                raise SettingError(f"{_flag(name)}: wanted a number above 0; found {value}; give another")
+        for name in ("clip", "save_minutes"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise SettingError(f"{_flag(name)}: wanted a number from 0; found {getattr(self, name)}; give another")
         if self.precision not in PRECISIONS:
-            raise SettingError(f"--precision: wanted {' or '.join(PRECISIONS)}; found {self.precision!r}; pick one")
+            raise SettingError(f"--precision: wanted one of {', '.join(PRECISIONS)}; found {self.precision!r}; pick one")
+
+    def of_kind(self, kind: str) -> TrainConfig:
+        """These settings with the learning rate of a kind of model, where none was given."""
+        return self if self.learning_rate is not None else replace(self, learning_rate=LEARNING_RATES[kind])
+
+    def deciding(self) -> dict[str, Any]:
+        """The settings that decide the outcome: what a manifest records and a resumed training must be given again."""
+        return {name: value for name, value in asdict(self).items() if name not in _MEANS}
+
+    def means(self) -> dict[str, Any]:
+        """The other settings: provenance."""
+        return {name: getattr(self, name) for name in _MEANS}
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"

@@ -13,7 +13,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.run import read_run
 from positionbias.models.checkpoint import Checkpoint
 from positionbias.training.config import TrainConfig
-from positionbias.training.train_tk import TrainTK, train_tk
+from positionbias.training.train import TrainPlan, train_model
 
 from ..tiny import TINY, candidates, planted
 
@@ -28,16 +28,21 @@ class Task(NamedTuple):
     collection: Collection
     runs: dict[str, Path]
 
-    def plan(self, **changes: object) -> TrainTK:
+    def plan(self, **changes: object) -> TrainPlan:
         """``training`` changes by keyword where the name is one of its settings, else the plan's own."""
-        own = {name: changes.pop(name) for name in list(changes) if name in TrainTK.__dataclass_fields__}
-        plan = TrainTK(self.runs["train"], self.runs["validation"], model=TINY, training=replace(QUICK, **changes))
+        own = {name: changes.pop(name) for name in list(changes) if name in TrainPlan.__dataclass_fields__}
+        plan = TrainPlan(
+            candidates=self.runs["train"],
+            validation_candidates=self.runs["validation"],
+            model=TINY,
+            training=replace(QUICK, **changes),
+        )
         return replace(plan, **own)  # type: ignore[arg-type]
 
-    def train(self, out: Path, plan: TrainTK | None = None, **options: object) -> Checkpoint:
+    def train(self, out: Path, plan: TrainPlan | None = None, **options: object) -> Checkpoint:
         collection = options.pop("collection", self.collection)
         runs = read_run(self.runs["train"]), read_run(self.runs["validation"])
-        return train_tk(collection, *runs, plan or self.plan(), out, **options)  # type: ignore[arg-type]
+        return train_model(collection, *runs, plan or self.plan(), out, **options)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="package")

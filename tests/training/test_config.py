@@ -9,7 +9,7 @@ import pytest
 
 from positionbias.core.errors import SettingError
 from positionbias.training.config import TrainConfig
-from positionbias.training.train_tk import TrainTK
+from positionbias.training.train import TrainPlan
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from positionbias.training.train_tk import TrainTK
         ({"learning_rate": math.inf}, "--learning-rate"),
         ({"kernel_learning_rate": math.nan}, "--kernel-learning-rate"),
         ({"margin": -1}, "--margin"),
-        ({"precision": "float16"}, "--precision: wanted float32 or bfloat16; found 'float16'"),
+        ({"precision": "int8"}, "--precision: wanted one of float32, bfloat16, float16; found 'int8'"),
     ],
 )
 def test_a_setting_out_of_range_names_its_flag(change: dict, named: str) -> None:
@@ -38,4 +38,4 @@ def test_a_setting_out_of_range_names_its_flag(change: dict, named: str) -> None
 
 def test_relevance_begins_above_not_relevant() -> None:
     with pytest.raises(SettingError, match="--relevant-from: wanted a grade from 1"):
-        TrainTK(Path("a"), Path("b"), relevant_from=0)
+        TrainPlan(candidates=Path("a"), validation_candidates=Path("b"), relevant_from=0)

@@ -26,9 +26,9 @@ from positionbias.positions.rotate import Rotation
 from positionbias.ranking.rerank import rescore
 from positionbias.text.vocabulary import UNKNOWN
 from positionbias.training.batches import batches
+from positionbias.training.build import build_model
 from positionbias.training.loop import make_optimizers, score_batch, take_step
 from positionbias.training.state import working_folder
-from positionbias.training.train_tk import build_model
 from positionbias.training.trainsets.sample import make_sampler
 from positionbias.training.validation import RotatedTexts, Validation, validate
 
@@ -197,8 +197,8 @@ def test_padding_and_rare_words_of_given_vectors(task: Task, tmp_path: Path) -> 
     checkpoint = task.train(tmp_path / "tk.ckpt", plan)
     assert checkpoint.manifest.content["words_with_a_given_vector"] == 1
     assert [item.role for item in checkpoint.manifest.inputs][-1] == "word_vectors"
-    model, vectored = build_model(task.collection, plan)
-    assert vectored == 1
+    model, counted = build_model(task.collection, plan)
+    assert counted["words_with_a_given_vector"] == 1
     assert model.embedding.weight[model.vocabulary.number("colour")].tolist() == [0.5] * 8
     assert model.vocabulary.number("zzz") == UNKNOWN
 

@@ -13,7 +13,7 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import Groups, TrainingGroup, write_groups
 from positionbias.core.run import read_run
 from positionbias.models.checkpoint import load_checkpoint
-from positionbias.training.train_tk import TrainTK, train_tk
+from positionbias.training.train import TrainPlan, train_model
 from positionbias.training.trainsets.sample import StoredGroups
 
 from .conftest import Task, stop_at
@@ -58,10 +58,10 @@ def test_a_training_on_stored_groups_resumes_to_the_same_weights(task: Task, tmp
     groups = trainset(task, tmp_path / "set")
     plan = replace(task.plan(), candidates=None, trainset=groups.path)
     validation = read_run(task.runs["validation"])
-    whole = train_tk(task.collection, groups, validation, plan, tmp_path / "whole.ckpt")
+    whole = train_model(task.collection, groups, validation, plan, tmp_path / "whole.ckpt")
     with pytest.raises(KeyboardInterrupt):
-        train_tk(task.collection, groups, validation, plan, tmp_path / "cut.ckpt", on_validation=stop_at(4))
-    again = train_tk(task.collection, groups, validation, plan, tmp_path / "cut.ckpt", resume=True)
+        train_model(task.collection, groups, validation, plan, tmp_path / "cut.ckpt", on_validation=stop_at(4))
+    again = train_model(task.collection, groups, validation, plan, tmp_path / "cut.ckpt", resume=True)
     for name, weight in whole.model.state_dict().items():
         assert torch.equal(weight, again.model.state_dict()[name]), name
     manifest = load_checkpoint(tmp_path / "whole.ckpt").manifest
@@ -73,10 +73,10 @@ def test_groups_of_another_split_are_one_line(task: Task, tmp_path: Path) -> Non
     groups = stored(tmp_path / "set", [TrainingGroup("q", ("p", "n"), (1, 0))], split="test")
     plan = replace(task.plan(), candidates=None, trainset=groups.path)
     with pytest.raises(InputError, match="wanted training groups of split 'train'; found 1 of 'test'"):
-        train_tk(task.collection, groups, read_run(task.runs["validation"]), plan, tmp_path / "tk.ckpt")
+        train_model(task.collection, groups, read_run(task.runs["validation"]), plan, tmp_path / "tk.ckpt")
 
 
 @pytest.mark.parametrize(("candidates", "trainset"), [(None, None), (Path("a"), Path("b"))], ids=["neither", "both"])
 def test_candidates_or_a_trainset_but_one_of_them(candidates: Path | None, trainset: Path | None) -> None:
     with pytest.raises(SettingError, match="--candidates, --trainset: wanted one of the two; found (neither|both)"):
-        TrainTK(candidates, Path("v"), trainset=trainset)
+        TrainPlan(candidates=candidates, validation_candidates=Path("v"), trainset=trainset)

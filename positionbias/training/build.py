@@ -1,0 +1,92 @@
+"""The model that a training begins with: new, over an encoder, or gone on from a checkpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import SettingError
+from positionbias.core.progress import track
+from positionbias.core.seeds import generator, key64
+from positionbias.models.checkpoint import load_checkpoint
+from positionbias.models.kinds import model_class
+from positionbias.models.protocols import Ranker
+from positionbias.models.tk import TK
+from positionbias.models.word_vectors import WordVectors, embedding_matrix, read_word_vectors
+from positionbias.text.vocabulary import Vocabulary, count_words, words_of
+from positionbias.training.plan import TrainPlan
+
+__all__ = ["build_model"]
+
+
+def build_model(collection: Collection, plan: TrainPlan) -> tuple[Ranker, Mapping[str, Any]]:
+    """The model before its first step, on the CPU, and what was counted in making it. A function of plan and collection.
+
+    Raises:
+        InputError: word vectors, an encoder or a checkpoint that cannot be used.
+        SettingError: the checkpoint to start from is of another kind or shape.
+    """
+    start = _start(plan)
+    # nn.Module initialises from the global generator: seeded here, and left as it was
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(key64(plan.training.seed, "initial weights") % 2**63)
+        if plan.kind == "tk":
+            assert start is None or isinstance(start, TK)
+            return _build_tk(collection, plan, start)
+        if start is not None:
+            return start, {}
+        from positionbias.models.encoder import load_encoder
+
+        assert plan.encoder is not None
+        return model_class(plan.kind)(plan.model, load_encoder(plan.encoder))  # type: ignore
+
+
+def _start(plan: TrainPlan) -> Ranker | None:
+    if plan.start is None:
+        return None
+    model = load_checkpoint(plan.start).model
+    if model.kind != plan.kind:
+        raise SettingError(f"--start: wanted a checkpoint of kind {plan.kind}; found {model.kind}; give another")
+    if plan.model not in (None, model.config):
+        raise SettingError(f"--start: wanted a checkpoint of the shape asked for; found {model.config}; ask for no other")
+    return model
+
+
+def _build_tk(collection: Collection, plan: TrainPlan, start: TK | None) -> tuple[TK, Mapping[str, Any]]:
+    """TK over the words of the collection's passages and training queries; those of ``start`` keep their rows [decision]."""
+    shape = plan.model if start is None else start.config
+    counts = count_words(track((p.text for p in collection.passages()), "counting words", len(collection), unit="passages"))
+    counts.update(word for query in collection.queries(plan.split) for word in words_of(query.text))
+    given = read_word_vectors(plan.word_vectors, counts.keys(), shape.dimension) if plan.word_vectors else None
+    vocabulary = Vocabulary.build(counts, vectored=set(given.vectors) if given else set())
+    vectored = len(given.vectors) if given else 0
+    if start is None:
+        matrix = embedding_matrix(vocabulary, given, seed=plan.training.seed) if given else None
+        model = TK(plan.model, vocabulary, matrix)
+        return model, {"words": len(vocabulary.words), "words_with_a_given_vector": vectored}
+    model = _with_words(start, vocabulary, given, plan.training.seed)
+    counted = {"words": len(model.vocabulary.words), "words_of_the_start": len(start.vocabulary.words)}
+    return model, {**counted, "words_with_a_given_vector": vectored}
+
+
+def _with_words(start: TK, wanted: Vocabulary, given: WordVectors | None, seed: int) -> TK:
+    """``start`` with the words of ``wanted`` that it lacks, behind its own: by their given vectors, else at random.
+
+    At random is normal, with the mean and deviation of the start's own vectors.
+    """
+    new = [word for word in wanted.words if word not in start.vocabulary]
+    own = start.embedding.weight.detach()
+    known = own[1:].double()
+    random = generator(seed, "words that the start lacks")
+    rows = random.normal(float(known.mean()), float(known.std()), size=(len(new), own.shape[1])).astype(np.float32)
+    for row, word in enumerate(new):
+        if given is not None and word in given.vectors:
+            rows[row] = given.vectors[word]
+    vocabulary = Vocabulary([*start.vocabulary.words, *new])
+    model = TK(start.config, vocabulary, np.concatenate([own.numpy(), rows]))
+    model.load_state_dict({**start.state_dict(), "embedding.weight": model.embedding.weight})
+    return model

@@ -1,0 +1,105 @@
+"""What is trained, on what, from what: one frozen record, checked when made."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.files import sha256_file
+from positionbias.core.groups import Groups
+from positionbias.models.checkpoint import weights_checksum
+from positionbias.models.kinds import config_class
+from positionbias.positions.rotate import Rotation
+from positionbias.training.config import TrainConfig
+
+__all__ = ["INPUTS", "TrainPlan"]
+
+INPUTS = ("candidates", "trainset", "validation_candidates", "word_vectors", "start")
+# settings that are named only where they are given
+_OPTIONAL = ("trainset", "encoder", "start")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainPlan:
+    """Everything that decides a training, besides the collection's content.
+
+    Groups are sampled from ``candidates`` and the judgements, or come from ``trainset`` as they are: one of the two is given.
+    ``model`` is the shape (None: the kind's own, or that of ``start``). A model of kind tk starts from ``word_vectors`` or at
+    random, one over an encoder from ``encoder``, and any from ``start``, a checkpoint of its kind to go on from.
+    ``rotate`` turns every read of a training passage anew (the reference's way); None reads passages as stored.
+    """
+
+    kind: str = "tk"
+    candidates: Path | None = None
+    validation_candidates: Path
+    trainset: Path | None = None
+    split: str = "train"
+    validation_split: str = "validation"
+    relevant_from: int = 1
+    model: Any = None
+    training: TrainConfig = field(default_factory=TrainConfig)
+    rotate: Rotation | None = None
+    word_vectors: Path | None = None
+    encoder: str | None = None
+    start: Path | None = None
+
+    def __post_init__(self) -> None:
+        shape = config_class(self.kind)
+        if self.model is None and self.start is None:
+            object.__setattr__(self, "model", shape())
+        if not isinstance(self.model, shape | None):
+            raise SettingError(f"model: wanted the shape of a {self.kind}; found {self.model}; give a {shape.__name__}")
+        object.__setattr__(self, "training", self.training.of_kind(self.kind))
+        if (self.candidates is None) == (self.trainset is None):
+            found = "neither" if self.candidates is None else "both"
+            raise SettingError(f"--candidates, --trainset: wanted one of the two; found {found}; give one")
+        if self.relevant_from < 1:
+            raise SettingError(
+                f"--relevant-from: wanted a grade from 1 (0 is judged not relevant); found {self.relevant_from}; raise it"
+            )
+        if self.kind == "tk" and self.encoder is not None:
+            raise SettingError(f"--encoder: wanted none for tk, which reads words; found {self.encoder}; give --word-vectors")
+        if self.kind != "tk":
+            if self.word_vectors is not None:
+                raise SettingError(f"--word-vectors: wanted none for {self.kind}; found {self.word_vectors}; give --encoder")
+            if (self.encoder is None) == (self.start is None):
+                found = "neither" if self.encoder is None else "both"
+                raise SettingError(f"--encoder, --start: wanted one of the two; found {found}; give one")
+
+    def settings(self, collection: Collection) -> dict[str, Any]:
+        """The settings as the manifest and the resumable state record them: files by their checksum, no paths.
+
+        Raises:
+            InputError: there is no such file.
+        """
+        record = {f.name: getattr(self, f.name) for f in fields(self)}
+        record["model"] = None if self.model is None else asdict(self.model)
+        record["training"] = self.training.deciding()
+        record["rotate"] = None if self.rotate is None else asdict(self.rotate)
+        for name in ("candidates", "validation_candidates", "word_vectors"):
+            path = record[name]
+            if path is not None and not Path(path).is_file():
+                raise bad_input(path, wanted="a readable file", found="no such file", do="check the path")
+            record[name] = sha256_file(path) if path is not None else None
+        if self.trainset is not None:
+            record["trainset"] = Groups(self.trainset).checksum
+        if self.start is not None:
+            record["start"] = weights_checksum(self.start)
+        if self.encoder is not None:
+            record["encoder"] = _encoder_facts(self.encoder)
+        record["collection"] = collection.checksum
+        return {name: value for name, value in record.items() if value is not None or name not in _OPTIONAL}
+
+
+def _encoder_facts(name: str) -> dict[str, str]:
+    """An encoder as settings record it: its name (of a folder the last part) and the SHA-256 of its weights."""
+    from positionbias.models.encoder_source import encoder_folder
+
+    folder = encoder_folder(name)
+    weights = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("*.bin"))
+    digest = hashlib.sha256("".join(map(sha256_file, weights)).encode()).hexdigest()
+    return {"name": Path(name).name if Path(name).is_dir() else name, "checksum": digest}
