@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -14,10 +14,10 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from positionbias.core.collection import KIND
+from positionbias.core.collection import KIND, Collection
 from positionbias.core.collection_index import INDEX, PassageIndex, build_index
 from positionbias.core.errors import InputError
-from positionbias.core.files import atomic_folder
+from positionbias.core.files import atomic_folder, link_or_copy
 from positionbias.core.manifest import MANIFEST, InputRef, Manifest, package_versions, provenance, write_manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards, make_shards, resumable_folder
@@ -47,7 +47,9 @@ class CollectionWriter:
 
     def __init__(self, folder: Path, final: Path) -> None:
         self.folder, self.final = folder, final
-        self._shards: list[Shard] = []
+        self._shards = 0
+        self._passages = Shard(0, 0)  # of all shards together
+        self._indexed = False
         self._map_shards: MapShards = map
         self._splits: dict[str, dict[str, Any]] = {}
         self._judged: dict[str, Counter[str]] = {}  # by split: judgements of each passage
@@ -64,7 +66,7 @@ class CollectionWriter:
         """Write passages, streamed, in shards of 65,536 or of 16 million characters, in this process."""
         iterator = iter(passages)
         for first in iterator:
-            self._shards.append(write_shard(self.shard_path(len(self._shards)), _one_shard(first, iterator)))
+            self._add(write_shard(self.shard_path(self._shards), _one_shard(first, iterator)))
 
     def add_shards(
         self, make: Callable[[Item, Path], Mapping[str, Any]], items: Iterable[Item], map_shards: MapShards = map
@@ -74,10 +76,10 @@ class CollectionWriter:
         ``make(item, path)`` writes the file by ``write_shard`` and returns its ``Shard.facts()``, and more facts if it likes. With a
         collection created for a ``job``, shards that an interrupted run has finished are verified and kept.
         """
-        first = len(self._shards)
+        first = self._shards
         self._map_shards = map_shards  # ``finish`` indexes the shards where they were made
         for facts in make_shards(make, items, lambda index: self.shard_path(first + index), map_shards):
-            self._shards.append(Shard(facts["count"], facts["checksum"]))
+            self._add(Shard(facts["count"], facts["checksum"]))
             yield facts
 
     def add_blocks(
@@ -86,6 +88,29 @@ class CollectionWriter:
         """Write the passages of each block as one shard; ``passages_of`` must be picklable (a function of a module)."""
         for _ in self.add_shards(partial(_make_shard, passages_of), blocks, map_shards):
             pass
+
+    def share_passages(self, collection: Collection) -> None:
+        """Take all passages of another collection, and nothing beside them: its shards and what its cache knows of them.
+
+        They are hard links, as nobody writes into either; copies where the file system has none.
+        """
+        for source in collection.shard_paths:
+            link_or_copy(source, self.shard_path(self._shards))
+            self._shards += 1
+        self._passages = Shard(len(collection), int(collection.manifest.content["passages_checksum"], 16))
+        for source in collection.cache.rglob("*"):
+            place = source.relative_to(collection.path)
+            if source.is_file() and not any(part.startswith(".") for part in place.parts):  # those are still in the making
+                (self.folder / place).parent.mkdir(parents=True, exist_ok=True)
+                with suppress(FileNotFoundError):  # replaced just now
+                    link_or_copy(source, self.folder / place)
+        with suppress(OSError, ValueError):
+            PassageIndex(self.folder / INDEX, len(collection))
+            self._indexed = True
+
+    def _add(self, shard: Shard) -> None:
+        self._shards += 1
+        self._passages = Shard(self._passages.count + shard.count, self._passages.checksum + shard.checksum)
 
     def add_split(self, split: str, queries: Sequence[Query], qrels: Sequence[Qrel], answers: Sequence[Answer] = ()) -> None:
         """Write one split. Queries stand once; judgements and answers speak of this split's queries.
@@ -167,10 +192,10 @@ class CollectionWriter:
         Raises:
             InputError: an id twice, an answer in a passage that is not there, or a judgement of one without ``allow_absent``.
         """
-        build_index([self.shard_path(i) for i in range(len(self._shards))], self.folder / INDEX, self._map_shards)
-        count = sum(shard.count for shard in self._shards)
+        if not self._indexed:
+            build_index([self.shard_path(i) for i in range(self._shards)], self.folder / INDEX, self._map_shards)
+        count, checksum = self._passages.count, self._passages.checksum
         absent = self._absent(PassageIndex(self.folder / INDEX, count), allow_absent)
-        checksum = sum(shard.checksum for shard in self._shards)
         passages = f"{checksum % CHECKSUM_MODULUS:032x}"
         # the split's name counts: a query that moves from one split to another changes the collection
         checksum += rows_checksum((name, split["checksum"]) for name, split in self._splits.items())
@@ -187,7 +212,7 @@ class CollectionWriter:
                 "checksum": f"{checksum % CHECKSUM_MODULUS:032x}",
                 "passages_checksum": passages,
                 "passages": count,
-                "shards": len(self._shards),
+                "shards": self._shards,
                 "splits": self._splits,
                 **({"absent": absent} if absent else {}),
                 **(content or {}),

@@ -25,6 +25,7 @@ __all__ = [
     "decompressed",
     "home",
     "input_errors",
+    "link_or_copy",
     "open_bytes",
     "open_text",
     "read_json",
@@ -83,6 +84,18 @@ def remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
+
+
+def link_or_copy(source: Path, target: Path) -> None:
+    """Make ``target`` the same file as ``source``, by a hard link; a copy where there can be none (another file system, say).
+
+    For files that nobody writes into: whoever has something new puts another file in their place.
+    """
+    remove(target)  # a copy onto a link would write into what it is linked to
+    try:
+        os.link(source.resolve(), target)
+    except OSError:
+        shutil.copyfile(source, target)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import groupby, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -20,9 +20,21 @@ from positionbias.core.collection import Collection
 from positionbias.core.records import Answer, Passage
 from positionbias.core.shard_work import MapShards
 from positionbias.positions.expectation import Spans
-from positionbias.positions.locate import BY_OFFSETS, OUTCOMES, Matching, Span, TokenisedPassage, check_span, locate
+from positionbias.positions.locate import BY_OFFSETS, OUTCOMES, Located, Matching, Span, TokenisedPassage, check_span, locate
 
-__all__ = ["AnswerCounts", "AnswerShard", "LocatedShard", "answer_shards", "answered_passages", "locate_shard", "locate_split"]
+__all__ = [
+    "SHARD_PASSAGES",
+    "AnswerCounts",
+    "AnswerShard",
+    "CountedAnswer",
+    "LocatedShard",
+    "answer_shards",
+    "answered_passages",
+    "answers_by_query",
+    "counted_answers",
+    "locate_shard",
+    "locate_split",
+]
 
 PASSAGES_AT_ONCE = 4_096
 SHARD_PASSAGES = 8_192
@@ -57,6 +69,12 @@ class AnswerCounts:
     missed: Counter[str] = field(default_factory=Counter)
     extra: Counter[str] = field(default_factory=Counter)
     checked: int = 0
+
+    def add_place(self, place: Located, repeated: int) -> None:
+        """Count one answer by what happened to it; ``repeated`` of its spans had counted for its query before."""
+        self.outcomes.update({"answers": 1, place.outcome: 1, "repeated": repeated})
+        if place.cause is not None:
+            self.unmatched[place.cause] += 1
 
     def add(self, other: AnswerCounts) -> None:
         """Add the counts of another shard."""
@@ -95,12 +113,15 @@ class _Finding:
         self.counts = AnswerCounts()
         self.groups = 0
         self.passages = 0
+        self._last: TokenisedPassage | None = None
 
     def add(self, passage: TokenisedPassage, spans: Sequence[Span]) -> None:
         """Count one answer: its spans become one group."""
+        if passage is not self._last:
+            self._last, self.passages = passage, self.passages + 1
         for span in spans:
             first, length = passage.words_at(span)
-            self.rows.append((first, length, len(passage), self.groups, self.passages))
+            self.rows.append((first, length, len(passage), self.groups, self.passages - 1))
         self.groups += 1
 
     def check(self, passage: TokenisedPassage, span: Span, answer: str, marked: set[Span]) -> None:
@@ -149,38 +170,56 @@ def _opened(path: Path, checksum: str) -> Collection:
     return Collection(path)
 
 
-def locate_shard(matching: Matching, shard: AnswerShard) -> LocatedShard:
-    """Find and count the answers of a shard; a pure function of the shard and the settings."""
-    found = _Finding()
+def answers_by_query(matching: Matching, shard: AnswerShard) -> Iterator[tuple[TokenisedPassage, list[Answer]]]:
+    """The answers of each query in each passage of a shard, with the passage split into words once for all its queries."""
     answers = map(Answer, *(shard.answers.column(name).to_pylist() for name in Answer._fields))
     grouped = [(passage_id, list(group)) for passage_id, group in groupby(answers, key=lambda answer: answer.passage_id)]
     texts = _opened(shard.collection, shard.checksum).texts([passage_id for passage_id, _ in grouped])
     for text, (_, in_passage) in zip(texts, grouped, strict=True):
-        passage, before = TokenisedPassage(text, matching), found.groups
+        passage = TokenisedPassage(text, matching)
         for _, group in groupby(in_passage, key=lambda answer: answer.query_id):
-            _add_query(found, passage, list(group))
-        found.passages += found.groups > before
+            yield passage, list(group)
+
+
+class CountedAnswer(NamedTuple):
+    """An answer in a passage: where it stands, which of these spans count, and how many had counted for its query before."""
+
+    answer: Answer
+    place: Located
+    spans: list[Span]
+    repeated: int
+
+
+def counted_answers(passage: TokenisedPassage, answers: Sequence[Answer]) -> list[CountedAnswer]:
+    """Locate the answers of one query in one passage; a span that several annotators gave counts once."""
+    matches = passage.matching.matches
+    seen: set[Span] = set()
+    found = []
+    for answer in answers:
+        place = locate(passage, answer)
+        counted = place.spans if matches == "all" else place.spans[:1] if matches == "first" else place.spans[-1:]
+        new = [span for span in counted if span not in seen]
+        seen.update(new)
+        found.append(CountedAnswer(answer, place, new, len(counted) - len(new)))
+    return found
+
+
+def locate_shard(matching: Matching, shard: AnswerShard) -> LocatedShard:
+    """Find and count the answers of a shard; a pure function of the shard and the settings."""
+    found = _Finding()
+    for passage, answers in answers_by_query(matching, shard):
+        _add_query(found, passage, counted_answers(passage, answers))
     columns = np.array(found.rows, np.int32).reshape(-1, 5).T
     return LocatedShard(Spans(*columns), found.counts)
 
 
-def _add_query(found: _Finding, passage: TokenisedPassage, answers: list[Answer]) -> None:
-    """Count the answers of one query in one passage; a span that several annotators gave counts once."""
-    located = [locate(passage, answer) for answer in answers]
-    marked = {span for place in located if place.outcome == BY_OFFSETS for span in place.spans}
-    matches, counts = passage.matching.matches, found.counts
-    seen: set[Span] = set()
-    for answer, place in zip(answers, located, strict=True):
-        counts.outcomes["answers"] += 1
-        counts.outcomes[place.outcome] += 1
-        if place.cause is not None:
-            counts.unmatched[place.cause] += 1
-        counted = place.spans if matches == "all" else place.spans[:1] if matches == "first" else place.spans[-1:]
-        new = [span for span in counted if span not in seen]
-        counts.outcomes["repeated"] += len(counted) - len(new)
-        seen.update(new)
-        for span in new:
+def _add_query(found: _Finding, passage: TokenisedPassage, answers: Sequence[CountedAnswer]) -> None:
+    """Add the answers of one query in one passage."""
+    marked = {span for _, place, _, _ in answers if place.outcome == BY_OFFSETS for span in place.spans}
+    for answer, place, spans, repeated in answers:
+        found.counts.add_place(place, repeated)
+        for span in spans:
             if place.outcome == BY_OFFSETS:
                 found.check(passage, span, answer.text, marked)
             # of all matches each counts alone; of a first or last one, the others shape what is expected
-            found.add(passage, [span] if matches == "all" else place.spans)
+            found.add(passage, [span] if passage.matching.matches == "all" else place.spans)

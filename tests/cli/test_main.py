@@ -90,6 +90,7 @@ WITHOUT_SEED = {
     "retrieve",
     "rerank",
     "report",
+    "vectors distil",
     "completion",
 }  # they draw nothing
 
@@ -168,7 +169,7 @@ def test_json_is_one_object_with_the_promised_header(run_posbias: RunPosbias, sm
         assert list(document) == ["results"]
         for record in document["results"]:
             assert list(record) == [
-                "measure", "collection", "split", "system", "seed", "value", "interval", "count", "payload", "kind",
+                "measure", "collection", "split", "system", "seed", "value", "interval", "count", "payload", "facts", "kind",
             ]  # fmt: skip
         assert done.stdout.count("\n") == 1
 

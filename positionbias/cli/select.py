@@ -1,0 +1,116 @@
+"""``posbias select``: the queries whose answers lie in one part of their passages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from positionbias.cli.common import (
+    Engine,
+    emit,
+    engine_options,
+    json_option,
+    out_option,
+    output_place,
+    overwrite_option,
+    say,
+    seed_option,
+    words_option,
+)
+
+if TYPE_CHECKING:
+    from positionbias.core.result import Result
+
+__all__ = ["select"]
+
+
+@click.command()
+@click.argument("collection")
+@click.option(
+    "--answers-in",
+    required=True,
+    metavar="LOW:HIGH",
+    help="Relative positions from LOW up to, and without, HIGH, in which a kept query's answers start: 0:0.2 is the first fifth.",
+)
+@click.option("--split", default="train", show_default=True, help="The split to select from; the others stay as they are.")
+@click.option(
+    "--several",
+    type=click.Choice(["all", "any"]),
+    default="all",
+    show_default=True,
+    help="Of a query with several answers, or one that stands several times: whether all of their starts must lie there, or any.",
+)
+@click.option("--queries", type=click.IntRange(min=1), metavar="N", help="Draw N of those that fit; by default all are kept.")
+@click.option(
+    "--by",
+    metavar="ORIGINAL",
+    help="Choose by the answers of this collection: of a rotated collection, keep the queries that its original would.",
+)
+@click.option(
+    "--matches",
+    type=click.Choice(["all", "first", "last"]),
+    default="all",
+    show_default=True,
+    help="Which matches count of an answer that stands several times. Only where offsets are not used.",
+)
+@words_option
+@click.option("--fold-case", is_flag=True, help="Match without regard to case.")
+@click.option("--no-offsets", is_flag=True, help="Match every answer, also where the source says where it stands.")
+@seed_option()
+@engine_options
+@out_option(what="The collection with these queries.")
+@overwrite_option
+@json_option
+def select(
+    collection: str,
+    answers_in: str,
+    by: str | None,
+    engine: Engine,
+    out: str,
+    overwrite: bool,
+    as_json: bool,
+    matches: Any,
+    words: Any,
+    fold_case: bool,
+    no_offsets: bool,
+    **given: Any,
+) -> None:
+    """COLLECTION with only those queries of a split whose answers start in one part of their passages.
+
+    So a real collection gets a known position bias with its own language. Passages, judgements of kept queries and the other splits stay;
+    the passages are shared with COLLECTION, not copied.
+
+        posbias select squad --answers-in 0:0.2 --split train --out squad-front
+    """
+    from positionbias.core.collection import find_collection
+    from positionbias.positions.locate import Matching
+    from positionbias.positions.select import AnswerRange, Selection, selection_result
+    from positionbias.positions.select import select as write_selected
+
+    matching = Matching(words=words, matches=matches, fold_case=fold_case, offsets=not no_offsets)
+    selection = Selection(AnswerRange.parse(answers_in), matching=matching, **given)
+    with engine.open() as map_shards:
+        selected = write_selected(
+            find_collection(collection),
+            output_place(out),
+            selection,
+            by=find_collection(by) if by is not None else None,
+            map_shards=map_shards,
+            overwrite=overwrite,
+            provenance=engine.provenance,
+        )
+    result = selection_result(selected)
+    emit([result], as_json=as_json, table=lambda: _text(result))
+    say(f"written to {selected.path}; see where its answers are with: posbias histogram {out}")
+
+
+def _text(result: Result) -> str:
+    facts: Any = result.payload.rows  # type: ignore[union-attr]
+    lines = [f"{result.collection}: {facts['kept']:,} of the {facts['queries']:,} {result.split} queries, {result.system}"]
+    kept = ("queries", "kept")
+    lines += [f"  {name.replace('_', ' ')}: {n:,}" for name, n in facts.items() if isinstance(n, int) and name not in kept]
+    lines.append(f"  answers: {facts['answers']['answers']:,}")
+    lines += [f"    {name.replace('_', ' ')}: {n:,}" for name, n in facts["answers"].items() if n and name != "answers"]
+    lines += [f"    unmatched, {cause}: {n:,}" for cause, n in facts.get("unmatched", {}).items()]
+    return "\n".join(lines)

@@ -1,0 +1,282 @@
+"""A collection that keeps only those queries of a split whose answers start in one part of their passages: a bias of known size.
+
+Position is that of ``positionbias.positions.histogram``: an answer's first word / the passage's words. A query of several answers, or of
+one that stands several times, is kept where every known start lies in the range [decision]; ``several="any"`` asks for one of them.
+Queries none of whose answers can be placed are dropped and counted. The other splits stay as they are, and the passages are shared with
+the source, so that what a first stage finds for a query does not change.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeVar
+
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import CollectionWriter, create_collection
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.files import refuse_existing
+from positionbias.core.manifest import input_ref
+from positionbias.core.progress import track
+from positionbias.core.records import Answer, Qrel
+from positionbias.core.result import Result, Statistics
+from positionbias.core.seeds import key64
+from positionbias.core.shard_work import MapShards
+from positionbias.positions.answers import (
+    SHARD_PASSAGES,
+    AnswerCounts,
+    AnswerShard,
+    answer_shards,
+    answers_by_query,
+    counted_answers,
+)
+from positionbias.positions.locate import Matching
+
+__all__ = ["SEVERAL", "AnswerRange", "Selection", "select", "selection_result"]
+
+MEASURE = "selection"
+PURPOSE = "select query"
+Several = Literal["all", "any"]
+SEVERAL: tuple[Several, ...] = ("all", "any")
+
+Judged = TypeVar("Judged", Qrel, Answer)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRange:
+    """Relative positions from ``low`` up to, and without, ``high``; checked when made.
+
+    Raises:
+        SettingError: not 0 ≤ low < high ≤ 1.
+    """
+
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.low < self.high <= 1:
+            raise _no_range(f"{self.low:g}:{self.high:g}")
+
+    @classmethod
+    def parse(cls, text: str) -> AnswerRange:
+        """``LOW:HIGH``, as ``str`` writes it.
+
+        >>> AnswerRange.parse("0:0.2")
+        AnswerRange(low=0.0, high=0.2)
+        """
+        low, _, high = text.partition(":")
+        try:
+            return cls(float(low), float(high))
+        except ValueError:
+            raise _no_range(text) from None
+
+    def __str__(self) -> str:
+        return f"{self.low:g}:{self.high:g}"
+
+    def test(self) -> Callable[[int, int], bool]:
+        """Whether an answer whose first word has this index lies here, in a passage of so many words; in whole numbers."""
+        low, high = (Fraction(repr(bound)) for bound in (self.low, self.high))  # 0.2 is one fifth, not the float beside it
+        return lambda first, words: (
+            low.numerator * words <= first * low.denominator and first * high.denominator < high.numerator * words
+        )
+
+
+def _no_range(found: str) -> SettingError:
+    return SettingError(f"--answers-in: wanted LOW:HIGH with 0 ≤ LOW < HIGH ≤ 1, as in 0:0.2; found {found}; give such a range")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which queries of which split are kept; checked when made. ``queries``: so many of them, drawn by (seed, id); None keeps all.
+
+    Raises:
+        SettingError: a setting outside its range.
+    """
+
+    answers_in: AnswerRange
+    split: str = "train"
+    several: Several = "all"
+    queries: int | None = None
+    matching: Matching = field(default_factory=Matching)
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if self.several not in SEVERAL:
+            raise SettingError(f"--several: wanted one of {', '.join(SEVERAL)}; found {self.several!r}")
+        if self.queries is not None and self.queries < 1:
+            raise SettingError(f"--queries: wanted a number from 1; found {self.queries}")
+
+    def record(self) -> dict[str, Any]:
+        """The settings, as a manifest has them."""
+        return {**asdict(self), "answers_in": str(self.answers_in)}
+
+
+class _Starts(NamedTuple):
+    """By query: how many starts of its answers are known, and how many of them lie in the range; and what happened to the answers."""
+
+    known: Counter[str]
+    inside: Counter[str]
+    counts: AnswerCounts
+
+
+class _Chosen(NamedTuple):
+    """The ids of the queries that are kept, and how many were dropped for what."""
+
+    query_ids: set[str]
+    facts: dict[str, Any]
+
+
+def select(
+    collection: Collection,
+    out: Path | str,
+    selection: Selection,
+    *,
+    by: Collection | None = None,
+    map_shards: MapShards = map,
+    overwrite: bool = False,
+    name: str | None = None,
+    provenance: Mapping[str, Any] | None = None,
+) -> Collection:
+    """Write ``collection`` with the chosen queries alone in one split; ``by`` is the collection whose answers choose them, where that is
+    another one: the original of a rotated collection, to keep the same queries of both. ``name`` defaults to that of the folder.
+
+    Raises:
+        InputError: no such split, no query whose answers start in the range, or one that ``collection`` does not have.
+        SettingError: more queries are wanted than there are.
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+    """
+    refuse_existing(out, overwrite=overwrite)  # before all answers are looked for
+    out, by = Path(out), by or collection
+    chosen = _choose(by, selection, map_shards)
+    settings = selection.record()
+    inputs = [input_ref("selected", collection.path, collection.checksum, artefact=out)]
+    if by is not collection:
+        _check_queries(collection, by, selection.split, chosen.query_ids)
+        inputs.append(input_ref("chosen by", by.path, by.checksum, artefact=out))
+    job = {"command": "select", "settings": settings, "collections": [item.checksum for item in inputs]}
+    with create_collection(out, overwrite=overwrite, job=job) as writer:
+        writer.share_passages(collection)
+        for split in collection.splits:
+            _carry_split(collection, writer, split, chosen.query_ids if split == selection.split else None)
+        writer.finish(
+            name=name or out.name,
+            command="select",
+            settings=settings,
+            seed=selection.seed,
+            inputs=inputs,
+            licence=collection.manifest.licence,
+            notes=(*collection.manifest.notes, *_notes(selection)),
+            content={"selection": chosen.facts},
+            allow_absent=True,  # what the collection judges without holding it, this one does too
+            **(provenance or {}),
+        )
+    return Collection(out)
+
+
+def _choose(collection: Collection, selection: Selection, map_shards: MapShards) -> _Chosen:
+    query_ids = [query.query_id for query in collection.queries(selection.split)]
+    starts = _Starts(Counter(), Counter(), AnswerCounts())
+    shards = answer_shards(collection, selection.split, SHARD_PASSAGES)
+    for part in track(map_shards(partial(_find_starts, selection), shards), "answers", unit="shards"):
+        starts.known.update(part.known)
+        starts.inside.update(part.inside)
+        starts.counts.add(part.counts)
+    placed = [item for item in query_ids if starts.known[item]]
+    whole = [item for item in placed if starts.inside[item] == starts.known[item]]
+    partly = [item for item in placed if 0 < starts.inside[item] < starts.known[item]]
+    fitting = [*whole, *partly] if selection.several == "any" else whole
+    facts: dict[str, Any] = {
+        "queries": len(query_ids),
+        "without_known_position": len(query_ids) - len(placed),
+        "outside": len(placed) - len(whole) - len(partly),
+        "inside_in_part": len(partly),
+        "inside": len(whole),
+        "answers": dict(starts.counts.outcomes),
+        **({"unmatched": dict(starts.counts.unmatched)} if starts.counts.unmatched else {}),
+    }
+    _check_enough(collection, selection, len(fitting), facts)
+    kept = _drawn(fitting, selection)
+    return _Chosen(kept, {"kept": len(kept), **facts})
+
+
+def _check_enough(collection: Collection, selection: Selection, fitting: int, facts: Mapping[str, Any]) -> None:
+    if not fitting:
+        raise InputError(
+            f"{collection.path}: wanted queries of split {selection.split!r} whose answers start in {selection.answers_in}; found none "
+            f"among {facts['queries']:,} ({facts['outside'] + facts['inside_in_part']:,} with answers elsewhere, "
+            f"{facts['without_known_position']:,} without a known position); widen --answers-in, or give another --split"
+        )
+    if selection.queries is not None and selection.queries > fitting:
+        raise SettingError(
+            f"--queries: wanted {selection.queries:,} queries of split {selection.split!r} whose answers start in "
+            f"{selection.answers_in}; found {fitting:,}; lower it"
+        )
+
+
+def _drawn(query_ids: Sequence[str], selection: Selection) -> set[str]:
+    """So many of them as are wanted, those of the smallest keys: fewer are part of more."""
+    return set(sorted(query_ids, key=lambda item: (key64(selection.seed, PURPOSE, item), item))[: selection.queries])
+
+
+def _find_starts(selection: Selection, shard: AnswerShard) -> _Starts:
+    """What the answers of a shard add; a pure function of the shard and the settings."""
+    found, holds = _Starts(Counter(), Counter(), AnswerCounts()), selection.answers_in.test()
+    for passage, answers in answers_by_query(selection.matching, shard):
+        for answer, place, spans, repeated in counted_answers(passage, answers):
+            found.counts.add_place(place, repeated)
+            inside = sum(holds(passage.words_at(span).first, len(passage)) for span in spans)
+            found.known[answer.query_id] += len(spans)
+            found.inside[answer.query_id] += inside
+    return found
+
+
+def _check_queries(collection: Collection, by: Collection, split: str, query_ids: set[str]) -> None:
+    missing = query_ids.difference(query.query_id for query in collection.queries(split))
+    if missing:
+        raise InputError(
+            f"{collection.path}: wanted the queries of {by.path} in split {split!r}; found {len(missing):,} missing, "
+            f"{min(missing)!r} for one; give --by the collection that this one was made from"
+        )
+
+
+def _carry_split(collection: Collection, writer: CollectionWriter, split: str, kept: set[str] | None) -> None:
+    """Copy a split, or what belongs to its queries in ``kept``."""
+    queries = [query for query in collection.queries(split) if kept is None or query.query_id in kept]
+    writer.add_split(split, queries, _of(collection.qrels(split), kept), _of(collection.answers(split), kept))
+    for name in collection.qrels_names(split):
+        writer.add_qrels(split, name, _of(collection.qrels(split, name), kept))
+
+
+def _of(records: Iterable[Judged], kept: Container[str] | None) -> list[Judged]:
+    return [record for record in records if kept is None or record.query_id in kept]
+
+
+def _notes(selection: Selection) -> tuple[str, ...]:
+    which = "every known start of its answers lies" if selection.several == "all" else "a start of its answers lies"
+    notes = (
+        f"Of split {selection.split!r} a query was kept where {which} in {selection.answers_in} of its passage (first word / words) "
+        "[decision]; queries whose answers cannot be placed were dropped and counted.",
+    )
+    drawn = (f"{selection.queries:,} of these were drawn by (seed, id) alone.",) if selection.queries is not None else ()
+    return (*notes, *drawn)
+
+
+def selection_result(collection: Collection) -> Result:
+    """What a selection kept and dropped, from the manifest; ``value`` is the share of the split's queries that were kept."""
+    manifest = collection.manifest
+    facts, settings = manifest.content["selection"], manifest.settings
+    return Result(
+        measure=MEASURE,
+        collection=collection.name,
+        split=settings["split"],
+        system=f"answers in {settings['answers_in']}",
+        seed=manifest.seed,
+        value=facts["kept"] / facts["queries"],
+        interval=None,
+        count=facts["queries"],
+        payload=Statistics(facts),
+    )

@@ -1,0 +1,81 @@
+"""``posbias select`` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from positionbias.core.collection import Collection
+
+from ..tiny import planted
+from .conftest import RunPosbias
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Collection:
+    return planted(tmp_path / "planted")
+
+
+def test_a_selection_is_written_and_counted(run_posbias: RunPosbias, collection: Collection, tmp_path: Path) -> None:
+    done = run_posbias("select", "./planted", "--answers-in", "0:0.5", "--out", "./front", "--workers", 2)
+    assert done.returncode == 0, done.stderr
+    made = Collection(tmp_path / "front")
+    number = len(made.queries("train"))
+    assert 0 < number < 30
+    assert done.stdout.splitlines() == [
+        f"front: {number} of the 30 train queries, answers in 0:0.5",
+        "  without known position: 0",
+        f"  outside: {30 - number}",
+        "  inside in part: 0",
+        f"  inside: {number}",
+        "  answers: 30",
+        "    by offsets: 30",
+    ]
+    assert "written to front; see where its answers are with: posbias histogram ./front" in done.stderr
+    assert [len(made.queries(split)) for split in ("validation", "test")] == [12, 18]
+    shown = run_posbias("show", "./front")
+    assert shown.returncode == 0
+    assert "answers_in 0:0.5" in shown.stdout
+
+
+def test_the_numbers_as_json(run_posbias: RunPosbias, collection: Collection) -> None:
+    given = ["select", "./planted", "--answers-in", "0:1", "--queries", 7, "--seed", 3, "--out", "./few", "--json"]
+    done = run_posbias(*given)
+    assert done.returncode == 0, done.stderr
+    (result,) = json.loads(done.stdout)["results"]
+    assert (result["measure"], result["split"], result["count"], result["seed"]) == ("selection", "train", 30, 3)
+    assert result["value"] == pytest.approx(7 / 30)
+    assert result["payload"]["rows"]["kept"] == 7
+
+
+def test_a_rotated_collection_keeps_its_originals_queries(
+    run_posbias: RunPosbias, collection: Collection, tmp_path: Path
+) -> None:
+    assert run_posbias("debias", "./planted", "--out", "./rotated").returncode == 0
+    for source, more in (("planted", []), ("rotated", ["--by", "./planted"])):
+        done = run_posbias("select", f"./{source}", "--answers-in", "0:0.3", *more, "--out", f"./{source}-front")
+        assert done.returncode == 0, done.stderr
+    one, other = (Collection(tmp_path / f"{name}-front") for name in ("planted", "rotated"))
+    assert one.queries("train") == other.queries("train")
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--answers-in", "front"], "--answers-in: wanted LOW:HIGH with 0 ≤ LOW < HIGH ≤ 1, as in 0:0.2; found front"),
+        (["--answers-in", "0.999999:1"], "whose answers start in 0.999999:1; found none among 30"),
+        (["--answers-in", "0:1", "--queries", "31"], "--queries: wanted 31 queries of split 'train'"),
+        (["--answers-in", "0:1", "--split", "dev"], "wanted split 'dev'; found train, validation, test"),
+        (["--answers-in", "0:1", "--by", "nowhere"], "nowhere: wanted a collection"),
+        ([], "Missing option '--answers-in'"),
+    ],
+)
+def test_bad_input_is_one_line(
+    run_posbias: RunPosbias, collection: Collection, tmp_path: Path, more: list[str], message: str
+) -> None:
+    done = run_posbias("select", "./planted", *more, "--out", "./made")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert message in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["planted"]

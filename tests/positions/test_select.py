@@ -1,0 +1,286 @@
+"""Queries selected by where their answers start: which are kept, what is counted, what is shared with the source."""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.errors import InputError, OutputExistsError, SettingError
+from positionbias.core.manifest import read_manifest
+from positionbias.core.records import Answer, Passage, Qrel, Query
+from positionbias.core.result import PositionHistogram
+from positionbias.core.seeds import key64
+from positionbias.engine.local import map_shards
+from positionbias.firststage.bm25 import Bm25Settings, open_index
+from positionbias.positions import select as select_module
+from positionbias.positions.debias import debias
+from positionbias.positions.histogram import position_histogram
+from positionbias.positions.locate import Matching
+from positionbias.positions.rotate import Rotation
+from positionbias.positions.select import AnswerRange, Selection, select, selection_result
+
+WORDS = 10
+FRONT = AnswerRange(0, 0.2)
+
+
+def word(passage: int, place: int) -> str:
+    return f"w{passage}x{place}"
+
+
+def answer(query: str, passage: int, place: int, *, offsets: bool = True) -> Answer:
+    """An answer of one word at ``place`` of a passage of ten."""
+    text = word(passage, place)
+    start = sum(len(word(passage, before)) + 1 for before in range(place)) if offsets else None
+    return Answer(query, f"p{passage}", text, start, None if start is None else start + len(text))
+
+
+def source(place: Path, answers: Sequence[Answer], *, more_queries: Sequence[str] = (), shard: int = 4) -> Collection:
+    """20 passages of ten words; training queries with these answers and a further judgement set; 5 test queries."""
+    passages = [Passage(f"p{number}", " ".join(word(number, at) for at in range(WORDS))) for number in range(20)]
+    queries = [*dict.fromkeys(answer.query_id for answer in answers), *more_queries]
+    with create_collection(place) as writer:
+        for start in range(0, len(passages), shard):
+            writer.add_passages(passages[start : start + shard])
+        pairs = dict.fromkeys((answer.query_id, answer.passage_id) for answer in answers)
+        writer.add_split(
+            "train", [Query(item, f"about {item}") for item in queries], [Qrel(*pair, 1) for pair in pairs], answers
+        )
+        writer.add_qrels("train", "clicks", [Qrel(item, "p19", 0) for item in queries])
+        test = [answer(f"t{number}", number, 9) for number in range(5)]
+        writer.add_split(
+            "test", [Query(item.query_id, "x") for item in test], [Qrel(item.query_id, "p0", 1) for item in test], test
+        )
+        writer.finish(name=place.name, command="a test", settings={}, licence="invented", notes=["a decision"])
+    return Collection(place)
+
+
+EACH = [answer(f"q{number}", number, number % WORDS) for number in range(20)]  # two queries for each of the ten places
+
+
+def kept(collection: Collection) -> list[str]:
+    return [query.query_id for query in collection.queries("train")]
+
+
+def test_the_front_fifth_of_ten_places(tmp_path: Path) -> None:
+    whole = source(tmp_path / "whole", EACH)
+    front = select(whole, tmp_path / "front", Selection(FRONT))
+    assert kept(front) == ["q0", "q1", "q10", "q11"]  # words 0 and 1 of ten; word 2 is 0.2, which the range leaves out
+    assert [item.query_id for item in front.answers("train")] == kept(front)
+    assert front.qrels("train") == [Qrel(f"q{n}", f"p{n}", 1) for n in (0, 1, 10, 11)]
+    assert [qrel.query_id for qrel in front.qrels("train", "clicks")] == kept(front)
+    assert front.queries("test") == whole.queries("test")
+    assert front.answers("test") == whole.answers("test")
+    content, original = front.manifest.content, whole.manifest.content
+    assert content["splits"]["test"] == original["splits"]["test"]
+    assert content["passages_checksum"] == original["passages_checksum"]
+    facts = content["selection"]
+    assert {name: facts[name] for name in list(facts)[:6]} == {
+        "kept": 4, "queries": 20, "without_known_position": 0, "outside": 16, "inside_in_part": 0, "inside": 4,
+    }  # fmt: skip
+    assert facts["answers"]["by_offsets"] == 20
+    manifest = front.manifest
+    assert (manifest.command, manifest.settings["answers_in"], manifest.settings["split"]) == ("select", "0:0.2", "train")
+    assert (manifest.licence, manifest.notes[0]) == ("invented", "a decision")
+    assert [(item.role, item.path, item.checksum) for item in manifest.inputs] == [("selected", "../whole", whole.checksum)]
+    result = selection_result(front)
+    assert (result.value, result.count, result.split, result.system) == (0.2, 20, "train", "answers in 0:0.2")
+
+
+def test_the_histogram_of_what_is_kept_lies_in_the_range(tmp_path: Path) -> None:
+    whole = source(tmp_path / "whole", EACH)
+    for low, high, bins in ((0.0, 0.2, [0, 1]), (0.3, 0.7, [3, 4, 5, 6]), (0.9, 1.0, [9]), (0.0, 1.0, list(range(10)))):
+        part = select(whole, tmp_path / f"{low}", Selection(AnswerRange(low, high)), overwrite=True)
+        payload = position_histogram(part, "train").payload
+        assert isinstance(payload, PositionHistogram)
+        filled = [number // 2 for number, count in enumerate(payload.counts) if count]  # 20 bins, of which ten places fill ten
+        assert filled == bins
+
+
+@given(place=st.integers(0, 300), words=st.integers(1, 300), tenths=st.tuples(st.integers(0, 10), st.integers(0, 10)))
+def test_the_range_is_that_of_whole_numbers(place: int, words: int, tenths: tuple[int, int]) -> None:
+    low, high = sorted(tenths)
+    if low == high:
+        with pytest.raises(SettingError, match="--answers-in: wanted LOW:HIGH"):
+            AnswerRange(low / 10, high / 10)
+    else:
+        assert AnswerRange(low / 10, high / 10).test()(place, words) == (low * words <= 10 * place < high * words)
+
+
+@pytest.mark.parametrize("text", ["0", "0.2:0", "0.2:0.2", "-1:1", "0:1.1", "a:b", "0:nan", "nan:1", "0:0.2:1", ":", ""])
+def test_what_is_no_range_is_refused(text: str) -> None:
+    with pytest.raises(SettingError, match=r"--answers-in: wanted LOW:HIGH with 0 ≤ LOW < HIGH ≤ 1, as in 0:0.2; found "):
+        AnswerRange.parse(text)
+
+
+@pytest.mark.parametrize("text", ["0:0.2", "0.25:1", "0:1", "0.1:0.15"])
+def test_a_range_reads_as_it_is_written(text: str) -> None:
+    assert str(AnswerRange.parse(text)) == text
+
+
+def test_several_answers_of_a_query(tmp_path: Path) -> None:
+    answers = [
+        answer("both", 0, 0), answer("both", 1, 1),  # two passages, both in front
+        answer("one", 2, 0), answer("one", 3, 9),  # one in front, one at the end, in other passages
+        answer("same", 4, 1), answer("same", 4, 1), answer("same", 4, 8),  # one passage, a span given twice
+        answer("none", 5, 5),
+    ]  # fmt: skip
+    whole = source(tmp_path / "whole", answers)
+    strict = select(whole, tmp_path / "strict", Selection(FRONT))
+    assert kept(strict) == ["both"]
+    loose = select(whole, tmp_path / "loose", Selection(FRONT, several="any"))
+    assert kept(loose) == ["both", "one", "same"]
+    for made in (strict, loose):
+        facts = made.manifest.content["selection"]
+        assert (facts["inside"], facts["inside_in_part"], facts["outside"]) == (1, 2, 1)
+        assert facts["answers"]["repeated"] == 1
+    assert len(loose.answers("train")) == 7  # all answers of a kept query stay
+
+
+def test_what_cannot_be_placed_is_dropped_and_counted(tmp_path: Path) -> None:
+    answers = [
+        answer("matched", 0, 1, offsets=False),
+        Answer("lost", "p1", "something else"),
+        Answer("blank", "p2", " "),
+        Answer("nobody", "p3", "No Answer Present."),
+        Answer("half", "p4", "something else"), answer("half", 4, 0, offsets=False),
+        Answer("case", "p5", word(5, 0).upper()),
+    ]  # fmt: skip
+    whole = source(tmp_path / "whole", answers, more_queries=["bare"])
+    everywhere = Selection(AnswerRange(0, 1))
+    made = select(whole, tmp_path / "made", everywhere)
+    assert kept(made) == ["matched", "half"]
+    facts = made.manifest.content["selection"]
+    assert (facts["queries"], facts["without_known_position"], facts["kept"]) == (7, 5, 2)
+    outcomes = facts["answers"]
+    assert [outcomes[name] for name in ("by_matching", "unmatched", "empty", "no_answer_present")] == [2, 3, 1, 1]
+    assert facts["unmatched"] == {"its words do not stand there in a row": 2, "found when case is ignored": 1}
+    folded = select(whole, tmp_path / "folded", Selection(AnswerRange(0, 1), matching=Matching(fold_case=True)))
+    assert kept(folded) == ["matched", "half", "case"]
+    assert folded.manifest.settings["matching"]["fold_case"] is True
+
+
+def test_all_matches_or_the_first(tmp_path: Path) -> None:
+    with create_collection(tmp_path / "c") as writer:
+        writer.add_passages([Passage("p", "oil here and there and everywhere more of the oil")])
+        writer.add_split("train", [Query("q", "x")], [Qrel("q", "p", 1)], [Answer("q", "p", "oil")])
+        writer.finish(name="c", command="a test", settings={})
+    whole = Collection(tmp_path / "c")
+    with pytest.raises(InputError, match=r"found none among 1 \(1 with answers elsewhere, 0 without a known position\)"):
+        select(whole, tmp_path / "x", Selection(FRONT))
+    assert kept(select(whole, tmp_path / "first", Selection(FRONT, matching=Matching(matches="first")))) == ["q"]
+
+
+def test_drawn_queries_are_those_of_the_smallest_keys(tmp_path: Path) -> None:
+    whole = source(tmp_path / "whole", EACH)
+    half = AnswerRange(0, 0.5)
+    fitting = [f"q{n}" for n in range(20) if n % 10 < 5]
+    lowest = sorted(fitting, key=lambda item: key64(7, "select query", item))
+    for number in (1, 3, 10):
+        made = select(whole, tmp_path / f"{number}", Selection(half, queries=number, seed=7))
+        assert kept(made) == [item for item in fitting if item in lowest[:number]]  # in the stored order
+        facts = made.manifest.content["selection"]
+        assert (facts["kept"], facts["inside"]) == (number, 10)
+    assert "3 of these were drawn by (seed, id) alone." in Collection(tmp_path / "3").manifest.notes
+    draws = {tuple(kept(select(whole, tmp_path / "s", Selection(half, queries=3, seed=n), overwrite=True))) for n in range(8)}
+    assert len(draws) > 4  # of 120 triples
+    with pytest.raises(SettingError, match=r"--queries: wanted 11 queries of split 'train' .* in 0:0.5; found 10; lower it"):
+        select(whole, tmp_path / "more", Selection(half, queries=11))
+
+
+def test_workers_and_shards_change_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = source(tmp_path / "whole", EACH)
+    one = select(whole, tmp_path / "1" / "made", Selection(FRONT, queries=3))
+    monkeypatch.setattr(select_module, "SHARD_PASSAGES", 3)
+    two = select(whole, tmp_path / "2" / "made", Selection(FRONT, queries=3), map_shards=partial(map_shards, workers=2))
+    assert read_manifest(two.path).comparable() == read_manifest(one.path).comparable()
+    for path in one.path.rglob("*.parquet"):
+        assert (two.path / path.relative_to(one.path)).read_bytes() == path.read_bytes()
+
+
+def test_passages_and_indexes_are_shared(tmp_path: Path) -> None:
+    whole = source(tmp_path / "whole", EACH)
+    assert open_index(whole, Bm25Settings()).origin == "built"
+    (whole.cache / ".bm25s.work").mkdir()
+    (whole.cache / ".bm25s.work" / "half.npy").write_bytes(b"in the making")
+    made = select(whole, tmp_path / "made", Selection(FRONT))
+    assert [path.stat().st_ino for path in made.shard_paths] == [path.stat().st_ino for path in whole.shard_paths]
+    assert len(made.shard_paths) == 5
+    assert open_index(made, Bm25Settings()).origin == "reused"
+    assert not (made.cache / ".bm25s.work").exists()
+    assert made.texts(["p17", "p0"]) == whole.texts(["p17", "p0"])
+    select(whole, made.path, Selection(AnswerRange(0.5, 1)), overwrite=True)  # what is shared survives whoever shares it
+    assert Collection(made.path).texts(["p17"]) == whole.texts(["p17"])
+
+
+def test_where_nothing_can_be_linked_all_is_copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*paths: object) -> None:
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    whole = source(tmp_path / "whole", EACH)
+    linked = select(whole, tmp_path / "linked", Selection(FRONT))
+    monkeypatch.setattr(os, "link", refuse)
+    copied = select(whole, tmp_path / "copied", Selection(FRONT))
+    assert [path.read_bytes() for path in copied.shard_paths] == [path.read_bytes() for path in whole.shard_paths]
+    assert not {path.stat().st_ino for path in copied.shard_paths} & {path.stat().st_ino for path in whole.shard_paths}
+    assert copied.checksum == linked.checksum
+
+
+def test_a_source_without_its_index_gets_one(tmp_path: Path) -> None:
+    whole = source(tmp_path / "whole", EACH)
+    (whole.cache / "passages" / "records.npy").write_bytes(b"damaged")
+    made = select(whole, tmp_path / "made", Selection(FRONT))
+    assert made.texts(["p17"])[0].startswith("w17x0 ")
+
+
+def test_a_rotated_collection_keeps_the_queries_of_its_original(tmp_path: Path) -> None:
+    whole = source(tmp_path / "whole", EACH)
+    rotated = debias(whole, tmp_path / "rotated", Rotation(seed=3))
+    made = select(rotated, tmp_path / "made", Selection(FRONT), by=whole)
+    assert kept(made) == kept(select(whole, tmp_path / "front", Selection(FRONT)))
+    assert kept(made) != kept(select(rotated, tmp_path / "moved", Selection(FRONT)))
+    assert made.texts(["p3"]) == rotated.texts(["p3"])
+    assert [item.role for item in made.manifest.inputs] == ["selected", "chosen by"]
+    other = source(tmp_path / "other", [answer(f"z{number}", number, 0) for number in range(3)])
+    with pytest.raises(
+        InputError, match=r"wanted the queries of .*other in split 'train'; found 3 missing, 'z0' for one; give --by"
+    ):
+        select(whole, tmp_path / "wrong", Selection(FRONT), by=other)
+
+
+def test_what_does_not_fit_is_one_clear_line(tmp_path: Path) -> None:
+    whole = source(tmp_path / "whole", EACH)
+    with pytest.raises(InputError, match="wanted split 'dev'; found train, test"):
+        select(whole, tmp_path / "x", Selection(FRONT, split="dev"))
+    with pytest.raises(
+        InputError, match=r"whose answers start in 0.95:1; found none among 20 \(20 with answers elsewhere, 0 without"
+    ):
+        select(whole, tmp_path / "x", Selection(AnswerRange(0.95, 1)))
+    with pytest.raises(OutputExistsError):
+        select(whole, whole.path, Selection(FRONT))
+    with pytest.raises(SettingError, match="--several: wanted one of all, any; found 'most'"):
+        Selection(FRONT, several="most")  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match="--queries: wanted a number from 1; found 0"):
+        Selection(FRONT, queries=0)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["whole"]
+
+
+@pytest.mark.realdata
+def test_squads_first_fifth(posbias_data: Path, tmp_path: Path) -> None:
+    from positionbias.formats.squad import import_squad
+
+    folder = posbias_data / "squad"
+    whole = import_squad([folder / "train44-v1.1.json"], folder / "dev-v1.1.json", tmp_path / "squad")
+    facts = select(whole, tmp_path / "front", Selection(FRONT)).manifest.content["selection"]
+    assert (facts["queries"], facts["without_known_position"]) == (11_877, 0)
+    payload = position_histogram(whole, "train").payload
+    assert isinstance(payload, PositionHistogram)
+    assert facts["kept"] == round(payload.figures["first_fifth"]["value"] * 11_877)
