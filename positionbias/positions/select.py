@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
@@ -36,7 +36,7 @@ from positionbias.positions.answers import (
 )
 from positionbias.positions.locate import Matching
 
-__all__ = ["SEVERAL", "AnswerRange", "Selection", "select", "selection_result"]
+__all__ = ["SEVERAL", "AnswerRange", "Selection", "count_fitting", "select", "selection_result"]
 
 MEASURE = "selection"
 PURPOSE = "select query"
@@ -157,6 +157,8 @@ def select(
     if by is not collection:
         _check_queries(collection, by, selection.split, chosen.query_ids)
         inputs.append(input_ref("chosen by", by.path, by.checksum, artefact=out))
+    if original := collection.manifest.input("original"):  # of a rotated one: whoever looks for it finds it from here too
+        inputs.append(input_ref("original", collection.path / original.path, original.checksum, artefact=out))
     job = {"command": "select", "settings": settings, "collections": [item.checksum for item in inputs]}
     with create_collection(out, overwrite=overwrite, job=job) as writer:
         writer.share_passages(collection)
@@ -175,6 +177,15 @@ def select(
             **(provenance or {}),
         )
     return Collection(out)
+
+
+def count_fitting(collection: Collection, selection: Selection, *, map_shards: MapShards = map) -> int:
+    """How many queries have their answers in the range, however many of them are wanted.
+
+    Raises:
+        InputError: no such split, or no such query.
+    """
+    return len(_choose(collection, replace(selection, queries=None), map_shards).query_ids)
 
 
 def _choose(collection: Collection, selection: Selection, map_shards: MapShards) -> _Chosen:

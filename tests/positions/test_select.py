@@ -26,7 +26,8 @@ from positionbias.positions.debias import debias
 from positionbias.positions.histogram import position_histogram
 from positionbias.positions.locate import Matching
 from positionbias.positions.rotate import Rotation
-from positionbias.positions.select import AnswerRange, Selection, select, selection_result
+from positionbias.positions.select import AnswerRange, Selection, count_fitting, select, selection_result
+from positionbias.probe.passages import original_collection
 
 WORDS = 10
 FRONT = AnswerRange(0, 0.2)
@@ -190,6 +191,7 @@ def test_drawn_queries_are_those_of_the_smallest_keys(tmp_path: Path) -> None:
         facts = made.manifest.content["selection"]
         assert (facts["kept"], facts["inside"]) == (number, 10)
     assert "3 of these were drawn by (seed, id) alone." in Collection(tmp_path / "3").manifest.notes
+    assert count_fitting(whole, Selection(half, queries=3)) == 10
     draws = {tuple(kept(select(whole, tmp_path / "s", Selection(half, queries=3, seed=n), overwrite=True))) for n in range(8)}
     assert len(draws) > 4  # of 120 triples
     with pytest.raises(SettingError, match=r"--queries: wanted 11 queries of split 'train' .* in 0:0.5; found 10; lower it"):
@@ -248,7 +250,8 @@ def test_a_rotated_collection_keeps_the_queries_of_its_original(tmp_path: Path) 
     assert kept(made) == kept(select(whole, tmp_path / "front", Selection(FRONT)))
     assert kept(made) != kept(select(rotated, tmp_path / "moved", Selection(FRONT)))
     assert made.texts(["p3"]) == rotated.texts(["p3"])
-    assert [item.role for item in made.manifest.inputs] == ["selected", "chosen by"]
+    assert [item.role for item in made.manifest.inputs] == ["selected", "chosen by", "original"]
+    assert original_collection(made).path == whole.path
     other = source(tmp_path / "other", [answer(f"z{number}", number, 0) for number in range(3)])
     with pytest.raises(
         InputError, match=r"wanted the queries of .*other in split 'train'; found 3 missing, 'z0' for one; give --by"
