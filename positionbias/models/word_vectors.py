@@ -1,86 +1,138 @@
-"""Word vectors to start TK from: GloVe's or word2vec's text form, streamed, only the wanted words kept."""
+"""Word vectors to start TK from: GloVe's and word2vec's forms and our own, streamed, only the wanted words kept."""
 
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from collections.abc import Collection as Container
-from dataclasses import dataclass
+from collections.abc import Sequence
+from itertools import takewhile
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
 from positionbias.core.errors import bad_input
-from positionbias.core.files import input_errors, open_text
 from positionbias.core.seeds import generator
+from positionbias.models.vector_file import collect_file, is_vector_file
+from positionbias.models.vector_stream import open_vectors
+from positionbias.models.wanted_vectors import WantedVectors, WordVectors
+from positionbias.models.word2vec import collect_binary
 from positionbias.text.vocabulary import PADDING, UNKNOWN, Vocabulary
 
 __all__ = ["WordVectors", "embedding_matrix", "read_word_vectors"]
 
-
-@dataclass(frozen=True, slots=True)
-class WordVectors:
-    """The vectors found for the wanted words, by lower-cased word; ``lines`` counts what the file held."""
-
-    vectors: dict[str, np.ndarray]
-    dimension: int
-    lines: int
+_HEAD = 1 << 18  # bytes looked at to tell what a file is
+_HEADER = re.compile(rb"\d+ \d+[ \r]*\n")
+_NUMBER = re.compile(rb"[-+]?(\d+\.?\d*(e[-+]?\d+)?|\.\d+(e[-+]?\d+)?|nan|inf)", re.IGNORECASE)
 
 
 def read_word_vectors(path: Path | str, words: Container[str], dimension: int) -> WordVectors:
-    """Read ``word v1 … vd`` lines, plain, ``.gz`` or ``.zst``; a word2vec header (two numbers) is skipped.
+    """The vectors of ``words`` (lower-cased), of those that the file has; what the file is, its content says:
 
-    A word that stands in several cases keeps its lower-cased line, else the first. Only the wanted words' lines are looked at;
-    a line whose word has spaces in it (there are some in GloVe's largest file) is nobody's.
+    GloVe's text, word2vec's text or binary form, each plain, ``.gz``, ``.zst`` or in a ``.zip``, or what ``posbias vectors distil`` writes.
+
+    A line's last ``dimension`` columns are the vector, what stands before them is the word (GloVe's largest files have words with spaces
+    in them). Only the wanted words' values are read. The lower-cased entry is a word's own, else its first with capitals [decision].
 
     Raises:
-        InputError: a wanted word's line of another width or with a value that is no finite number, none of the words found, or
-            a file that is not UTF-8 or ends early.
+        InputError: another width, a wanted word's value that is no finite number, none of the words found, or a file that
+            ends early or is damaged.
     """
-    found: dict[str, np.ndarray] = {}
-    exact: set[str] = set()
-    number = 0
-    with input_errors(path, wanted="word vectors"), open_text(path) as handle:
-        for number, line in enumerate(handle, 1):
-            word, _, rest = line.rstrip().partition(" ")
-            if number == 1 and rest.isdigit() and word.isdigit():
-                continue
-            lowered = word.lower()
-            if lowered not in words or lowered in exact or (lowered in found and word != lowered):
-                continue
-            parts = rest.split(" ")
-            if len(parts) > dimension and not _is_number(parts[0]):
-                continue
-            found[lowered] = _values(path, number, parts, dimension)
-            if word == lowered:
-                exact.add(lowered)
-    if not found:
+    path = Path(path)
+    wanted = WantedVectors(path, words, dimension)
+    with open_vectors(path, dimension) as stream:
+        head = stream.read(_HEAD)
+    if is_vector_file(head):
+        return wanted.done(collect_file(path, wanted))
+    with open_vectors(path, dimension) as stream:
+        if _HEADER.match(head) and not _is_text(head[head.index(b"\n") + 1 :]):
+            return wanted.done(collect_binary(stream, wanted))
+        return wanted.done(_collect_text(stream, head, wanted))
+
+
+def _is_text(record: bytes) -> bool:
+    """Whether what follows word2vec's header is its text form: the first line ends with a number, in writing."""
+    fields = record.partition(b"\n")[0].split()
+    return not record or (len(fields) > 1 and _NUMBER.fullmatch(fields[-1]) is not None)
+
+
+def _collect_text(stream: BinaryIO, head: bytes, wanted: WantedVectors) -> int:
+    """Give ``wanted`` its words' vectors; return how many words the file holds."""
+    # a wanted word with a space in it is found by what stands before the space
+    spaced = any(" " in word for word in wanted.words)
+    firsts = {word.partition(" ")[0] for word in wanted.words} if spaced else wanted.words
+    count = _check_width(head, wanted)
+    if count is not None:
+        stream.readline()
+    blank, number = 0, 0
+    start = 1 if count is None else 2
+    for number, line in enumerate(stream, start):
+        try:
+            first = line[: line.find(b" ")].decode()
+        except UnicodeDecodeError:
+            wanted.unreadable += 1
+            continue
+        if first.lower() in firsts:
+            _take(line, number, wanted)
+        elif line.isspace():
+            blank += 1
+    found = max(0, number - start + 1 - blank)
+    if count is not None and found < count:
         raise bad_input(
-            path, wanted="vectors of the collection's words", found=f"none in {number:,} lines", do="check the file"
+            wanted.path,
+            wanted=f"{count:,} words, as its first line says",
+            found=f"the end of the file after {found:,}",
+            do="fetch the file again",
         )
-    return WordVectors(found, dimension, number)
+    return found
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def _check_width(head: bytes, wanted: WantedVectors) -> int | None:
+    """The number of words where word2vec's header says it; raises where header, or most of the first lines, have another width."""
+    if _HEADER.match(head):
+        count, dimension = map(int, head.partition(b"\n")[0].split())
+        if dimension != wanted.dimension:
+            raise wanted.wrong_width(dimension, line=1)
+        return count
+    lines = head.split(b"\n")
+    if len(head) == _HEAD and len(lines) > 1:
+        lines.pop()  # the rest of it is not here
+    widths = [_trailing_numbers(line.split()[1:]) for line in lines if line.strip()]
+    if widths:
+        ((width, times), *_) = Counter(widths).most_common(1)
+        if width != wanted.dimension and times > widths.count(wanted.dimension):
+            raise wanted.wrong_width(width, line=widths.index(width) + 1)
+    return None
 
 
-def _values(path: Path | str, number: int, parts: list[str], dimension: int) -> np.ndarray:
-    wanted = f"a word and {dimension} numbers"
-    if len(parts) != dimension:
+def _trailing_numbers(fields: Sequence[bytes]) -> int:
+    return sum(1 for _ in takewhile(_NUMBER.fullmatch, reversed(fields)))
+
+
+def _take(line: bytes, number: int, wanted: WantedVectors) -> None:
+    """Keep the vector of a line whose first word is a wanted one's."""
+    word, *values = line.rstrip().rsplit(b" ", wanted.dimension)
+    before = word.split(b" ")[1:]  # of a word with spaces in it, or numbers too many
+    if len(values) < wanted.dimension or (before and all(map(_NUMBER.fullmatch, before))):
         raise bad_input(
-            path, line=number, wanted=wanted, found=f"{len(parts)} values", do="give a file of this width, or --dimension"
+            wanted.path,
+            line=number,
+            wanted=f"a word and {wanted.dimension} numbers",
+            found=f"{len(before) + len(values)} numbers",
+            do="mend or drop the line, or give --dimension",
         )
+    key = wanted.asks_for(word.decode("utf-8", "replace"))
+    if key is not None:
+        wanted.give(key, _values(values), line=number)
+
+
+def _values(fields: Sequence[bytes]) -> np.ndarray:
     try:
-        values = [float(part) for part in parts]
+        return np.array([float(field) for field in fields])
     except ValueError:
-        values = [math.nan]
-    if not all(map(math.isfinite, values)):
-        raise bad_input(path, line=number, wanted=wanted, found="a value that is no finite number", do="mend or drop the line")
-    return np.asarray(values, dtype=np.float32)
+        return np.full(len(fields), math.nan)
 
 
 def embedding_matrix(vocabulary: Vocabulary, given: WordVectors, *, seed: int) -> np.ndarray:

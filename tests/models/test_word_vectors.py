@@ -1,96 +1,307 @@
-"""Word vectors in GloVe's and word2vec's text forms: what is kept, what is refused, what is drawn."""
+"""Word vectors in GloVe's and word2vec's forms and our own: what is kept, what is refused, what is drawn."""
 
 from __future__ import annotations
 
 import gzip
+import io
+import zipfile
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
+import zstandard
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import save_file
 
 from positionbias.core.errors import InputError
+from positionbias.models.vector_file import save_vectors
 from positionbias.models.word_vectors import WordVectors, embedding_matrix, read_word_vectors
 from positionbias.text.vocabulary import UNKNOWN, Vocabulary
 
 WANTED = {"lamp", "gate", "oil"}
+VECTORS = {"the": [9.0, 9.0], "lamp": [1.0, -2.5], "gate": [0.125, 3.0]}
+FOUND = {"lamp": [1.0, -2.5], "gate": [0.125, 3.0]}
 
 
-def written(path: Path, text: str) -> Path:
-    path.write_text(text, encoding="utf-8")
-    return path
+def glove(vectors: dict[str, list[float]] = VECTORS) -> bytes:
+    return "".join(f"{word} {' '.join(map(str, values))}\n" for word, values in vectors.items()).encode()
 
 
-def read(path: Path, dimension: int = 2) -> dict[str, list[float]]:
+def word2vec(vectors: dict[str, list[float]] = VECTORS, *, ending: bytes = b"", count: int | None = None) -> bytes:
+    dimension = len(next(iter(vectors.values())))
+    records = [word.encode() + b" " + np.array(values, "<f4").tobytes() + ending for word, values in vectors.items()]
+    return f"{len(vectors) if count is None else count} {dimension}\n".encode() + b"".join(records)
+
+
+def zipped(**members: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members.items():
+            archive.writestr(name.replace("_", "."), content)
+    return buffer.getvalue()
+
+
+def read(path: Path, content: bytes | str, dimension: int = 2) -> dict[str, list[float]]:
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
     return {word: vector.tolist() for word, vector in read_word_vectors(path, WANTED, dimension).vectors.items()}
 
 
-def test_glove_text(tmp_path: Path) -> None:
-    found = read_word_vectors(written(tmp_path / "v.txt", "the 9 9\nlamp 1 -2.5\ngate 1e-1 3\n"), WANTED, 2)
-    assert {word: vector.tolist() for word, vector in found.vectors.items()} == {
-        "lamp": [1, -2.5], "gate": [pytest.approx(0.1), 3],
-    }  # fmt: skip
+BINARY = word2vec(ending=b"\n")
+FORMS: dict[str, Callable[[], bytes]] = {
+    "glove": glove,
+    "glove.gz": lambda: gzip.compress(glove()),
+    "glove.zst": lambda: zstandard.compress(glove()),
+    "glove.zip": lambda: zipped(v_txt=glove()),
+    "word2vec": lambda: b"3 2\n" + glove(),
+    "word2vec.gz": lambda: gzip.compress(b"3 2\n" + glove()),
+    "binary": lambda: BINARY,
+    "binary without newlines": word2vec,
+    "binary.gz": lambda: gzip.compress(BINARY),
+    "binary.zip": lambda: zipped(v_bin=word2vec()),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_content_says_what_a_file_is(tmp_path: Path, form: str) -> None:
+    (tmp_path / "v").write_bytes(FORMS[form]())
+    found = read_word_vectors(tmp_path / "v", WANTED, 2)
+    assert {word: vector.tolist() for word, vector in found.vectors.items()} == FOUND
     assert (found.dimension, found.lines) == (2, 3)
-    assert found.vectors["lamp"].dtype == np.float32
+    assert {vector.dtype for vector in found.vectors.values()} == {np.dtype(np.float32)}
 
 
-def test_word2vec_header_is_no_word(tmp_path: Path) -> None:
-    assert read(written(tmp_path / "v.txt", "2 2\nlamp 1 2\ngate 3 4\n")) == {"lamp": [1, 2], "gate": [3, 4]}
+def test_our_own_file(tmp_path: Path) -> None:
+    save_vectors(tmp_path / "v", list(VECTORS), np.array(list(VECTORS.values())))
+    found = read_word_vectors(tmp_path / "v", WANTED, 2)
+    assert {word: vector.tolist() for word, vector in found.vectors.items()} == FOUND
+    assert found.lines == 3
+    save_vectors(tmp_path / "again", list(VECTORS), np.array(list(VECTORS.values())))
+    assert (tmp_path / "again").read_bytes() == (tmp_path / "v").read_bytes()
+    with pytest.raises(ValueError, match="as many words as vectors"):
+        save_vectors(tmp_path / "v", ["one"], np.zeros((2, 2)))
+    with pytest.raises(ValueError, match="none with a line break"):
+        save_vectors(tmp_path / "v", ["one\ntwo"], np.zeros((1, 2)))
 
 
-def test_the_lower_cased_line_wins_else_the_first(tmp_path: Path) -> None:
-    text = "Lamp 1 1\nlamp 2 2\nLAMP 3 3\nGate 4 4\nGATE 5 5\nlamp 6 6\n"
-    assert read(written(tmp_path / "v.txt", text)) == {"lamp": [2, 2], "gate": [4, 4]}
+# -- case, spaces, line ends ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["text", "binary", "ours"])
+def test_the_lower_cased_entry_wins_else_the_first_with_capitals(tmp_path: Path, form: str) -> None:
+    entries = [("Lamp", 1), ("lamp", 2), ("LAMP", 3), ("Gate", 4), ("GATE", 5), ("lamp", 6), ("The", 7)]
+    if form == "ours":
+        save_vectors(tmp_path / "v", [word for word, _ in entries], np.array([[value, 0] for _, value in entries]))
+    elif form == "text":
+        (tmp_path / "v").write_text("".join(f"{word} {value} 0\n" for word, value in entries))
+    else:
+        records = [word.encode() + b" " + np.array([value, 0], "<f4").tobytes() for word, value in entries]
+        (tmp_path / "v").write_bytes(b"7 2\n" + b"".join(records))
+    found = read_word_vectors(tmp_path / "v", WANTED, 2)
+    assert {word: vector.tolist() for word, vector in found.vectors.items()} == {"lamp": [2, 0], "gate": [4, 0]}
+    assert (found.both, found.cased, found.unreadable, found.lines) == (1, 1, 0, 7)  # lamp; gate
+    assert str(found) == (
+        "2 words found among 7; 1 stood there with capitals too, which were left out; 1 stood there with capitals only"
+    )
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", " \n"])
 def test_line_endings(tmp_path: Path, ending: str) -> None:
-    (tmp_path / "v.txt").write_bytes(f"lamp 1 2{ending}gate 3 4{ending}".encode())
-    assert read(tmp_path / "v.txt") == {"lamp": [1, 2], "gate": [3, 4]}
+    for header in ("", f"2 2{ending}"):
+        assert read(tmp_path / "v.txt", f"{header}lamp 1 2{ending}gate 3 4{ending}") == {"lamp": [1, 2], "gate": [3, 4]}
+    assert read(tmp_path / "v.txt", f"2 2{ending}lamp 1 2{ending}gate 3 4") == {"lamp": [1, 2], "gate": [3, 4]}
+    assert read(tmp_path / "v.txt", f"{ending}lamp 1 2{ending}{ending}") == {"lamp": [1, 2]}
 
 
-def test_compressed(tmp_path: Path) -> None:
-    with gzip.open(tmp_path / "v.txt.gz", "wt") as handle:
-        handle.write("lamp 1 2\n")
-    assert read(tmp_path / "v.txt.gz") == {"lamp": [1, 2]}
+def test_a_words_spaces_belong_to_it(tmp_path: Path) -> None:
+    text = "lamp . . 8 8\nlamp 1 2\n. . . 5 5\nat name@domain.com 4 4\n"
+    assert read(tmp_path / "v.txt", text) == {"lamp": [1, 2]}
+    found = read_word_vectors(tmp_path / "v.txt", {"lamp . .", "at name@domain.com", "lamp"}, 2).vectors
+    assert {word: vector.tolist() for word, vector in found.items()} == {
+        "lamp . .": [8, 8], "lamp": [1, 2], "at name@domain.com": [4, 4],
+    }  # fmt: skip
 
 
-def test_words_with_spaces_are_nobodys(tmp_path: Path) -> None:
-    assert read(written(tmp_path / "v.txt", "lamp . . 8 8\nlamp 1 2\n")) == {"lamp": [1, 2]}
+def test_a_word_may_be_a_number_or_begin_with_a_newlines_neighbour(tmp_path: Path) -> None:
+    (tmp_path / "v").write_text("2000 1 2\n1/2 3 4\n\xa0 5 6\n")
+    found = read_word_vectors(tmp_path / "v", {"2000", "1/2", "\xa0"}, 2).vectors
+    assert {word: vector.tolist() for word, vector in found.items()} == {"2000": [1, 2], "1/2": [3, 4], "\xa0": [5, 6]}
+
+
+def test_words_that_are_not_utf8_are_nobodys_and_counted(tmp_path: Path) -> None:
+    assert read(tmp_path / "v", b"lamp 1 2\ngate\xff 1 2\n") == {"lamp": [1, 2]}
+    found = read_word_vectors(tmp_path / "v", WANTED, 2)
+    assert (found.lines, found.unreadable) == (2, 1)
+    assert str(found) == "1 words found among 2; 1 of the file's words are not UTF-8 and were left out"
+    record = np.array([1, 2], "<f4").tobytes()
+    (tmp_path / "v").write_bytes(b"2 2\ngate\xff " + record + b"lamp " + record)
+    found = read_word_vectors(tmp_path / "v", WANTED, 2)
+    assert (list(found.vectors), found.lines, found.unreadable) == (["lamp"], 2, 1)
+
+
+# -- zips ----------------------------------------------------------------------------------------------
+
+
+def test_the_file_that_a_zip_is_about(tmp_path: Path) -> None:
+    wide = b"lamp 1 2 3\n"
+    assert read(tmp_path / "v", zipped(README_md=b"hello", v_txt=glove())) == FOUND
+    assert read(tmp_path / "v", zipped(a_50d_txt=wide, a_2d_txt=glove())) == FOUND
+    assert read(tmp_path / "v", zipped(**{"v_txt": glove(), "__MACOSX/v": b"x"})) == FOUND
+    with pytest.raises(
+        InputError, match=r"v: wanted a zip of one file of word vectors; found a.txt, b.txt; unpack it, and give"
+    ):
+        read(tmp_path / "v", zipped(a_txt=glove(), b_txt=glove()))
+    with pytest.raises(InputError, match=r"found no file in it"):
+        read(tmp_path / "v", zipped())
+
+
+def test_a_zip_under_a_password(tmp_path: Path) -> None:
+    content = bytearray(zipped(v_txt=glove()))
+    content[content.index(b"PK\x01\x02") + 8] |= 1  # the bit of the directory's entry that says so
+    with pytest.raises(InputError, match="found one under a password"):
+        read(tmp_path / "v", bytes(content))
+
+
+# -- what cannot be used -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("text", "complaint"),
+    ("content", "complaint"),
     [
         (
-            "the 1 2 3\nlamp 1 2 3\n",
-            "v.txt:2: wanted a word and 2 numbers; found 3 values; give a file of this width, or --dim",
+            b"the 1 2 3\nlamp 1 2 3\n",
+            "v:1: wanted a word and 2 numbers; found 3 numbers; give --dimension 3, or a file of this width",
         ),
-        ("the 1 2\nlamp 1\n", "v.txt:2: wanted a word and 2 numbers; found 1 values"),
-        ("lamp\n", "v.txt:1: wanted a word and 2 numbers; found 1 values"),
-        ("lamp 1 x\n", "v.txt:1: wanted a word and 2 numbers; found a value that is no finite number"),
-        ("gate 1 2\nlamp nan 1\n", "v.txt:2: .* no finite number"),
-        ("lamp 1 inf\n", "v.txt:1: .* no finite number"),
-        ("the 1 2\na 3 4\n", "v.txt: wanted vectors of the collection's words; found none in 2 lines"),
-        ("", "found none in 0 lines"),
+        (b"the 1 2\noil 3 4\nlamp 1\n", "v:3: wanted a word and 2 numbers; found 1 numbers; mend or drop the line"),
+        (b"the 1 2\noil 3 4\nlamp 1 2 3\n", "v:3: wanted a word and 2 numbers; found 3 numbers; mend or drop the line"),
+        (b"lamp\n", "v:1: wanted a word and 2 numbers; found 0 numbers; check that it is a file of word vectors"),
+        (b"the 1 2\nlamp x 1\n", "v:2: wanted a word and 2 numbers; found a value that is no finite number"),
+        (b"gate 1 2\nlamp nan 1\n", "v:2: .* no finite number; mend or drop the word"),
+        (b"lamp 1 inf\n", "v:1: .* no finite number"),
+        (b"lamp 1 1e39\n", "v:1: .* no finite number"),  # beyond float32
+        (b"the 1 2\na 3 4\n", "v: wanted vectors of the collection's words; found none among 2 words"),
+        (b"", "found none among 0 words"),
+        (b"0 2\n", "found none among 0 words"),
+        (b"3 4\nlamp 1 2 3 4\n", "v:1: wanted a word and 2 numbers; found 4 numbers; give --dimension 4"),
+        (b"3 2\nlamp 1 2\n", "v: wanted 3 words, as its first line says; found the end of the file after 1; fetch"),
+        (word2vec({"lamp": [1, 2, 3]}), "v:1: wanted a word and 2 numbers; found 3 numbers; give --dimension 3"),
+        (BINARY[:-4], "v: wanted as many whole records as the header says; found at record 3 the end of the file, 1 records early"),
+        (word2vec(count=5), "found at record 4 the end of the file, 2 records early"),
+        (word2vec(count=2), "found at record 2 more after it"),
+        (b"1 2\n" + bytes(20_000), "found at record 1 a word of over 16,384 bytes"),
+        (word2vec({"the": [1, 1], "lamp": [1, np.inf]}), "v: .* found a value that is no finite number in record 2"),
+        (gzip.compress(glove() * 1000)[:-12], "v: wanted word vectors, whole"),
+        (gzip.compress(BINARY)[:-9], "v: wanted word vectors, whole"),
+        (gzip.compress(glove())[:-8] + bytes(8), "v: wanted word vectors, whole; found CRC check failed"),
+        (zstandard.compress(glove())[:-4], "v: wanted word vectors, whole"),
+        (zipped(v_txt=glove())[:-30], "v: wanted word vectors, whole; found File is not a zip file; fetch the file again"),
+        (bytes(range(256)) * 40, "v:1: wanted a word and 2 numbers; found 0 numbers"),
+        ("lamp 1 2\n".encode("utf-16"), "found"),
     ],
-)
-def test_one_clear_line(tmp_path: Path, text: str, complaint: str) -> None:
+    ids=lambda value: value if isinstance(value, str) else "",
+)  # fmt: skip
+def test_one_clear_line(tmp_path: Path, content: bytes, complaint: str) -> None:
     with pytest.raises(InputError, match=complaint) as stop:
-        read(written(tmp_path / "v.txt", text))
+        read(tmp_path / "v", content)
     assert "\n" not in str(stop.value)
 
 
-def test_not_text_or_not_whole(tmp_path: Path) -> None:
-    (tmp_path / "v.txt").write_bytes(b"lamp 1 2\ngate\xff 1 2\n")
-    with pytest.raises(InputError, match="v.txt:2: wanted word vectors in UTF-8; found the byte 0xff"):
-        read(tmp_path / "v.txt")
-    packed = gzip.compress(b"lamp 1 2\n" + bytes(map(ord, "the 1 2\n")) * 1000)
-    (tmp_path / "v.gz").write_bytes(packed[:-12])
-    with pytest.raises(InputError, match="v.gz: wanted word vectors, whole"):
-        read(tmp_path / "v.gz")
-    with pytest.raises(InputError, match="none.txt: wanted a readable file"):
-        read(tmp_path / "none.txt")
+def test_a_damaged_zip(tmp_path: Path) -> None:
+    content = bytearray(zipped(v_txt=glove() * 5000))
+    content[200] ^= 0xFF
+    with pytest.raises(InputError, match="v: wanted word vectors, whole; found") as stop:
+        read(tmp_path / "v", bytes(content))
+    assert "\n" not in str(stop.value)
+
+
+def test_no_file(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"none.txt: wanted a readable file"):
+        read_word_vectors(tmp_path / "none.txt", WANTED, 2)
+    with pytest.raises(InputError, match=r"wanted a readable file; found Is a directory"):
+        read_word_vectors(tmp_path, WANTED, 2)
+
+
+def listed(words: str) -> np.ndarray:
+    return np.frombuffer(words.encode(), np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("tensors", "complaint"),
+    [
+        ({"vectors": np.zeros((1, 3), np.float32), "words": listed("lamp")}, "found 3 numbers; give --dimension 3"),
+        ({"weight": np.zeros(3)}, r"wanted word vectors \(the tensors vectors and words\); found weight; check the path"),
+        ({}, "found no tensor"),
+        ({"vectors": np.zeros((1, 2)), "words": listed("lamp")}, r"found vectors \(1, 2\) F64, words \(4,\) U8"),
+        ({"vectors": np.zeros((2, 2), np.float32), "words": listed("lamp")}, "wanted 2 words for as many vectors; found 1"),
+        ({"vectors": np.zeros((1, 2), np.float32), "words": listed("lamp\noil")}, "wanted 1 words .* found 2"),
+        ({"vectors": np.zeros((1, 2), np.float32), "words": np.array([255], np.uint8)}, "wanted words in UTF-8"),
+        ({"vectors": np.full((1, 2), np.nan, np.float32), "words": listed("lamp")}, "no finite number in record 1"),
+        ({"vectors": np.zeros((1, 2), np.float32), "words": listed("other")}, "found none among 1 words"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_one_clear_line_about_our_own_file(tmp_path: Path, tensors: dict[str, np.ndarray], complaint: str) -> None:
+    save_file(tensors, tmp_path / "v")
+    with pytest.raises(InputError, match=complaint) as stop:
+        read_word_vectors(tmp_path / "v", WANTED, 2)
+    assert "\n" not in str(stop.value)
+
+
+def test_our_own_file_cut(tmp_path: Path) -> None:
+    save_vectors(tmp_path / "v", list(VECTORS), np.array(list(VECTORS.values())))
+    whole = (tmp_path / "v").read_bytes()
+    for cut in (12, len(whole) // 2, len(whole) - 1):
+        (tmp_path / "v").write_bytes(whole[:cut])
+        with pytest.raises(InputError, match="v: wanted a whole safetensors file; found"):
+            read_word_vectors(tmp_path / "v", WANTED, 2)
+
+
+# -- any content ---------------------------------------------------------------------------------------
+
+WORDS = st.text(st.characters(codec="utf-8", exclude_characters=" \n\r\0"), min_size=1, max_size=6).filter(
+    lambda word: word == word.lower() and word == word.strip()
+)
+FLOATS = st.floats(-1e6, 1e6, width=32)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.dictionaries(WORDS, st.lists(FLOATS, min_size=3, max_size=3), min_size=1, max_size=5), st.integers(0, 3))
+def test_every_form_gives_back_what_was_written(
+    tmp_path_factory: pytest.TempPathFactory, vectors: dict[str, list[float]], form: int
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"vectors-{form}"
+    if form == 3:
+        save_vectors(path, list(vectors), np.array(list(vectors.values())))
+    else:
+        header = f"{len(vectors)} 3\n".encode()
+        path.write_bytes((header + glove(vectors), word2vec(vectors), word2vec(vectors, ending=b"\n"))[form])
+    found = read_word_vectors(path, vectors.keys(), 3)
+    assert {word: vector.tolist() for word, vector in found.vectors.items()} == vectors
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.sampled_from(sorted(FORMS)), st.integers(0, 400), st.integers(0, 255), st.booleans())
+def test_a_damaged_byte_or_a_lost_end_is_read_or_one_line(
+    tmp_path_factory: pytest.TempPathFactory, form: str, place: int, byte: int, cut: bool
+) -> None:
+    content = bytearray(FORMS[form]())
+    place %= len(content)
+    if cut:
+        del content[place:]
+    else:
+        content[place] = byte
+    path = tmp_path_factory.getbasetemp() / "damaged"
+    path.write_bytes(content)
+    try:
+        found = set(read_word_vectors(path, WANTED, 2).vectors)
+    except InputError as error:
+        message, found = str(error), set()
+    else:
+        message = "read"
+    assert "\n" not in message
+    assert found <= WANTED
 
 
 def test_the_matrix() -> None:

@@ -1,0 +1,66 @@
+"""A file of word vectors as a stream of bytes: plain, ``.gz``, ``.zst``, or the member of a ``.zip`` that holds them, never unpacked."""
+
+from __future__ import annotations
+
+import io
+import lzma
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, BinaryIO, cast
+
+from positionbias.core.errors import bad_input
+from positionbias.core.files import input_errors, open_bytes
+
+__all__ = ["open_vectors"]
+
+_BUFFER = 1 << 20
+_WANTED = "a zip of one file of word vectors"
+
+
+@contextmanager
+def open_vectors(path: Path, dimension: int) -> Iterator[BinaryIO]:
+    """Open a file of vectors as its own bytes, decompressed; of a zip's several files the one named for ``dimension``.
+
+    Raises:
+        InputError: no such file, a damaged archive (also while it is read), or a zip in which no one file is meant.
+    """
+    with input_errors(path, wanted="word vectors"), _zip_errors(path):
+        with open_bytes(path) as raw:
+            zipped = raw.read(4) in (b"PK\x03\x04", b"PK\x05\x06")
+        if zipped:
+            with zipfile.ZipFile(path) as archive, archive.open(_member(path, archive, dimension)) as member:
+                yield _buffered(member)
+        else:
+            with open_bytes(path) as raw:
+                yield _buffered(raw)
+
+
+def _buffered(raw: IO[bytes]) -> BinaryIO:
+    return cast(BinaryIO, io.BufferedReader(raw, _BUFFER))  # type: ignore[type-var]
+
+
+def _member(path: Path, archive: zipfile.ZipFile, dimension: int) -> zipfile.ZipInfo:
+    """The one file, or the one text, or that with the dimension in its name (GloVe's: ``glove.6B.300d.txt``)."""
+    files = [item for item in archive.infolist() if not item.is_dir() and not item.filename.startswith("__MACOSX/")]
+    texts = [item for item in files if item.filename.lower().endswith((".txt", ".vec"))]
+    named = [item for item in texts or files if f".{dimension}d." in item.filename]
+    for choice in (files, texts, named):
+        if len(choice) == 1:
+            if choice[0].flag_bits & 1:
+                raise bad_input(path, wanted=_WANTED, found="one under a password", do="unpack it, and give the file")
+            return choice[0]
+    shown = ", ".join(item.filename for item in files[:5]) + " …" * (len(files) > 5)
+    raise bad_input(path, wanted=_WANTED, found=shown or "no file in it", do="unpack it, and give the file that you want")
+
+
+@contextmanager
+def _zip_errors(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, lzma.LZMAError, zlib.error, EOFError) as error:
+        raise bad_input(
+            path, wanted="word vectors, whole", found=str(error) or "its end too early", do="fetch the file again"
+        ) from error
