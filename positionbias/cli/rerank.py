@@ -2,20 +2,50 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from positionbias.cli.common import emit, input_place, json_option, out_option, output_place, overwrite_option, say
+
+if TYPE_CHECKING:
+    from positionbias.ranking.rerank import Rescored
 
 __all__ = ["rerank"]
 
 
 @click.command()
 @click.argument("collection")
-@click.option("--model", required=True, help="The checkpoint.")
+@click.option("--model", required=True, help="The checkpoint, or a folder that sentence-transformers wrote.")
 @click.option("--split", default="test", show_default=True, help="Whose queries.")
 @click.option("--candidates", metavar="RUN", required=True, help="The run to re-rank.")
-@click.option("--depth", type=click.IntRange(min=1), help="Candidates to re-rank; by default what validation found best.")
+@click.option(
+    "--depth",
+    type=click.IntRange(min=1),
+    help="Candidates to re-rank; by default what validation found best, all where nothing was tuned.",
+)
 @click.option("--name", help="The run's tag; by default the checkpoint's name.")
+@click.option(
+    "--device",
+    type=click.Choice(["auto", "cpu", "cuda"]),
+    default="auto",
+    show_default=True,
+    help="Where to compute; auto is the GPU where there is one.",
+)
+@click.option(
+    "--precision",
+    type=click.Choice(["auto", "float32", "bfloat16", "float16"]),
+    default="auto",
+    show_default=True,
+    help="Of matrix products; auto is float32 on a CPU and bfloat16 on a GPU, or float16 on one without.",
+)
+@click.option(
+    "--batch-tokens",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    help="Padded tokens in a batch; 0 leaves it to the device.",
+)
 @out_option(what="The re-ranked run.")
 @overwrite_option
 @json_option
@@ -26,28 +56,47 @@ def rerank(
     candidates: str,
     depth: int | None,
     name: str | None,
+    device: str,
+    precision: str,
+    batch_tokens: int,
     out: str,
     overwrite: bool,
     as_json: bool,
 ) -> None:
-    """Re-rank the candidates of COLLECTION's queries; each distinct passage is encoded once.
+    """Re-rank the candidates of COLLECTION's queries. TK and BERT_DOT encode each distinct passage once.
 
     Candidates beyond the depth stay behind, in their order.
     """
     from positionbias.core.collection import find_collection
     from positionbias.core.run import read_run
     from positionbias.models.checkpoint import load_checkpoint
+    from positionbias.ranking.config import RankingConfig, pick_device
     from positionbias.ranking.rerank import rerank_run
 
+    config, where = RankingConfig(batch_tokens, precision), pick_device(device)  # type: ignore[arg-type]
     checkpoint = load_checkpoint(input_place(model))
+    checkpoint.model.to(where)
     found = find_collection(collection)
     source, place = input_place(candidates), output_place(out)
-    done = rerank_run(checkpoint, found, split, read_run(source), source, place, depth=depth, name=name, overwrite=overwrite)
-    share = done.truncated / max(1, done.passages)
-    say(
-        f"{done.passages:,} passages encoded once, {share:.1%} of them up to the limit of {checkpoint.model.config.passage_length} words"
-    )
-    if done.empty_queries:
-        say(f"{done.empty_queries:,} queries hold no word: their passages tie")
+    run = read_run(source)
+    done = rerank_run(checkpoint, found, split, run, source, place, depth=depth, name=name, config=config, overwrite=overwrite)
+    _say_counts(done, checkpoint.model.room)
     emit([done.result(found.name, split)], as_json=as_json, table=lambda: f"{done.run.pairs:,} candidates re-ranked to {place}")
     say(f"next: posbias evaluate {out} --collection {collection} --split {split}")
+
+
+def _say_counts(done: Rescored, limit: int) -> None:
+    pairs, counts = done.run.pairs, done.counts
+    rate = f"{pairs / max(1e-9, done.seconds):,.0f} pairs/s"
+    if done.cached:
+        times = f"with {counts.again:,} encodings beyond one each" if counts.again else "each encoded once"
+        say(f"{pairs:,} pairs of {done.passages:,} passages, {times}: {rate}")
+        what, of = "passages", done.passages
+    else:
+        say(f"{pairs:,} pairs, each read for itself, of {done.passages:,} passages: {rate}")
+        what, of = "pairs", pairs
+    say(f"{counts.truncated / max(1, of):.1%} of the {what} fill the limit of {limit} tokens, and may go on behind it")
+    if counts.batch_tokens is not None:
+        say(f"the device's memory was too small for the batches: went on with {counts.batch_tokens:,} tokens a batch")
+    if counts.empty_queries:
+        say(f"{counts.empty_queries:,} queries hold no word: their passages tie")

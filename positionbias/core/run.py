@@ -66,16 +66,24 @@ class Run(Mapping[str, Ranking]):
                 raise InputError(
                     f"run {name!r}: wanted each passage once a query; found {twice!r} twice for query {query_id!r}; drop one"
                 )
-            with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and is refused below
-                values = np.asarray(scores, dtype=np.float32)
-            if not np.isfinite(values).all():
-                raise InputError(
-                    f"run {name!r}: wanted finite scores; found one that is not for query {query_id!r}; check the system that made it"
-                )
-            order = order_by_score(passage_ids, values)
+            order, values = self._ordered(query_id, passage_ids, scores)
             ids = np.fromiter((numbers.setdefault(passage_ids[i], len(numbers)) for i in order), np.int32, len(order))
-            self._index[query_id] = (ids, values[order])
+            self._index[query_id] = (ids, values)
         self._vocabulary = list(numbers)
+
+    def _ordered(
+        self, query_id: str, passage_ids: Sequence[str], scores: Sequence[float] | np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The rank order, and the scores in it."""
+        with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and is refused below
+            values = np.asarray(scores, dtype=np.float32)
+        if not np.isfinite(values).all():
+            raise InputError(
+                f"run {self.name!r}: wanted finite scores; found one that is not for query {query_id!r}; "
+                "check the system that made it"
+            )
+        order = order_by_score(passage_ids, values)
+        return order, values[order]
 
     def __getitem__(self, query_id: str) -> Ranking:
         ids, scores = self._index[query_id]
@@ -113,8 +121,23 @@ class Run(Mapping[str, Ranking]):
         """How many (query, passage) pairs it holds."""
         return sum(len(ids) for ids, _ in self._index.values())
 
+    def rescored(self, name: str, scores: Mapping[str, np.ndarray]) -> Run:
+        """The same passages by other scores: a query's, best first in this run, have ``scores[query_id]``. Ids are shared, not copied.
+
+        Raises:
+            InputError: a score that is not a finite number.
+        """
+        run = Run(name, ())
+        run._vocabulary = self._vocabulary
+        for query_id, (numbers, _) in self._index.items():
+            order, values = run._ordered(query_id, [self._vocabulary[i] for i in numbers], scores[query_id])
+            run._index[query_id] = (numbers[order], values)
+        return run
+
     def top(self, depth: int) -> Run:
-        """This run cut at a depth."""
+        """This run cut at a depth; itself where nothing lies deeper."""
+        if depth >= self.depth:
+            return self
         return Run(self.name, ((r.query_id, r.passage_ids[:depth], r.scores[:depth]) for r in self.rankings()))
 
 

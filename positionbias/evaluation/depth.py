@@ -68,11 +68,14 @@ class _ModelRanks:
 
     def __init__(self, candidates: Run, rescored: Run) -> None:
         self.candidates, self.rescored = candidates, rescored
-        number_of = {passage_id: number for number, passage_id in enumerate(candidates.passage_ids)}
-        ours = (number_of.get(passage_id, -1) for passage_id in rescored.passage_ids)
-        self._candidate = np.fromiter(ours, np.int32, len(rescored.passage_ids))
+        if rescored.passage_ids is candidates.passage_ids:  # the one was made from the other
+            self._candidate = np.arange(len(candidates.passage_ids), dtype=np.int32)
+        else:
+            number_of = {passage_id: number for number, passage_id in enumerate(candidates.passage_ids)}
+            ours = (number_of.get(passage_id, -1) for passage_id in rescored.passage_ids)
+            self._candidate = np.fromiter(ours, np.int32, len(rescored.passage_ids))
         # one place a passage, and one more at the end that takes what is no candidate; -1 between two queries
-        self._rank = np.full(len(number_of) + 1, -1, np.int32)
+        self._rank = np.full(len(candidates.passage_ids) + 1, -1, np.int32)
 
     def ranks(self, query_id: str, depth: int) -> np.ndarray:
         """The model's ranks, from 0, of a query's first ``depth`` candidates, in first-stage order.

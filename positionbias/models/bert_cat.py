@@ -56,18 +56,19 @@ class BertCat(nn.Module):
         return self.encoder.device
 
     @property
-    def _room(self) -> int:
+    def room(self) -> int:
+        """The most word pieces it reads of query and passage together."""
         return self.config.pair_length - self.encoder.template.pair.added
 
     # -- reading ------------------------------------------------------------------------------------
 
     def read_queries(self, texts: Sequence[str]) -> list[list[int]]:
         """Word pieces of queries, as many as a pair has room for."""
-        return self.encoder.read(texts, self._room)
+        return self.encoder.read(texts, self.room)
 
     def read_passages(self, texts: Sequence[str]) -> list[list[int]]:
         """Word pieces of passages, as many as a pair has room for; a pair's own cut is made when it is put together."""
-        return self.encoder.read(texts, self._room)
+        return self.encoder.read(texts, self.room)
 
     def inputs(self, queries: Sequence[Tokens], passages: Sequence[Tokens]) -> dict[str, Tensor]:
         """As ``Ranker.inputs``: ``input_ids``, and where needed ``token_type_ids`` and ``attention_mask``, each ``(n, length)``."""

@@ -67,13 +67,18 @@ class BertDot(nn.Module):
 
     # -- reading ------------------------------------------------------------------------------------
 
+    @property
+    def room(self) -> int:
+        """The most word pieces it reads of a passage."""
+        return self.config.passage_length - self.encoder.template.single.added
+
     def read_queries(self, texts: Sequence[str]) -> list[list[int]]:
         """Word pieces of queries, cut at ``query_length``."""
         return self.encoder.read(texts, self.config.query_length - self.encoder.template.single.added)
 
     def read_passages(self, texts: Sequence[str]) -> list[list[int]]:
         """Word pieces of passages, cut at ``passage_length``."""
-        return self.encoder.read(texts, self.config.passage_length - self.encoder.template.single.added)
+        return self.encoder.read(texts, self.room)
 
     def inputs(self, queries: Sequence[Tokens], passages: Sequence[Tokens]) -> dict[str, Tensor]:
         """As ``Ranker.inputs``: the encoder's tensors of both sides, named ``query_…`` and ``passage_…``."""

@@ -29,6 +29,10 @@ class Ranker(Protocol):
     @property
     def device(self) -> torch.device: ...
 
+    @property
+    def room(self) -> int:
+        """The most tokens it reads of a passage, special ones aside; of query and passage together where it reads them so."""
+
     def read_queries(self, texts: Sequence[str]) -> list[list[int]]:
         """Token numbers of queries, cut at the model's limit, without special tokens; of an empty text none."""
 
@@ -54,6 +58,8 @@ class Ranker(Protocol):
         Raises:
             InputError: a missing or damaged file, or a tensor of another shape.
         """
+
+    def to(self, device: torch.device) -> Any: ...
 
     def parameters(self) -> Any: ...
 

@@ -127,6 +127,11 @@ class TK(nn.Module):
 
     # -- reading ------------------------------------------------------------------------------------
 
+    @property
+    def room(self) -> int:
+        """The most words it reads of a passage."""
+        return self.config.passage_length
+
     def read_queries(self, texts: Sequence[str]) -> list[list[int]]:
         """Queries' word numbers, cut at ``query_length``."""
         return [self.vocabulary.encode(text, self.config.query_length) for text in texts]

@@ -1,34 +1,30 @@
-"""Encode passages once, each distinct one, and keep their term vectors in a file mapped into memory."""
+"""Keep the term vectors of passages in a file mapped into memory: what the probe of position reads."""
 
 from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Protocol
+from typing import IO
 
 import numpy as np
 import torch
 
 from positionbias.core.errors import StorageError
 from positionbias.core.progress import step
-from positionbias.models.protocols import PassageEncoder
+from positionbias.models.protocols import TermEncoder
+from positionbias.ranking.batches import TokenBudget
+from positionbias.ranking.scored import PassageTexts
 
-__all__ = ["EncodedPassages", "PassageTexts", "encode_passages", "length_batches"]
+__all__ = ["EncodedPassages", "encode_passages"]
 
 BATCH_WORDS = 8_192
 READ_PASSAGES = 8_192
 RESERVE_BLOCK = 1 << 24
-
-
-class PassageTexts(Protocol):
-    """Where texts come from: a Collection, or a view of one."""
-
-    def texts(self, passage_ids: Sequence[str]) -> list[str]: ...
 
 
 @dataclass
@@ -56,26 +52,14 @@ class EncodedPassages:
         self.vectors = np.empty((0, 0), np.float32)
 
 
-def length_batches(lengths: Sequence[int] | np.ndarray, budget: int) -> Iterator[np.ndarray]:
-    """Indices in batches of alike length, longest first, so that padded words stay under ``budget``."""
-    order = np.argsort(-np.asarray(lengths), kind="stable")
-    start = 0
-    while start < len(order):
-        longest = max(1, int(lengths[order[start]]))
-        size = max(1, budget // longest)
-        yield order[start : start + size]
-        start += size
-
-
-def _read(model: PassageEncoder, collection: PassageTexts, passage_ids: Sequence[str]) -> tuple[np.ndarray, np.ndarray, int]:
+def _read(model: TermEncoder, collection: PassageTexts, passage_ids: Sequence[str]) -> tuple[np.ndarray, np.ndarray, int]:
     """Terms of all passages one after another, their offsets, and how many passages reach the length limit."""
-    limit = model.config.passage_length
     lengths = np.zeros(len(passage_ids) + 1, dtype=np.int64)
     blocks, truncated = [], 0
     for start in range(0, len(passage_ids), READ_PASSAGES):
         rows = model.read_passages(collection.texts(passage_ids[start : start + READ_PASSAGES]))
         lengths[start + 1 : start + 1 + len(rows)] = [len(row) for row in rows]
-        truncated += sum(len(row) >= limit for row in rows)
+        truncated += sum(len(row) >= model.room for row in rows)
         blocks.append(np.fromiter(chain.from_iterable(rows), np.int32))
     return np.concatenate(blocks) if blocks else np.empty(0, np.int32), np.cumsum(lengths), truncated
 
@@ -112,7 +96,7 @@ def _reserve(file: IO[bytes], size: int) -> None:
 
 @torch.inference_mode()
 def encode_passages(
-    model: PassageEncoder,
+    model: TermEncoder,
     collection: PassageTexts,
     passage_ids: Sequence[str],
     *,
@@ -120,7 +104,7 @@ def encode_passages(
     folder: Path | None = None,
     description: str = "encoding passages",
 ) -> EncodedPassages:
-    """Encode each passage once, in batches of alike length.
+    """Encode passages, in batches of alike length.
 
     The vectors go to a temporary file in ``folder`` (default: the system's) of words × dim × 4 bytes; what is held in memory
     is one batch and the word numbers.
@@ -133,10 +117,13 @@ def encode_passages(
     vectors = _room(len(terms), model.dimension, folder)
     lengths = np.diff(offsets)
     with step(description, len(passage_ids), unit="passages") as bar:
-        for batch in length_batches(lengths, batch_words):
-            rows = [terms[offsets[i] : offsets[i + 1]] for i in batch]
+
+        def encode(batch: np.ndarray) -> None:
+            rows = [terms[offsets[i] : offsets[i + 1]].tolist() for i in batch]
             encoded = model.encode_passages(rows)[0].float().cpu().numpy()
             for row, index in enumerate(batch):
                 vectors[offsets[index] : offsets[index + 1]] = encoded[row, : lengths[index]]
             bar.advance(len(batch))
+
+        TokenBudget(batch_words).work(lengths, encode)
     return EncodedPassages(list(passage_ids), offsets, terms, vectors, truncated)

@@ -1,14 +1,13 @@
-"""Re-rank: score all candidates of every query with a model, each distinct passage encoded once."""
+"""Re-rank: score all candidates of every query with a model, and put them in its order down to a depth."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import torch
-from torch import Tensor
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
@@ -17,41 +16,49 @@ from positionbias.core.manifest import Manifest, input_ref, manifest_path, packa
 from positionbias.core.progress import step
 from positionbias.core.records import Query
 from positionbias.core.result import Result, Statistics
-from positionbias.core.run import Ranking, Run, write_run
+from positionbias.core.run import Run, write_run
 from positionbias.evaluation.depth import apply_depth
 from positionbias.models.checkpoint import Checkpoint
-from positionbias.models.protocols import PassageEncoder
-from positionbias.ranking.encode import EncodedPassages, PassageTexts, encode_passages
+from positionbias.models.protocols import PassageEncoder, Ranker
+from positionbias.ranking.cached import score_cached
+from positionbias.ranking.config import RankingConfig
+from positionbias.ranking.pairs import score_by_pair
+from positionbias.ranking.scored import PassageTexts, Scored
 
-__all__ = ["Rescored", "known_queries", "rerank_run", "rescore", "score_pairs"]
+__all__ = ["Rescored", "known_queries", "rerank_run", "rescore"]
 
-PAIR_WORDS = 65_536
+FOUND_BLOCK = 1 << 16  # passages looked up at once
 
 
 @dataclass(frozen=True, slots=True)
 class Rescored:
-    """The model's scores of all candidates as a run, and what was counted on the way."""
+    """The model's scores of all candidates as a run, and what was counted on the way.
+
+    ``cached``: each of the ``passages`` was encoded once, and ``counts.again`` times again in all; else each pair was read for itself.
+    """
 
     run: Run
     passages: int
-    truncated: int
-    empty_queries: int
+    cached: bool
+    counts: Scored
+    seconds: float
 
     def result(self, collection: str, split: str) -> Result:
-        """The counts as a Result; its value is the number of distinct passages, each encoded once."""
+        """The counts as a Result; its value is the number of distinct passages."""
         rows = {
             "queries": len(self.run),
             "candidates": self.run.pairs,
-            "passages encoded": self.passages,
-            "passages up to the length limit": self.truncated,
-            "queries without a word": self.empty_queries,
+            "distinct passages": self.passages,
+            "passages encoded again": self.counts.again,
+            f"{'passages' if self.cached else 'pairs'} up to the length limit": self.counts.truncated,
+            "queries without a word": self.counts.empty_queries,
         }
         value = float(self.passages)
         return Result("re-ranking", collection, split, self.run.name, None, value, None, len(self.run), Statistics(rows))
 
 
 def known_queries(run: Run, queries: Sequence[Query]) -> dict[str, str]:
-    """The text of each query in the run.
+    """The text of each query in the run, in the run's order.
 
     Raises:
         InputError: the run names a query that the split has not.
@@ -66,73 +73,36 @@ def known_queries(run: Run, queries: Sequence[Query]) -> dict[str, str]:
     return {query_id: texts[query_id] for query_id in run}
 
 
-def _passages_of(encoded: EncodedPassages, indices: np.ndarray, device: torch.device) -> tuple[Tensor, Tensor]:
-    """Padded term vectors ``(n, longest, dim)`` and their mask ``(n, longest)``."""
-    lengths = np.diff(encoded.offsets)[indices]
-    width = max(1, int(lengths.max(initial=1)))
-    vectors = np.zeros((len(indices), width, encoded.vectors.shape[1]), np.float32)
-    for row, index in enumerate(indices):
-        vectors[row, : lengths[row]] = encoded.vectors[encoded.offsets[index] : encoded.offsets[index + 1]]
-    mask = np.arange(width)[None, :] < lengths[:, None]
-    return torch.from_numpy(vectors).to(device), torch.from_numpy(mask).to(device)
-
-
-@torch.inference_mode()
 def rescore(
-    model: PassageEncoder,
+    model: Ranker,
     collection: PassageTexts,
     queries: Sequence[Query],
     candidates: Run,
     *,
     name: str,
-    pair_words: int = PAIR_WORDS,
+    config: RankingConfig | None = None,
     description: str = "re-ranking",
 ) -> Rescored:
-    """Score every candidate. Padded passage words in one scoring batch stay under ``pair_words``.
+    """Score every candidate: a model that can encode a passage for itself does so once for each, any other reads pair by pair.
+
+    A pair's score does not depend on the pairs beside it, but for rounding. Texts are read as they are needed.
 
     Raises:
-        InputError: a candidate names a passage or query that is not there.
+        InputError: a candidate names a passage or query that is not there, or a score is not finite.
+        SettingError: the device's memory does not hold one text.
     """
     texts = known_queries(candidates, queries)
-    with encode_passages(model, collection, candidates.passage_ids, description=f"{description}: passages") as encoded:
-        place = {passage_id: index for index, passage_id in enumerate(encoded.passage_ids)}
-        rankings = []
-        empty = 0
-        with step(f"{description}: queries", len(candidates), unit="queries") as bar:
-            for ranking in candidates.rankings():
-                (numbers,) = model.read_queries([texts[ranking.query_id]])
-                empty += not numbers
-                scores = _score_query(model, encoded, numbers, ranking, place, pair_words)
-                rankings.append((ranking.query_id, ranking.passage_ids, scores))
-                bar.advance()
-        return Rescored(Run(name, rankings), len(encoded.passage_ids), encoded.truncated, empty)
-
-
-def _score_query(
-    model: PassageEncoder,
-    encoded: EncodedPassages,
-    numbers: list[int],
-    ranking: Ranking,
-    place: Mapping[str, int],
-    pair_words: int,
-) -> np.ndarray:
-    indices = np.fromiter((place[item] for item in ranking.passage_ids), np.int64, len(ranking.passage_ids))
-    query, query_mask = model.encode_queries([numbers])  # a batch of 1, which serves all passages
-    longest = max(1, int(np.diff(encoded.offsets)[indices].max(initial=1)))
-    size = max(1, pair_words // longest)
-    scores = []
-    for start in range(0, len(indices), size):
-        vectors, mask = _passages_of(encoded, indices[start : start + size], model.device)
-        scores.append(model.interact(query, query_mask, vectors, mask).float().cpu().numpy())
-    return np.concatenate(scores) if scores else np.empty(0, np.float32)
-
-
-@torch.inference_mode()
-def score_pairs(model: PassageEncoder, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
-    """Scores of (query text, passage text) pairs in one batch, nothing reused: what ``rescore`` must equal, ``(len(pairs),)``."""
-    queries, passages = model.read_queries([query for query, _ in pairs]), model.read_passages([text for _, text in pairs])
-    inputs = {name: tensor.to(model.device) for name, tensor in model.inputs(queries, passages).items()}
-    return model(**inputs).float().cpu().numpy()
+    settings = config or RankingConfig()
+    began = time.perf_counter()
+    with step(description, candidates.pairs, unit="pairs") as bar:
+        if isinstance(model, PassageEncoder):
+            counts = score_cached(model, collection, texts, candidates, settings, bar)
+        else:
+            counts = score_by_pair(model, collection, texts, candidates, settings, bar)
+    seconds = time.perf_counter() - began
+    run = candidates.rescored(name, counts.scores)
+    counts.scores = {}
+    return Rescored(run, len(candidates.passage_ids), isinstance(model, PassageEncoder), counts, seconds)
 
 
 def rerank_run(
@@ -145,44 +115,47 @@ def rerank_run(
     *,
     depth: int | None = None,
     name: str | None = None,
+    config: RankingConfig | None = None,
     overwrite: bool = False,
 ) -> Rescored:
-    """Re-rank ``candidates`` to ``depth`` (default: the checkpoint's tuned one) and write the run with its manifest.
+    """Re-rank ``candidates`` to ``depth`` and write the run with its manifest.
 
-    What stands below that depth keeps its place, so it is neither encoded nor scored.
+    The default depth is the checkpoint's tuned one; all candidates where it has none. What stands below that depth keeps its
+    place, so it is neither encoded nor scored.
 
     Raises:
         SettingError: ``depth`` is below 1.
         InputError: a candidate, at any depth, names a passage or query that is not there.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
-    depth = checkpoint.depth if depth is None else depth
+    config = config or RankingConfig()
+    depth = next((given for given in (depth, checkpoint.depth) if given is not None), max(1, candidates.depth))
     if depth < 1:
         raise SettingError(f"--depth: wanted at least 1; found {depth}; raise it")
     name = name or checkpoint.name
+    model = checkpoint.model
     refuse_existing(out, overwrite=overwrite)
-    collection.rows(candidates.passage_ids)
-    shallow = candidates.top(depth)
-    done = rescore(checkpoint.model, collection, collection.queries(split), shallow, name=name, description=name)
+    for start in range(0, len(candidates.passage_ids), FOUND_BLOCK):
+        collection.rows(candidates.passage_ids[start : start + FOUND_BLOCK])
+    done = rescore(
+        model, collection, collection.queries(split), candidates.top(depth), name=name, config=config, description=name
+    )
     write_run(out, apply_depth(candidates, done.run, depth, name=name), overwrite=overwrite)
     checksums = (checkpoint.manifest.content["checksum"], collection.checksum, sha256_file(candidates_path))
     places = (("model", checkpoint.path), ("collection", collection.path), ("candidates", candidates_path))
     inputs = tuple(input_ref(role, path, c, artefact=out) for (role, path), c in zip(places, checksums, strict=True))
+    counts = {"truncated": done.counts.truncated, "empty_queries": done.counts.empty_queries}
+    precision = str(config.dtype(model.device)).removeprefix("torch.")
     manifest = Manifest(
         kind="run",
         name=name,
         command="rerank",
-        settings={"split": split, "depth": depth},
+        settings={"split": split, "depth": depth, "precision": precision},
         inputs=inputs,
-        content={
-            "checksum": sha256_file(out),
-            "passages": done.passages,
-            "truncated": done.truncated,
-            "empty_queries": done.empty_queries,
-        },
+        content={"checksum": sha256_file(out), "pairs": done.run.pairs, "passages": done.passages, **counts},
         licence=collection.manifest.licence,
         versions=package_versions("torch"),
-        provenance=provenance(threads=torch.get_num_threads()),
+        provenance=provenance(threads=torch.get_num_threads(), device=str(model.device), seconds=round(done.seconds, 3)),
     )
     write_manifest(manifest_path(out), manifest)
     return done

@@ -9,10 +9,10 @@ from positionbias.core.collection import Collection
 from positionbias.core.records import Qrel, Query
 from positionbias.core.run import Run
 from positionbias.evaluation.depth import tune_depth
-from positionbias.models.tk import TK
+from positionbias.models.protocols import Ranker, TermEncoder
 from positionbias.positions.rotate import Rotation
 from positionbias.probe.term_vectors import probe
-from positionbias.ranking.encode import PassageTexts
+from positionbias.ranking.scored import PassageTexts
 from positionbias.ranking.rerank import rescore
 
 __all__ = ["RotatedTexts", "Validation", "validate"]
@@ -43,8 +43,8 @@ class Validation:
     probe_ids: Sequence[str]
 
 
-def validate(model: TK, validation: Validation, *, most_depth: int, every_depth: bool = False) -> dict[str, float | None]:
-    """nDCG@10 at the best depth (``depth``), and MATS of the probe's passages.
+def validate(model: Ranker, validation: Validation, *, most_depth: int, every_depth: bool = False) -> dict[str, float | None]:
+    """nDCG@10 at the best depth (``depth``), and, of a model that has vectors of terms, MATS of the probe's passages.
 
     Depths 5, 10 … while training, every depth when ``every_depth`` (at the end).
     """
@@ -56,7 +56,7 @@ def validate(model: TK, validation: Validation, *, most_depth: int, every_depth:
     return {"ndcg": choice.value, "depth": float(choice.depth), "mats": _mats(model, validation)}
 
 
-def _mats(model: TK, validation: Validation) -> float | None:
-    if not validation.probe_ids:
+def _mats(model: Ranker, validation: Validation) -> float | None:
+    if not validation.probe_ids or not isinstance(model, TermEncoder):
         return None
     return probe(model, validation.probe_collection, validation.probe_ids, system="MATS", sample_pairs=0).value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -53,7 +53,8 @@ def test_a_run(rerank, run_path, tmp_path):
     assert run.name == "tk"
     assert all(run[q].passage_ids[3:] == before[q].passage_ids[3:] for q in before)  # the checkpoint's depth
     passages = len(before.top(3).passage_ids)
-    assert f"{passages:,} passages encoded once, 0.0% of them" in err
+    assert re.search(rf"54 pairs of {passages} passages, each encoded once: [\d,]+ pairs/s\n", err)
+    assert "0.0% of the passages fill the limit of 200 tokens" in err
     assert f"next: posbias evaluate {out}" in err
     assert (tmp_path / "tk.run.manifest.json").exists()
 
@@ -63,7 +64,7 @@ def test_depth_name_and_compression(rerank, run_path, tmp_path):
     assert rerank("--out", out, "--depth", 6, "--name", "mine")[0] == 0
     run = read_run(out)
     assert run.name == "mine"
-    assert json.loads((tmp_path / "tk.run.gz.manifest.json").read_text())["settings"] == {"split": "test", "depth": 6}
+    assert json.loads((tmp_path / "tk.run.gz.manifest.json").read_text())["settings"]["depth"] == 6
     assert any(run[q].passage_ids[3:] != read_run(run_path)[q].passage_ids[3:] for q in run)
 
 
@@ -87,6 +88,8 @@ def test_as_json(rerank, run_path, tmp_path):
         (("--split", "train"), "wanted queries of the split; found 18 unknown"),
         (("--split", "dev"), "wanted split 'dev'"),
         (("--depth", 0), "'--depth'"),
+        (("--batch-tokens", -1), "'--batch-tokens'"),
+        (("--precision", "int8"), "'--precision'"),
         (("--model", "nothing-here"), "wanted a posbias checkpoint; found no"),
         (("--candidates", "none.run"), "none.run: wanted a readable file"),
     ],
@@ -108,7 +111,7 @@ def test_a_run_of_another_collection(rerank, tmp_path):
 FULL_DISK = """
 import resource, sys
 from positionbias.cli.main import main
-resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))  # refused as on a full disk
+resource.setrlimit(resource.RLIMIT_FSIZE, (500, 500))  # refused as on a full disk
 main(sys.argv[1:])
 """
 
@@ -116,15 +119,8 @@ main(sys.argv[1:])
 def test_a_full_disk(collection, run_path, model, tmp_path):
     collection.find(["any"])  # the index of ids is made beforehand
     place = tmp_path / "room"
-    place.mkdir()
-    arguments = ("rerank", collection.path, "--model", model, "--candidates", run_path, "--out", tmp_path / "tk.run")
-    done = subprocess.run(
-        [sys.executable, "-c", FULL_DISK, *map(str, arguments)],
-        env={**os.environ, "TMPDIR": str(place)},
-        capture_output=True,
-        text=True,
-    )
+    arguments = ("rerank", collection.path, "--model", model, "--candidates", run_path, "--out", place / "tk.run")
+    done = subprocess.run([sys.executable, "-c", FULL_DISK, *map(str, arguments)], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
-    assert "GB for the term vectors of" in done.stderr
-    assert "set $TMPDIR to a folder with more" in done.stderr
-    assert [list(place.iterdir()), [item.name for item in tmp_path.iterdir()]] == [[], ["room"]]
+    assert f"{place}" in done.stderr
+    assert list(place.iterdir()) == []

@@ -184,3 +184,20 @@ def test_an_id_that_would_break_the_columns_is_refused(tmp_path: Path, ids: tupl
     with pytest.raises(InputError, match=rf"run 'r': wanted ids without spaces; found {bad!r}".replace("\\", r"\\")):
         write_run(tmp_path / "r", Run("r", [(ids[0], [ids[1]], [1.0])]))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_other_scores_for_the_same_passages() -> None:
+    run = Run("bm25", [("q1", ["a", "b", "c"], [3.0, 2.0, 1.0]), ("q2", ["c"], [1.0])])
+    other = run.rescored("model", {"q1": np.array([0.5, 2.0, 0.5]), "q2": np.array([-1.0])})
+    assert other["q1"].passage_ids == ["b", "c", "a"]  # "c" > "a" on the tie
+    assert (other["q1"].scores.tolist(), other.name, list(other)) == ([2.0, 0.5, 0.5], "model", ["q1", "q2"])
+    assert other.passage_ids is run.passage_ids
+    assert run["q1"].passage_ids == ["a", "b", "c"]
+    with pytest.raises(InputError, match="run 'model': wanted finite scores; found one that is not for query 'q1'"):
+        run.rescored("model", {"q1": np.array([0.5, np.inf, 0.5]), "q2": np.array([-1.0])})
+
+
+def test_a_run_that_is_no_deeper_is_itself() -> None:
+    run = Run("bm25", [("q1", ["a", "b"], [3.0, 2.0])])
+    assert run.top(2) is run
+    assert run.top(1).passage_ids == ["a"]

@@ -12,15 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, StorageError
 from positionbias.models.protocols import pad_rows
 from positionbias.models.tk import TK
 from positionbias.ranking import encode
-from positionbias.ranking.encode import encode_passages, length_batches
+from positionbias.ranking.encode import encode_passages
 
 from ..tiny import TINY, collection_of, tiny_tk
 
@@ -36,17 +34,6 @@ def collection(tmp_path: Path) -> Collection:
 @pytest.fixture(scope="module")
 def model() -> TK:
     return tiny_tk([" ".join(WORDS)] * 2)
-
-
-@given(st.lists(st.integers(0, 40), max_size=30), st.integers(1, 60))
-def test_batches_hold_every_row_once_and_keep_to_the_budget(lengths: list[int], budget: int) -> None:
-    found = list(length_batches(lengths, budget))
-    assert sorted(int(index) for batch in found for index in batch) == list(range(len(lengths)))
-    for batch in found:
-        widest = max(1, *(lengths[index] for index in batch))
-        assert len(batch) == 1 or len(batch) * widest <= budget
-    order = [lengths[index] for batch in found for index in batch]
-    assert order == sorted(lengths, reverse=True)
 
 
 @pytest.mark.parametrize("batch_words", [1, 20, 8192])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -64,7 +65,8 @@ def test_its_manifest(collection: Collection, run_path: Path, checkpoint: Checkp
     out = tmp_path / "runs" / "tk.run"
     rerank_run(checkpoint, collection, "test", read_run(run_path), run_path, out, depth=2, name="mine")
     manifest = read_manifest(out, kind="run")
-    assert (manifest.name, manifest.command, manifest.settings) == ("mine", "rerank", {"split": "test", "depth": 2})
+    assert (manifest.name, manifest.command) == ("mine", "rerank")
+    assert manifest.settings == {"split": "test", "depth": 2, "precision": "float32"}
     assert {item.role: item.checksum for item in manifest.inputs} == {
         "model": checkpoint.manifest.content["checksum"],
         "collection": collection.checksum,
@@ -90,6 +92,16 @@ def test_a_depth_beyond_the_candidates_re_ranks_all(
     scored = rescore(checkpoint.model, collection, collection.queries("test"), before, name="tk").run
     after = read_run(tmp_path / "tk.run")
     assert all(after[q].passage_ids == scored[q].passage_ids for q in before)
+
+
+def test_a_model_without_a_tuned_depth_re_ranks_all(
+    collection: Collection, run_path: Path, checkpoint: Checkpoint, tmp_path: Path
+) -> None:
+    before = read_run(run_path)
+    rerank_run(replace(checkpoint, depth=None), collection, "test", before, run_path, tmp_path / "all.run")
+    rerank_run(checkpoint, collection, "test", before, run_path, tmp_path / "nine.run", depth=9)
+    assert (tmp_path / "all.run").read_bytes() == (tmp_path / "nine.run").read_bytes()
+    assert read_manifest(tmp_path / "all.run").settings["depth"] == 9
 
 
 def test_depth_1_changes_nothing(collection: Collection, run_path: Path, checkpoint: Checkpoint, tmp_path: Path) -> None:

@@ -1,0 +1,70 @@
+"""Batches of alike length under a budget of padded tokens, which shrinks where the device's memory does not hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import torch
+
+from positionbias.core.errors import SettingError
+
+__all__ = ["TokenBudget", "length_batches"]
+
+
+def length_batches(lengths: Sequence[int] | np.ndarray, budget: TokenBudget) -> Iterator[np.ndarray]:
+    """Indices in batches of alike length, longest first, so that the padded tokens of each stay under the budget of the moment."""
+    lengths = np.asarray(lengths)
+    order = np.argsort(-lengths, kind="stable")
+    start = 0
+    while start < len(order):
+        size = max(1, budget.tokens // max(1, int(lengths[order[start]])))
+        yield order[start : start + size]
+        start += size
+
+
+class TokenBudget:
+    """How many padded tokens a batch may have. ``shrunk`` tells whether the device's memory was too small for what was given."""
+
+    def __init__(self, tokens: int) -> None:
+        self.tokens = tokens
+        self.shrunk = False
+
+    def work(self, lengths: Sequence[int] | np.ndarray, work: Callable[[np.ndarray], None]) -> None:
+        """Do ``work`` on batches of indices of alike ``lengths``, longest first.
+
+        A batch that the device's memory cannot hold is halved and done again, and the budget stays where it then is. So ``work``
+        must leave nothing behind when it fails.
+
+        Raises:
+            SettingError: a batch of one does not fit.
+        """
+        for batch in length_batches(lengths, self):
+            self._fitting(batch, work, max(1, int(lengths[batch[0]])))
+
+    def _fitting(self, batch: np.ndarray, work: Callable[[np.ndarray], None], longest: int) -> None:
+        waiting = [batch]
+        while waiting:
+            part = waiting.pop()
+            if _fits(work, part):
+                continue
+            if len(part) == 1:
+                raise SettingError(
+                    f"--device: wanted memory for one text of {longest:,} tokens; found the device's too small for it; "
+                    "free some of it, give --device cpu, or take a smaller model"
+                )
+            half = (len(part) + 1) // 2
+            self.tokens, self.shrunk = min(self.tokens, half * longest), True
+            waiting += [part[half:], part[:half]]
+
+
+def _fits(work: Callable[[np.ndarray], None], batch: np.ndarray) -> bool:
+    try:
+        work(batch)
+    except torch.OutOfMemoryError:
+        pass  # what failed is freed when this handler ends, with the frames that hold it
+    else:
+        return True
+    if torch.cuda.is_available():
+        torch.cuda.empty_cache()
+    return False

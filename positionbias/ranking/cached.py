@@ -1,0 +1,202 @@
+"""Score candidates with a model that reads the two sides apart: each passage is encoded once, for all queries it stands under.
+
+All queries are encoded first, which are few and short. Then the passages come by in blocks, and each batch of them is scored
+against its queries as soon as it is encoded. So no vector of a passage is kept, in memory or on disk; what is held is the queries'
+vectors and a few numbers a pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from positionbias.core.ahead import ahead
+from positionbias.core.progress import Progress
+from positionbias.core.run import Run
+from positionbias.models.protocols import PassageEncoder, Tokens
+from positionbias.ranking.batches import TokenBudget
+from positionbias.ranking.config import RankingConfig
+from positionbias.ranking.scored import PassageTexts, Scored
+
+__all__ = ["score_cached"]
+
+QUERY_BYTES = 1 << 29  # of query vectors held at once: 55,000 queries of eight words for TK, 170,000 for a BERT_DOT of 768
+READ_QUERIES = 1_024
+READ_PASSAGES = 8_192
+
+
+@torch.inference_mode()
+def score_cached(
+    model: PassageEncoder,
+    collection: PassageTexts,
+    texts: Mapping[str, str],
+    candidates: Run,
+    config: RankingConfig,
+    bar: Progress,
+) -> Scored:
+    """Score all candidates; ``texts`` are the queries', by id. The bar goes by pairs.
+
+    Queries whose vectors exceed 512 MB are taken in blocks; a passage is then encoded once for each block it has queries in.
+
+    Raises:
+        InputError: a passage is not in the collection.
+        SettingError: the device's memory does not hold one text.
+    """
+    done = Scored()
+    budget = TokenBudget(config.tokens(model.device))
+    seen = np.zeros(len(candidates.passage_ids), dtype=bool)
+    with config.autocast(model.device):
+        for queries in _query_blocks(model, texts, budget, done):
+            pairs = _pairs(candidates, queries.query_ids)
+            for first, rows in ahead(_passage_blocks(model, collection, candidates.passage_ids, pairs.numbers)):
+                numbers = pairs.numbers[first : first + len(rows)]
+                known = seen[numbers]
+                full = np.fromiter((len(row) >= model.room for row in rows), bool, len(rows))
+                done.truncated += int((full & ~known).sum())
+                done.again += int(known.sum())
+                seen[numbers] = True
+                _score_block(model, rows, first, queries, pairs, budget, bar)
+            for place, query_id in enumerate(queries.query_ids):
+                done.scores[query_id] = pairs.scores[pairs.starts[place] : pairs.starts[place + 1]]
+    done.batch_tokens = budget.tokens if budget.shrunk else None
+    return done
+
+
+@dataclass(frozen=True)
+class _Queries:
+    """Vectors of queries, one after another and a row of zeros at the end ``(rows + 1, dim)``; query ``i`` has
+    ``offsets[i] … offsets[i + 1]``."""
+
+    query_ids: list[str]
+    vectors: Tensor
+    offsets: np.ndarray
+
+    def padded(self, which: np.ndarray) -> tuple[Tensor, Tensor]:
+        """Vectors ``(n, longest, dim)`` of these queries, and their mask ``(n, longest)``."""
+        lengths = self.offsets[which + 1] - self.offsets[which]
+        columns = np.arange(max(1, int(lengths.max(initial=1))))
+        mask = columns < lengths[:, None]
+        rows = np.where(mask, self.offsets[which][:, None] + columns, len(self.vectors) - 1)
+        device = self.vectors.device
+        return self.vectors[torch.from_numpy(rows).to(device)], torch.from_numpy(mask).to(device)
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """The pairs of some queries, by query and by passage.
+
+    ``queries (pairs,)`` the query of each, ``starts (queries + 1,)`` where each query's begin, ``scores (pairs,)``;
+    ``numbers (distinct,)`` the passages' places in the run; passage ``i`` stands in the pairs
+    ``order[bounds[i]] … order[bounds[i + 1]]``.
+    """
+
+    queries: np.ndarray
+    starts: np.ndarray
+    scores: np.ndarray
+    numbers: np.ndarray
+    order: np.ndarray
+    bounds: np.ndarray
+
+    def of(self, passages: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The pairs of some passages, and for each its passage's place among them."""
+        first, last = self.bounds[passages], self.bounds[passages + 1]
+        found = np.concatenate([self.order[start:end] for start, end in zip(first, last, strict=True)])
+        return found, np.repeat(np.arange(len(passages)), last - first)
+
+
+def _query_blocks(model: PassageEncoder, texts: Mapping[str, str], budget: TokenBudget, done: Scored) -> Iterator[_Queries]:
+    """The queries in order, as many at once as ``QUERY_BYTES`` hold."""
+    waiting = iter(texts.items())
+    query_ids: list[str] = []
+    vectors: list[Tensor] = []
+    held = 0
+    while part := list(islice(waiting, READ_QUERIES)):
+        rows = model.read_queries([text for _, text in part])
+        done.empty_queries += sum(not row for row in rows)
+        vectors += _encode_queries(model, rows, budget)
+        query_ids += [query_id for query_id, _ in part]
+        held += sum(vector.nbytes for vector in vectors[-len(part) :])
+        if held >= QUERY_BYTES:
+            yield _queries(query_ids, vectors)
+            query_ids, vectors, held = [], [], 0
+    if query_ids:
+        yield _queries(query_ids, vectors)
+
+
+def _queries(query_ids: list[str], vectors: list[Tensor]) -> _Queries:
+    offsets = np.cumsum([0, *map(len, vectors)], dtype=np.int64)
+    return _Queries(query_ids, torch.cat([*vectors, vectors[0].new_zeros(1, vectors[0].shape[1])]), offsets)
+
+
+def _encode_queries(model: PassageEncoder, rows: Sequence[Tokens], budget: TokenBudget) -> list[Tensor]:
+    """Of each query its vectors ``(rows, dim)``, on the model's device."""
+    found: dict[int, Tensor] = {}
+
+    def encode(batch: np.ndarray) -> None:
+        vectors, mask = model.encode_queries([rows[index] for index in batch])
+        counts = mask.sum(dim=1).tolist()
+        found.update((int(index), vectors[row, : counts[row]].clone()) for row, index in enumerate(batch))
+
+    budget.work(np.fromiter(map(len, rows), np.int64, len(rows)), encode)
+    return [found[index] for index in range(len(rows))]
+
+
+def _pairs(candidates: Run, query_ids: Sequence[str]) -> _Pairs:
+    per_query = [candidates.numbers(query_id) for query_id in query_ids]
+    counts = np.fromiter(map(len, per_query), np.int64, len(per_query))
+    passages = np.concatenate(per_query)
+    order = np.argsort(passages, kind="stable").astype(np.int32)
+    numbers, bounds = np.unique(passages[order], return_index=True)
+    return _Pairs(
+        queries=np.repeat(np.arange(len(query_ids), dtype=np.int32), counts),
+        starts=np.concatenate([[0], np.cumsum(counts)]),
+        scores=np.empty(len(passages), np.float32),
+        numbers=numbers,
+        order=order,
+        bounds=np.append(bounds, len(passages)),
+    )
+
+
+def _passage_blocks(
+    model: PassageEncoder, collection: PassageTexts, passage_ids: Sequence[str], numbers: np.ndarray
+) -> Iterator[tuple[int, list[list[int]]]]:
+    """Token numbers of these passages by blocks, each with the place of its first."""
+    for first in range(0, len(numbers), READ_PASSAGES):
+        wanted = [passage_ids[number] for number in numbers[first : first + READ_PASSAGES]]
+        yield first, model.read_passages(collection.texts(wanted))
+
+
+def _score_block(
+    model: PassageEncoder,
+    rows: Sequence[Tokens],
+    first: int,
+    queries: _Queries,
+    pairs: _Pairs,
+    budget: TokenBudget,
+    bar: Progress,
+) -> None:
+    """Encode a block of passages and score it against its queries; a device is waited for once a block."""
+    found: list[tuple[np.ndarray, Tensor]] = []
+    query_lengths = np.diff(queries.offsets)
+
+    def work(batch: np.ndarray) -> None:
+        vectors, mask = model.encode_passages([rows[index] for index in batch])
+        which, places = pairs.of(first + batch)
+        by_length = np.argsort(query_lengths[pairs.queries[which]], kind="stable")  # queries are padded as well
+        which, places = which[by_length], places[by_length]
+        size = max(1, budget.tokens // vectors.shape[1])
+        scored = []
+        for start in range(0, len(which), size):
+            chunk = slice(start, start + size)
+            side = torch.from_numpy(places[chunk]).to(vectors.device)
+            scored.append(model.interact(*queries.padded(pairs.queries[which[chunk]]), vectors[side], mask[side]))
+        found.append((which, torch.cat(scored)))
+        bar.advance(len(which))
+
+    budget.work(np.fromiter(map(len, rows), np.int64, len(rows)), work)
+    pairs.scores[np.concatenate([which for which, _ in found])] = torch.cat([part for _, part in found]).float().cpu().numpy()

@@ -1,0 +1,67 @@
+"""How a re-ranker's arithmetic is done: batch size, precision, device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import torch
+
+from positionbias.core.errors import SettingError
+
+__all__ = ["DEVICES", "PRECISIONS", "Precision", "RankingConfig", "pick_device"]
+
+Precision = Literal["auto", "float32", "bfloat16", "float16"]
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+DEVICES = ("auto", "cpu", "cuda")
+CPU_TOKENS, GPU_TOKENS = 4_096, 131_072
+
+
+@dataclass(frozen=True, slots=True)
+class RankingConfig:
+    """``batch_tokens`` bounds the padded tokens of a batch; 0 is 4,096 on a CPU, whose caches are small, and 131,072 on a GPU.
+
+    ``precision`` ``auto`` is float32 on a CPU, and on a GPU bfloat16, or float16 where it knows none.
+    """
+
+    batch_tokens: int = 0
+    precision: Precision = "auto"
+
+    def __post_init__(self) -> None:
+        if self.batch_tokens < 0:
+            raise SettingError(f"--batch-tokens: wanted 0 or more; found {self.batch_tokens}; 0 leaves it to the device")
+        if self.precision not in PRECISIONS:
+            known = ", ".join(PRECISIONS)
+            raise SettingError(f"--precision: wanted one of {known}; found {self.precision!r}; give one of these")
+
+    def tokens(self, device: torch.device) -> int:
+        """Padded tokens of a batch on this device."""
+        return self.batch_tokens or (GPU_TOKENS if device.type == "cuda" else CPU_TOKENS)
+
+    def dtype(self, device: torch.device) -> torch.dtype:
+        """The precision of matrix products on this device."""
+        if self.precision != "auto":
+            return getattr(torch, self.precision)
+        if device.type != "cuda":
+            return torch.float32
+        return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+
+    def autocast(self, device: torch.device) -> torch.autocast:
+        """The context in which a model computes with ``dtype``."""
+        dtype = self.dtype(device)
+        return torch.autocast(device.type, dtype=dtype, enabled=dtype != torch.float32)
+
+
+def pick_device(name: str) -> torch.device:
+    """A device by name; ``auto`` is the first GPU where there is one.
+
+    Raises:
+        SettingError: an unknown name, or a GPU that is not there.
+    """
+    if name not in DEVICES:
+        raise SettingError(f"--device: wanted one of {', '.join(DEVICES)}; found {name!r}; give one of these")
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    if name == "cuda" and not torch.cuda.is_available():
+        raise SettingError("--device: wanted cuda; found no GPU that this torch can use; give cpu, or install torch with CUDA")
+    return torch.device(name)

@@ -1,0 +1,117 @@
+"""Score candidates pair by pair, with a model that reads query and passage together.
+
+Pairs come in blocks of whole queries. A thread reads and tokenises the next block while the model scores this one; within a block
+pairs are sorted by length, so that batches hold little padding, and their scores put back in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from positionbias.core.ahead import ahead
+from positionbias.core.progress import Progress
+from positionbias.core.run import Run
+from positionbias.models.protocols import Ranker, Tokens
+from positionbias.ranking.batches import TokenBudget
+from positionbias.ranking.config import RankingConfig
+from positionbias.ranking.scored import PassageTexts, Scored
+
+__all__ = ["score_by_pair", "score_pairs"]
+
+BLOCK_PAIRS = 16_384
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Whole queries: their ids, token numbers and numbers of candidates; of each pair the tokens of its passage."""
+
+    query_ids: list[str]
+    queries: list[list[int]]
+    counts: list[int]
+    passages: list[list[int]]
+
+
+@torch.inference_mode()
+def score_by_pair(
+    model: Ranker,
+    collection: PassageTexts,
+    texts: Mapping[str, str],
+    candidates: Run,
+    config: RankingConfig,
+    bar: Progress,
+) -> Scored:
+    """Score all candidates; ``texts`` are the queries', by id. The bar goes by pairs.
+
+    Raises:
+        InputError: a passage is not in the collection.
+        SettingError: the device's memory does not hold one pair.
+    """
+    done = Scored()
+    budget = TokenBudget(config.tokens(model.device))
+    with config.autocast(model.device):
+        for block in ahead(_blocks(model, collection, texts, candidates)):
+            queries = [row for row, count in zip(block.queries, block.counts, strict=True) for _ in range(count)]
+            scores, full = _score(model, queries, block.passages, budget, bar)
+            done.truncated += full
+            done.empty_queries += sum(not row for row in block.queries)
+            ends = np.cumsum(block.counts)
+            done.scores.update(zip(block.query_ids, np.split(scores, ends[:-1]), strict=True))
+    done.batch_tokens = budget.tokens if budget.shrunk else None
+    return done
+
+
+@torch.inference_mode()
+def score_pairs(model: Ranker, pairs: Sequence[tuple[str, str]], config: RankingConfig | None = None) -> np.ndarray:
+    """Scores ``(len(pairs),)`` of (query text, passage text) pairs, each computed for itself."""
+    config = config or RankingConfig()
+    queries, passages = model.read_queries([query for query, _ in pairs]), model.read_passages([text for _, text in pairs])
+    with config.autocast(model.device):
+        return _score(model, queries, passages, TokenBudget(config.tokens(model.device)), None)[0]
+
+
+def _blocks(model: Ranker, collection: PassageTexts, texts: Mapping[str, str], candidates: Run) -> Iterator[_Block]:
+    """Queries in order, as many at once as have ``BLOCK_PAIRS`` candidates; a passage is read once a block."""
+    held: list[str] = []
+    pairs = 0
+    for query_id in candidates:
+        held.append(query_id)
+        pairs += len(candidates.numbers(query_id))
+        if pairs >= BLOCK_PAIRS:
+            yield _read(model, collection, texts, candidates, held)
+            held, pairs = [], 0
+    if held:
+        yield _read(model, collection, texts, candidates, held)
+
+
+def _read(model: Ranker, collection: PassageTexts, texts: Mapping[str, str], candidates: Run, query_ids: list[str]) -> _Block:
+    per_query = [candidates.numbers(query_id) for query_id in query_ids]
+    distinct, places = np.unique(np.concatenate(per_query), return_inverse=True)
+    rows = model.read_passages(collection.texts([candidates.passage_ids[number] for number in distinct]))
+    queries = model.read_queries([texts[query_id] for query_id in query_ids])
+    return _Block(query_ids, queries, [len(numbers) for numbers in per_query], [rows[place] for place in places])
+
+
+def _score(
+    model: Ranker, queries: Sequence[Tokens], passages: Sequence[Tokens], budget: TokenBudget, bar: Progress | None
+) -> tuple[np.ndarray, int]:
+    """Scores ``(pairs,)``, and how many pairs are as long as the model reads; a device is waited for once."""
+    both = (len(query) + len(passage) for query, passage in zip(queries, passages, strict=True))
+    lengths = np.fromiter(both, np.int64, len(passages))
+    found: list[tuple[np.ndarray, Tensor]] = []
+
+    def work(batch: np.ndarray) -> None:
+        inputs = model.inputs([queries[index] for index in batch], [passages[index] for index in batch])
+        found.append((batch, model(**{name: tensor.to(model.device) for name, tensor in inputs.items()})))
+        if bar is not None:
+            bar.advance(len(batch))
+
+    budget.work(np.minimum(lengths, model.room), work)
+    scores = np.empty(len(passages), np.float32)
+    if found:
+        scores[np.concatenate([batch for batch, _ in found])] = torch.cat([part for _, part in found]).float().cpu().numpy()
+    return scores, int((lengths >= model.room).sum())

@@ -1,0 +1,47 @@
+"""Batch size, precision and device: what auto means, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from positionbias.core.errors import SettingError
+from positionbias.ranking.config import RankingConfig, pick_device
+
+CPU, GPU = torch.device("cpu"), torch.device("cuda")
+
+
+def test_auto_goes_by_the_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    config = RankingConfig()
+    assert (config.tokens(CPU), config.dtype(CPU)) == (4_096, torch.float32)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: True)
+    assert (config.tokens(GPU), config.dtype(GPU)) == (131_072, torch.bfloat16)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: False)
+    assert config.dtype(GPU) == torch.float16
+
+
+def test_what_is_given_is_taken() -> None:
+    config = RankingConfig(batch_tokens=7, precision="bfloat16")
+    assert (config.tokens(CPU), config.tokens(GPU), config.dtype(CPU)) == (7, 7, torch.bfloat16)
+    with config.autocast(CPU):
+        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.bfloat16
+    with RankingConfig().autocast(CPU):
+        assert (torch.ones(2, 2) @ torch.ones(2, 2)).dtype == torch.float32
+
+
+def test_settings_out_of_range() -> None:
+    with pytest.raises(SettingError, match="--batch-tokens: wanted 0 or more; found -1"):
+        RankingConfig(batch_tokens=-1)
+    with pytest.raises(SettingError, match="--precision: wanted one of auto, float32, bfloat16, float16; found 'int8'"):
+        RankingConfig(precision="int8")  # type: ignore[arg-type]
+
+
+def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert (pick_device("auto"), pick_device("cpu")) == (CPU, CPU)
+    with pytest.raises(SettingError, match="--device: wanted cuda; found no GPU that this torch can use"):
+        pick_device("cuda")
+    with pytest.raises(SettingError, match="--device: wanted one of auto, cpu, cuda; found 'tpu'"):
+        pick_device("tpu")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert pick_device("auto") == GPU
