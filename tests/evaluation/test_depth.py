@@ -173,3 +173,13 @@ def test_queries_without_candidates_may_have_an_empty_ranking():
     rescored = Run("model", [("r", ["a"], [5.0])])
     assert apply_depth(candidates, rescored, 5)["q"].passage_ids == []
     assert tune_depth(candidates, rescored, [Qrel("q", "a", 1), Qrel("r", "a", 1)], [1]).value == pytest.approx(0.5)
+
+
+def test_a_run_made_from_the_candidates_is_merged_like_any_other():
+    candidates = Run("bm25", [("q", ["a", "b", "c"], [3.0, 2.0, 1.0]), ("r", ["c", "a"], [2.0, 1.0])])
+    shared = candidates.rescored("model", {"q": np.array([1.0, 3.0, 2.0]), "r": np.array([1.0, 2.0])})
+    apart = Run("model", [(r.query_id, r.passage_ids, r.scores) for r in shared.rankings()])
+    for depth in (1, 2, 3):
+        one, other = apply_depth(candidates, shared, depth), apply_depth(candidates, apart, depth)
+        assert {q: r.passage_ids for q, r in one.items()} == {q: r.passage_ids for q, r in other.items()}
+    assert apply_depth(candidates, shared, 2)["q"].passage_ids == ["b", "a", "c"]
