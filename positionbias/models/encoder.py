@@ -7,6 +7,7 @@ import json
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from positionbias.core.files import read_json, write_json
 from positionbias.models.cls_only import cls_states
 from positionbias.models.encoder_source import encoder_folder
 from positionbias.models.encoder_template import longest_first, read_template
+from positionbias.models.linear import use_fast_linears
 from positionbias.models.protocols import Tokens
 from positionbias.models.tensors import weight_errors
 
@@ -29,13 +31,12 @@ class Encoder(nn.Module):
 
     def __init__(self, model: Any, tokenizer: Any) -> None:
         super().__init__()
+        use_fast_linears(model)
         self.model = model
         self.tokenizer = tokenizer
         self.template = read_template(tokenizer)
         taken = inspect.signature(self.backbone.forward).parameters
         if "token_type_ids" not in taken:  # DistilBERT: its tokenizer may be BERT's
-            from dataclasses import replace
-
             self.template = replace(self.template, typed=False)
 
     @property
