@@ -24,12 +24,11 @@ def demo(out: str, seed: int, workers: int, as_json: bool) -> None:
     """
     from pathlib import Path
 
-    from positionbias.core.collection import Collection
     from positionbias.studies.demo import run_demo
 
     place = Path(out)
     results = run_demo(place, seed=seed, workers=workers, tell=say)
-    finish(results, place, Collection(place / "collection"), as_json=as_json)
+    finish(results, place, as_json=as_json)
     say(
         "\nNext, on your own data:\n"
         "  posbias import squad --train train-v1.1.json --test dev-v1.1.json --validation 1000 --out squad\n"

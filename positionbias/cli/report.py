@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import click
@@ -26,22 +25,19 @@ def report(folders: tuple[str, ...], out: str, title: str | None, tables: str | 
     Several DIRs stand side by side.
     """
     from positionbias.report.html import report_tables, write_report
-    from positionbias.report.load import Study, load_studies, origin_of
+    from positionbias.report.load import load_studies
     from positionbias.report.table import as_text, save_tables
-    from positionbias.studies.published import published_mats_of
-
-    def published(study: Study) -> Mapping[str, tuple[float, float]] | None:
-        return published_mats_of(origin_of(study))
+    from positionbias.studies.published import published_for
 
     places = [_results_place(folder) for folder in folders]
-    path = write_report(places, output_place(out), title=title, overwrite=overwrite, published=published)
+    path = write_report(places, output_place(out), title=title, overwrite=overwrite, published_for=published_for)
     say(f"wrote {path}")
     studies = load_studies(places)
-    found = report_tables(studies, published)
+    found = report_tables(studies, published_for)
     if tables is not None:
         save_tables(found, output_place(tables), overwrite=overwrite)
         say(f"wrote {len(found)} tables to {output_place(tables)}")
-    shown = [table for name, table in found.items() if name.startswith("effectiveness")]
+    shown = [table for name, table in found.items() if name.startswith(("effectiveness", "transfer"))]
     results = [result for study in studies for result in study.results]
     emit(results, as_json=as_json, table=lambda: "\n\n".join(map(as_text, shown)))
 

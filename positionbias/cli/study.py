@@ -20,7 +20,6 @@ from positionbias.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from positionbias.core.collection import Collection
     from positionbias.core.result import Result
 
 __all__ = ["finish", "study"]
@@ -106,20 +105,19 @@ def position_bias(
     place = output_place(out)
     found = find_collection(collection)
     results = run_study(found, place, settings, workers=workers, tell=say)
-    finish(results, place, found, as_json=as_json)
+    finish(results, place, as_json=as_json)
 
 
-def finish(results: Path, place: Path, collection: Collection, *, as_json: bool) -> list[Result]:
+def finish(results: Path, place: Path, *, as_json: bool) -> list[Result]:
     """Write the report and the tables, and print what was found."""
     from positionbias.core.result import load_results
     from positionbias.report.html import report_tables, write_report
     from positionbias.report.load import load_studies
     from positionbias.report.table import save_tables
-    from positionbias.studies.published import published_mats
+    from positionbias.studies.published import published_for
 
-    published = published_mats(collection)
-    page = write_report([results], place / "report.html", overwrite=True, published=published)
-    save_tables(report_tables(load_studies([results]), published), place / "tables", overwrite=True)
+    page = write_report([results], place / "report.html", overwrite=True, published_for=published_for)
+    save_tables(report_tables(load_studies([results]), published_for), place / "tables", overwrite=True)
     found = load_results(results)
     emit(found, as_json=as_json, table=lambda: _summary(found))
     say(f"\nreport: {page}\ntables: {place / 'tables'} (CSV and LaTeX)")

@@ -46,10 +46,13 @@ def count_cell(number: int | None) -> Cell:
     return Cell(count(number), number)
 
 
-def decimal_cell(value: float | None, bounds: Interval | None = None, *, places: int = 3, sign: bool = False) -> Cell:
-    """A value with fixed decimals and its interval."""
-    shown = with_interval(decimal(value, places, sign=sign), interval(bounds, places=places, sign=sign))
-    return Cell(shown, value, *((bounds.low, bounds.high) if bounds else ()))
+def decimal_cell(
+    value: float | None, bounds: Interval | None = None, *, places: int = 3, sign: bool = False, letters: str = ""
+) -> Cell:
+    """A value with fixed decimals, its significance letters and its interval."""
+    shown = with_interval(decimal(value, places, sign=sign) + letters, interval(bounds, places=places, sign=sign))
+    low, high = (bounds.low, bounds.high) if bounds else (None, None)
+    return Cell(shown, value, low, high, letters=letters)
 
 
 def percent_cell(

@@ -9,17 +9,17 @@ from dataclasses import replace
 from positionbias.core.result import Comparison, PerQuery, Result
 from positionbias.report.cells import count_cell, decimal_cell, drop_constant, level_heading, percent_cell, text_cell
 from positionbias.report.formatting import count, p_value, slug
-from positionbias.report.select import ALL_QUERIES, BASELINES, compared, comparisons, distinct, labels, of_kind
+from positionbias.report.select import ALL_QUERIES, BASELINES, compared, comparisons, distinct, labels, of_kind, repeat_of
 from positionbias.report.table import Cell, Column, Table
 
-__all__ = ["baseline_table", "effectiveness_table", "significance_table", "systems_table"]
+__all__ = ["BOLD_NOTE", "PRINTED_NOTE", "baseline_table", "effectiveness_table", "significance_table", "systems_table"]
 
 PRINTED_NOTE = "Δ as printed = (rotated − original) / rotated, the form of the paper's Tables 3–4. Change = (rotated − original) / original."
-BOLD_NOTE = "Bold (or *): the smallest absolute Δ among the models of its block."
+BOLD_NOTE = "Bold (or *): the smallest absolute Δ of its block."
 
 
 def effectiveness_table(results: Sequence[Result], *, subset: str | None = None) -> Table:
-    """The paper's 2 × 2 (Tables 3–4): a row a measure and training, original and rotated test passages side by side.
+    """Every comparison of the two test sets, a row each: a measure and training, original and rotated passages side by side.
 
     Δ as printed is (rotated − original) / rotated; the plain relative change stands beside it with its interval.
     ``subset`` narrows to one set of queries; without it every subset has its block.
@@ -130,7 +130,7 @@ def significance_table(
 
 def _by_test_set(found: list[tuple[Result, Comparison]]) -> list[tuple[Result, Comparison]]:
     """In order of test passages, subset, seed and measure, each as it first appears: so that rows of a block stand together."""
-    keys = [(r.collection, p.subset, r.seed, r.measure) for r, p in found]
+    keys = [(r.collection, p.subset, repeat_of(r), r.measure) for r, p in found]
     orders = [distinct(column) for column in zip(*keys, strict=True)]
     ranks = [tuple(order.index(item) for order, item in zip(orders, key, strict=True)) for key in keys]
     return [found[i] for i in sorted(range(len(found)), key=ranks.__getitem__)]
@@ -140,7 +140,7 @@ def _comparison_row(result: Result, payload: Comparison, adjusted: Sequence[str]
     return [
         text_cell(result.collection),
         text_cell(payload.subset),
-        text_cell("" if result.seed is None else f"{result.seed}"),
+        text_cell(_repeat(result)),
         text_cell(result.measure),
         text_cell(compared(payload)),
         decimal_cell(payload.baseline_mean),
@@ -152,6 +152,11 @@ def _comparison_row(result: Result, payload: Comparison, adjusted: Sequence[str]
         *(Cell(p_value(payload.p_adjusted.get(method)), payload.p_adjusted.get(method)) for method in adjusted),
         count_cell(result.count),
     ]
+
+
+def _repeat(result: Result) -> str:
+    seed, draw = repeat_of(result)
+    return ", ".join(filter(None, ("" if seed is None else f"{seed}", "" if draw is None else f"draw {draw}")))
 
 
 def _undefined(found: Sequence[tuple[Result, Comparison]]) -> list[str]:
@@ -187,8 +192,7 @@ def systems_table(results: Sequence[Result]) -> Table:
     cells: dict[tuple[str, str, str, int], dict[str, Result]] = {}
     seen: Counter[tuple[str, str, str, str]] = Counter()
     for result in found:
-        seed = "" if result.seed is None else f"{result.seed}"
-        header = (result.collection, result.system, seed)
+        header = (result.collection, result.system, _repeat(result))
         # a second result with the same header gets a row of its own: nothing is dropped
         occurrence = seen[(*header, result.measure)]
         seen[(*header, result.measure)] += 1

@@ -15,7 +15,7 @@ from positionbias.core.result import Result, Statistics
 from positionbias.report.figure import INK, MUTED, SERIES, Colour, dark_rules
 from positionbias.report.formatting import count, setting
 from positionbias.report.load import Study, load_studies
-from positionbias.report.page import Published, build_sections
+from positionbias.report.page import PublishedFor, build_sections
 from positionbias.report.table import Cell, Table, as_csv, as_latex, header_groups, row_spans
 
 __all__ = ["PAGE_COLOURS", "render", "report_tables", "write_report"]
@@ -47,12 +47,12 @@ def write_report(
     *,
     title: str | None = None,
     overwrite: bool = False,
-    published: Published = None,
+    published_for: PublishedFor = None,
 ) -> Path:
     """Write one self-contained HTML page about these folders of results (saved by ``core.result.save_results``).
 
-    The same folders give the same bytes. ``published`` gives, by system, the MATS and deviation that a paper prints: a mapping,
-    or a function of the study where studies differ.
+    The same folders give the same bytes. ``published_for`` gives, for a study, the figures that a paper prints about its
+    collections.
 
     Raises:
         InputError: a folder without results, or no folder.
@@ -61,11 +61,11 @@ def write_report(
     studies = load_studies(folders)
     out = Path(out)
     with atomic_file(out, overwrite=overwrite) as partial:
-        partial.write_text(render(studies, title=title, published=published), encoding="utf-8", newline="")
+        partial.write_text(render(studies, title=title, published_for=published_for), encoding="utf-8", newline="")
     return out
 
 
-def render(studies: Sequence[Study], *, title: str | None = None, published: Published = None) -> str:
+def render(studies: Sequence[Study], *, title: str | None = None, published_for: PublishedFor = None) -> str:
     """The page's text."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -77,7 +77,7 @@ def render(studies: Sequence[Study], *, title: str | None = None, published: Pub
         lstrip_blocks=True,
     )
     style = environment.get_template("report.css").render(page=PAGE_COLOURS, dark_figures=dark_rules())
-    sections = build_sections(studies, published)
+    sections = build_sections(studies, published_for)
     return environment.get_template("report.html").render(
         title=title or (studies[0].title if len(studies) == 1 else "Position bias in retrieval"),
         subtitle=_subtitle(studies),
@@ -93,9 +93,9 @@ def render(studies: Sequence[Study], *, title: str | None = None, published: Pub
     )
 
 
-def report_tables(studies: Sequence[Study], published: Published = None) -> dict[str, Table]:
+def report_tables(studies: Sequence[Study], published_for: PublishedFor = None) -> dict[str, Table]:
     """Every table of the report by file name; with several studies, names end in the study's number."""
-    sheets = [item for section in build_sections(studies, published, draw=False) for item in section.sheets]
+    sheets = [item for section in build_sections(studies, published_for, draw=False) for item in section.sheets]
     if len(studies) == 1:
         return {sheet.table.name: sheet.table for _, sheet in sheets}
     return {

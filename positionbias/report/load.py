@@ -12,7 +12,7 @@ from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.result import RESULTS, Result, Statistics, load_results
 
-__all__ = ["Study", "dose_of", "load_studies", "origin_of"]
+__all__ = ["Study", "dose_of", "load_studies"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +57,6 @@ def dose_of(study: Study) -> float | None:
     """The front-loading of the study's collection, where its manifest or the collection's own tells."""
     made = [result.payload.rows for result in study.results if isinstance(result.payload, Statistics)]
     return next((dose for dose in map(_search, (study.manifest.settings, *made)) if dose is not None), None)
-
-
-def origin_of(study: Study) -> str:
-    """The command that made the study's first collection, where the collection's manifest travelled with the results; else ""."""
-    made = [result.payload.rows.get("manifest") for result in study.results if isinstance(result.payload, Statistics)]
-    return next((str(record["command"]) for record in made if isinstance(record, Mapping) and record.get("command")), "")
 
 
 def _search(settings: Mapping[str, Any]) -> float | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,17 +13,17 @@ from positionbias.report.embed import inline_svg
 from positionbias.report.figure import NARROW, WIDE
 from positionbias.report.formatting import percent, slug
 from positionbias.report.load import Study, dose_of
+from positionbias.report.published import Published
 from positionbias.report.select import ALL_QUERIES, AXES, BASELINES, axis_of, comparisons, distinct, of_kind
 from positionbias.report.table import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Block", "Picture", "Section", "Sheet", "build_sections"]
+__all__ = ["Block", "Picture", "PublishedFor", "Section", "Sheet", "build_sections"]
 
 BESIDE = 5.0  # inches: a figure that stands beside another study's
-Figures = Mapping[str, tuple[float, float]]
-Published = Figures | Callable[[Study], Figures | None] | None  # by system; for all studies, or for each its own
+PublishedFor = Callable[[Study], Published | None] | None  # what a paper prints about a study's collections
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +91,9 @@ class Section:
 class _Maker:
     """Makes one study's part of each section; anchors carry the study's number, so no two are alike."""
 
-    def __init__(self, study: Study, published: Published) -> None:
+    def __init__(self, study: Study, published_for: PublishedFor) -> None:
         self.study = study
-        self.published = published(study) if callable(published) else published
+        self.published = published_for(study) if published_for else None
         self.results = study.results
 
     def block(self) -> Block:
@@ -112,7 +112,7 @@ class _Maker:
     def run(self) -> Block:
         block = self.block()
         block.sentences = [_counts(self.results)]
-        block.sheets = self.sheet(tables.collection_table(self.results))
+        block.sheets = self.sheet(tables.collection_table(self.results, self.published))
         others = [r for r in of_kind(self.results, "statistics") if r.measure not in tables.COLLECTION_MEASURES]
         for measure in distinct(result.measure for result in others):
             chosen = [result for result in others if result.measure == measure]
@@ -137,8 +137,16 @@ class _Maker:
         if any(payload.relative is not None and result.system not in BASELINES for result, payload in found):
             caption = captions.change_caption(self.results)
             block.drawings = [Drawing("change", lambda w: plots.relative_change(self.results, width=w), caption, "x")]
+        for table in tables.retrieval_tables(self.results, self.published):
+            block.sheets += self.sheet(table)
         for subset in distinct(payload.subset for _, payload in found):
             block.sheets += self.sheet(tables.effectiveness_table(self.results, subset=subset))
+        return block
+
+    def transfer(self) -> Block:
+        block = self.block()
+        for table in tables.transfer_tables(self.results, self.published):
+            block.sheets += self.sheet(table)
         return block
 
     def baselines(self) -> Block:
@@ -217,6 +225,13 @@ SECTIONS: tuple[tuple[str, str, str, Callable[[_Maker], Block]], ...] = (
         _Maker.effectiveness,
     ),
     (
+        "transfer",
+        "Trained elsewhere first",
+        "Each model was trained on these passages alone, and on another collection's, original or rotated, before. The test is on "
+        "original passages.",
+        _Maker.transfer,
+    ),
+    (
         "baselines",
         "Against the baselines",
         "A model that beats neither BM25 nor position alone shows nothing.",
@@ -234,9 +249,12 @@ SECTIONS: tuple[tuple[str, str, str, Callable[[_Maker], Block]], ...] = (
 )
 
 
-def build_sections(studies: Sequence[Study], published: Published = None, *, draw: bool = True) -> list[Section]:
-    """Every section that has something to show; several studies stand side by side in each. Figures only with ``draw``."""
-    makers = [_Maker(study, published) for study in studies]
+def build_sections(studies: Sequence[Study], published_for: PublishedFor = None, *, draw: bool = True) -> list[Section]:
+    """Every section that has something to show; several studies stand side by side in each. Figures only with ``draw``.
+
+    ``published_for`` gives, for a study, the figures that a paper prints about its collections: they stand beside ours.
+    """
+    makers = [_Maker(study, published_for) for study in studies]
     sections = []
     for anchor, title, introduction, build in SECTIONS:
         blocks = [build(maker) for maker in makers]

@@ -7,13 +7,26 @@ from typing import TypeVar
 
 from positionbias.core.result import Comparison, Result
 
-__all__ = ["ALL_QUERIES", "AXES", "BASELINES", "axis_of", "comparisons", "compared", "distinct", "labels", "of_kind"]
+__all__ = [
+    "ALL_QUERIES",
+    "AXES",
+    "BASELINES",
+    "MODELS",
+    "axis_of",
+    "compared",
+    "comparisons",
+    "distinct",
+    "labels",
+    "of_kind",
+    "repeat_of",
+]
 
 T = TypeVar("T")
 
 ALL_QUERIES = "all queries"
 AXES = ("test sets", "trainings", "baseline")
 BASELINES = ("bm25", "position-only")  # what a model is measured against, and no model itself
+MODELS = {"bert_cat": "BERT_CAT", "bert_dot": "BERT_DOT", "tk": "TK"}  # as the paper writes them, in its order
 
 
 def of_kind(results: Iterable[Result], kind: str) -> list[Result]:
@@ -54,18 +67,24 @@ def distinct(items: Iterable[T]) -> list[T]:
     return list(dict.fromkeys(items))
 
 
+def repeat_of(result: Result) -> tuple[int | None, int | None]:
+    """Which repeat it is: the training's seed (the measurement's own where no training is known) and the rotation draw."""
+    return (result.seed if result.facts.seed is None else result.facts.seed), result.facts.rotation
+
+
 _FIELDS: tuple[Callable[[Result], str], ...] = (
     lambda result: result.system,
     lambda result: result.collection,
     lambda result: result.split,
-    lambda result: "" if result.seed is None else f"seed {result.seed}",
+    lambda result: "" if (seed := repeat_of(result)[0]) is None else f"seed {seed}",
+    lambda result: "" if (draw := repeat_of(result)[1]) is None else f"draw {draw}",
 )
 
 
 def labels(results: Sequence[Result], *, first: int = 0) -> list[str]:
     """One label a result: the field numbered ``first``, then whichever others differ among these results.
 
-    Fields: 0 system, 1 collection, 2 split, 3 seed. "tk-original" alone where all else is equal; "tk-original ·
+    Fields: 0 system, 1 collection, 2 split, 3 seed, 4 rotation draw. "tk-original" alone where all else is equal; "tk-original ·
     squad" where several collections stand side by side.
     """
     order = [first, *(index for index in range(len(_FIELDS)) if index != first)]

@@ -17,13 +17,14 @@ __all__ = ["Cell", "Column", "Table", "as_csv", "as_latex", "as_text", "header_g
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What is shown, and beside it what CSV writes: the unrounded value and, where there is one, its interval."""
+    """What is shown, and beside it what CSV writes: the unrounded value and, where there are any, interval and letters."""
 
     text: str
     value: str | int | float | None = None
     low: float | None = None
     high: float | None = None
     strong: bool = False
+    letters: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,21 +145,24 @@ def _stretch(widths: list[int], groups: Sequence[tuple[str, int]]) -> None:
 
 
 def as_csv(table: Table) -> str:
-    """One line of headings; unrounded values; an interval becomes two further columns, ``NAME low`` and ``NAME high``."""
-    ranged = [any(row[index].low is not None for row in table.rows) for index in range(len(table.columns))]
+    """One line of headings; unrounded values. Further columns hold intervals (``NAME low``, ``NAME high``) and ``NAME letters``."""
+    cells = [[row[index] for row in table.rows] for index in range(len(table.columns))]
+    ranged = [any(cell.low is not None for cell in column) for column in cells]
+    lettered = [any(cell.letters for cell in column) for column in cells]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     headings: list[str] = []
-    for column, has_interval in zip(table.columns, ranged, strict=True):
-        headings += [column.full_name, f"{column.full_name} low", f"{column.full_name} high"][: 3 if has_interval else 1]
+    for column, has_interval, has_letters in zip(table.columns, ranged, lettered, strict=True):
+        more = ["low", "high"] * has_interval + ["letters"] * has_letters
+        headings += [column.full_name, *(f"{column.full_name} {name}" for name in more)]
     writer.writerow(headings)
     for row in table.rows:
         record: list[str | int | float] = []
-        for cell, column, has_interval in zip(row, table.columns, ranged, strict=True):
+        for cell, column, has_interval, has_letters in zip(row, table.columns, ranged, lettered, strict=True):
             missing = "" if column.numeric else cell.text
             record.append(cell.value if cell.value is not None else missing)
-            if has_interval:
-                record += ["" if bound is None else bound for bound in (cell.low, cell.high)]
+            record += ["" if bound is None else bound for bound in (cell.low, cell.high)] * has_interval
+            record += [cell.letters] * has_letters
         writer.writerow(record)
     return out.getvalue()
 

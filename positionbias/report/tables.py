@@ -17,6 +17,8 @@ from positionbias.report.cells import (
     text_cell,
 )
 from positionbias.report.effectiveness import baseline_table, effectiveness_table, significance_table, systems_table
+from positionbias.report.published import DEVIATION, Published, PublishedCell, differences
+from positionbias.report.retrieval import retrieval_tables, transfer_tables
 from positionbias.report.select import distinct, labels, of_kind
 from positionbias.report.table import Cell, Column, Table
 
@@ -27,10 +29,12 @@ __all__ = [
     "mats_table",
     "outcomes_table",
     "positions_table",
+    "retrieval_tables",
     "significance_table",
     "statistics_table",
     "systems_table",
     "training_table",
+    "transfer_tables",
 ]
 
 
@@ -111,19 +115,26 @@ def _figure_cell(name: str, value: Any) -> Cell:
     return percent_cell(value, sign=False) if "share" in name and isinstance(value, float) else any_cell(value)
 
 
-def collection_table(results: Sequence[Result]) -> Table:
-    """The paper's Table 1 for these collections: passages and each split's queries, with judgements, answers and lengths."""
+def collection_table(results: Sequence[Result], published: Published | None = None) -> Table:
+    """The paper's Table 1 for these collections: passages and each split's queries, with judgements, answers and lengths.
+
+    The paper's numbers stand beside those of its collections.
+    """
     found = [result for result in of_kind(results, "statistics") if result.measure in COLLECTION_MEASURES]
     rows = []
+    beside: list[PublishedCell] = []
     for result in found:
         assert isinstance(result.payload, Statistics)
         figures = result.payload.rows
+        theirs = published.find(1, result.collection, result.measure, split=result.split) if published else None
+        beside += [theirs] if theirs else []
         over = next(((key, value) for key, value in figures.items() if key.startswith("share_over_")), None)
         rows.append(
             [
                 text_cell(result.collection),
                 text_cell(f"{result.measure}, {result.split}" if result.split else result.measure),
                 count_cell(result.count),
+                count_cell(int(theirs.value) if theirs else None),
                 count_cell(figures.get("judgements")),
                 count_cell(figures.get("answers")),
                 any_cell((figures.get("words_quantiles") or {}).get("median")),
@@ -132,65 +143,63 @@ def collection_table(results: Sequence[Result]) -> Table:
             ]
         )
     columns = [Column("Collection", numeric=False), Column("Part", numeric=False)]
-    columns += [Column(name) for name in ("Count", "Judgements", "Answers", "Median words", "Mean words", "Truncated")]
-    unknown = [index for index in range(5, len(columns)) if all(row[index].value is None for row in rows)]
-    lengths = len(columns) - 5 - len(unknown)
-    drop_columns(columns, rows, unknown)
-    notes = ("Words by BlingFire. Truncated: the share of texts that a re-ranker does not read to the end.",) if lengths else ()
+    names = ("Count", "Published", "Judgements", "Answers", "Median words", "Mean words", "Truncated")
+    columns += [Column(name) for name in names]
+    lengths = [index for index in range(6, len(columns)) if any(row[index].value is not None for row in rows)]
+    drop_columns(
+        columns, rows, [*([] if beside else [3]), *(index for index in range(6, len(columns)) if index not in lengths)]
+    )
+    notes = ["Words by BlingFire. Truncated: the share of texts that a re-ranker does not read to the end."] if lengths else []
+    if beside and published:
+        notes.append(f"Published: {published.paper}, Table 1: {', '.join(distinct(cell.collection for cell in beside))}.")
     return Table("collections", "The collections", columns, rows, notes, stub=2)
 
 
-def mats_table(
-    results: Sequence[Result],
-    published: Mapping[str, tuple[float, float]] | None = None,
-) -> Table:
+def mats_table(results: Sequence[Result], published: Published | None = None) -> Table:
     """MATS of each model, printed (Eq. 9) and plain, its deviation over Δ, and what it rests on (the paper's Table 2).
 
-    ``published`` gives, by system, the MATS and deviation that a paper prints for such a training; they stand beside ours.
+    What the paper prints stands beside a model of that training, probed on original passages.
     """
     found = of_kind(results, "ats")
-    known = {system: figures for system, figures in (published or {}).items() if any(r.system == system for r in found)}
     rows = []
+    beside: list[str] = []
     for result, name in zip(found, labels(found), strict=True):
         curve = result.payload
         assert isinstance(curve, AtsCurve)
         figures = curve.figures
-        row = [
-            text_cell(result.collection),
-            text_cell(name.replace(f" · {result.collection}", "", 1)),
-            decimal_cell(result.value),
-            decimal_cell(figures.get("mats_plain")),
-            decimal_cell(figures.get("mats_std")),
-            count_cell(max(curve.deltas, default=None)),
-            count_cell(min(curve.terms, default=None)),
-            count_cell(sum(curve.pairs)),
-        ]
-        if known:
-            row += map(decimal_cell, known.get(result.system, (None, None)))
-        rows.append(row)
-    columns = [
-        Column("Passages probed", numeric=False),
-        Column("System", numeric=False),
-        Column("printed", "MATS"),
-        Column("plain mean", "MATS"),
-        Column("deviation", "MATS"),
-        Column("Largest Δ"),
-        Column("Fewest terms at a Δ"),
-        Column("Pairs"),
+        parts = ("MATS", f"MATS {DEVIATION}")
+        theirs = [published.find(2, result.collection, part, facts=result.facts) if published else None for part in parts]
+        beside += [result.collection] if any(theirs) else []
+        rows.append(
+            [
+                text_cell(result.collection),
+                text_cell(name.replace(f" · {result.collection}", "", 1)),
+                decimal_cell(result.value),
+                decimal_cell(figures.get("mats_plain")),
+                decimal_cell(figures.get("mats_std")),
+                count_cell(max(curve.deltas, default=None)),
+                count_cell(min(curve.terms, default=None)),
+                count_cell(sum(curve.pairs)),
+                *(decimal_cell(cell.value if cell else None) for cell in theirs),
+            ]
+        )
+    columns = [Column("Passages probed", numeric=False), Column("System", numeric=False)]
+    columns += [Column(name, "MATS") for name in ("printed", "plain mean", "deviation")]
+    columns += [Column(name) for name in ("Largest Δ", "Fewest terms at a Δ", "Pairs")]
+    columns += [Column(name, "Published") for name in ("MATS", "deviation")]
+    notes = [
+        "Printed: Σ (ATS(0) − ATS(Δ)) / (max Δ − 1), the paper's Eq. 9; plain mean: divided by the number of Δ. "
+        "Deviation: of ATS(0) − ATS(Δ) over Δ. Lower MATS means less position dependence."
     ]
-    if known:
-        columns += [Column("MATS", "Published"), Column("deviation", "Published")]
-    undefined = [
+    notes += [
         f"{result.system} on {result.collection}: MATS is undefined. {result.payload.figures['undefined']}."
         for result in found
         if isinstance(result.payload, AtsCurve) and result.payload.figures.get("undefined")
     ]
-    notes = (
-        "Printed: Σ (ATS(0) − ATS(Δ)) / (max Δ − 1), the paper's Eq. 9; plain mean: divided by the number of Δ. "
-        "Deviation: of ATS(0) − ATS(Δ) over Δ. Lower MATS means less position dependence.",
-        *(["Published: what the position-bias paper prints for such a training of TK (Table 2)."] if known else []),
-        *undefined,
-    )
+    if beside and published:
+        notes += ["Columns Published: Table 2.", *differences(results, published, beside)]
+    else:
+        drop_columns(columns, rows, [8, 9])
     return Table("mats", "Term similarity by distance in position (MATS)", columns, rows, notes, stub=2)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from positionbias.cli.main import main
-from positionbias.core.result import Result, Statistics, save_results
+from positionbias.core.result import Facts, Result, Statistics, save_results
 
 from . import invented
 
@@ -50,9 +50,11 @@ def test_published_figures_stand_beside_those_of_the_same_collection(tmp_path: P
         rows = {"manifest": {"command": "import squad"}}
         return replace(result, payload=Statistics(rows)) if result.measure == "passages" else result
 
-    save_results(
-        tmp_path / "study", [made_by(r) for r in invented.study() if r.kind in ("ats", "statistics")], invented.manifest()
-    )
+    probed = [
+        replace(r, facts=Facts(model="tk", training=r.system[3:], test="original")) for r in invented.study() if r.kind == "ats"
+    ]
+    counted = [made_by(r) for r in invented.study() if r.kind == "statistics"]
+    save_results(tmp_path / "study", [*probed, *counted], invented.manifest())
     assert posbias("report", tmp_path / "study", "--out", tmp_path / "r.html", "--tables", tmp_path / "tables") == 0
     rows = list(csv.DictReader(io.StringIO((tmp_path / "tables" / "mats.csv").read_text("utf-8"))))
     # Table 2 of the paper, SQuAD

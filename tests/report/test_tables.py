@@ -6,14 +6,21 @@ from dataclasses import replace
 
 import pytest
 
-from positionbias.core.result import AtsCurve, Result
+from positionbias.core.result import AtsCurve, Facts, Result
 from positionbias.report import tables
+from positionbias.report.published import Published
 from positionbias.report.select import labels
 from positionbias.report.table import Table
+from positionbias.studies.published import CELLS
 
 from . import invented
 
 RESULTS = invented.study()
+FACTS = {
+    (f"tk-{training}", name): Facts(model="tk", training=training, test=test, seed=1, rotation=1)
+    for training in ("original", "rotated")
+    for name, test in (("planted", "original"), ("planted-rotated", "rotated"))
+}
 
 
 def texts(table: Table) -> list[list[str]]:
@@ -145,7 +152,9 @@ def test_outcomes_are_all_counted() -> None:
 
 
 def test_mats_beside_the_published_figures() -> None:
-    table = tables.mats_table(RESULTS, {"tk-original": (0.176, 0.046)})
+    told = [replace(r, facts=FACTS[r.system, r.collection]) if r.kind == "ats" else r for r in RESULTS]
+    published = Published("The paper", CELLS, {"planted": "MS MARCO"}, {"tk": "word vectors"})
+    table = tables.mats_table(told, published)
     assert [column.full_name for column in table.columns][-2:] == ["Published MATS", "Published deviation"]
     rows = texts(table)
     curve = next(r for r in RESULTS if r.kind == "ats").payload
@@ -154,9 +163,12 @@ def test_mats_beside_the_published_figures() -> None:
     total = sum(curve.ats[0] - value for value in curve.ats[1:])
     assert rows[0][:4] == ["planted", "tk-original", f"{total / 139:.3f}", f"{total / 140:.3f}"]
     assert rows[0][-2:] == ["0.176", "0.046"]
-    assert rows[1][-2:] == ["–", "–"]
-    assert len(tables.mats_table(RESULTS, {"another": (1.0, 1.0)}).columns) == 8
-    assert len(tables.mats_table(RESULTS).columns) == 8
+    assert rows[1][-2:] == ["0.021", "0.006"]
+    # the paper does not say that it probed rotated passages
+    assert [row[-2:] for row in rows[2:]] == [["–", "–"]] * 2
+    assert "Published: The paper. Ours is another experiment, not a repetition of it." in table.notes
+    assert len(tables.mats_table(told, replace(published, names={"planted-rotated": "MS MARCO"})).columns) == 8
+    assert len(tables.mats_table(told).columns) == len(tables.mats_table(RESULTS, published).columns) == 8
 
 
 def test_an_undefined_mats_says_why() -> None:
@@ -180,6 +192,16 @@ def test_collections_as_in_table_1() -> None:
         "Judgements",
         "Answers",
     ]
+
+
+def test_the_paper_s_table_1_stands_beside_its_collections() -> None:
+    table = tables.collection_table(RESULTS, Published("The paper", CELLS, {"planted": "SQuAD 2.0"}))
+    assert [column.name for column in table.columns][2:5] == ["Count", "Published", "Judgements"]
+    rows = {(row[0], row[1]): row[2:4] for row in texts(table)}
+    assert rows["planted", "passages"] == ["20,000", "20,239"]
+    assert rows["planted", "queries, validation"] == ["1,000", "5,000"]
+    assert rows["planted-rotated", "passages"] == ["20,000", "–"]
+    assert table.notes[-1] == "Published: The paper, Table 1: SQuAD 2.0."
 
 
 def test_other_statistics_are_flattened() -> None:

@@ -1,0 +1,209 @@
+"""Front-loading as a dose: what rotation changes, and MATS, against where the answers of the training queries were.
+
+A study gives its trainings a ``facts.variant`` each ("answers in 0:0.2") and a histogram of the same variant: of the training answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+from positionbias.core.result import Interval, PositionHistogram, Result
+from positionbias.evaluation.repeats import over_repeats
+from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
+from positionbias.report.drawing import DASHES, MARKERS, band_handle, colour_of, legend_above, line_handle, new_figure, percent_marks
+from positionbias.report.drawing import required, under_all, wrap
+from positionbias.report.figure import BAND, INK, MUTED, WIDE, styled
+from positionbias.report.formatting import count, decimal, percent
+from positionbias.report.select import MODELS, distinct, of_kind, repeat_of
+from positionbias.report.table import Column, Table
+from positionbias.report.trainings import TrainingRow, training_rows
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+__all__ = ["Dose", "Point", "change_lines", "dose_caption", "dose_figure", "dose_table", "doses_of"]
+
+LIMIT = 0.03  # a change within ± 3 % counts as none (ours)
+APART = 0.02  # doses whose shares in the first fifth are closer than this are told apart by their mean position
+BESIDE = 5.0  # inches from which two panels stand beside each other
+
+
+class Dose(NamedTuple):
+    """Where the answers of a variant's training queries were: their number, share in the first fifth, mean relative position."""
+
+    variant: str
+    answers: int
+    first_fifth: float
+    mean: float
+
+
+class Point(NamedTuple):
+    """One measurement, and its interval where it has one."""
+
+    value: float
+    interval: Interval | None = None
+
+
+Lines = Mapping[str, Mapping[float, Sequence[Point]]]  # name → place on the axis → repeats
+
+
+def doses_of(results: Sequence[Result]) -> list[Dose]:
+    """The doses of a study, the least front-loaded first; fewer than two are none."""
+    found = []
+    for result in of_kind(results, "histogram"):
+        if result.facts.variant and isinstance(result.payload, PositionHistogram):
+            figures = result.payload.figures
+            values = [float(figures[name]["value"]) for name in ("first_fifth", "mean")]
+            found.append(Dose(result.facts.variant, result.count, *values))
+    return sorted(found, key=lambda dose: (dose.first_fifth, -dose.mean)) if len(found) > 1 else []
+
+
+def _axis(doses: Sequence[Dose]) -> tuple[str, dict[str, float]]:
+    """What the doses are told apart by, and each one's place."""
+    shares = sorted(dose.first_fifth for dose in doses)
+    if all(after - before >= APART for before, after in pairwise(shares)):
+        return "Training answers in the first fifth", {dose.variant: dose.first_fifth for dose in doses}
+    return "Mean position of the training answers", {dose.variant: dose.mean for dose in doses}
+
+
+def _rows(results: Sequence[Result], doses: Sequence[Dose]) -> list[TrainingRow]:
+    variants = [dose.variant for dose in doses]
+    rows = training_rows(results, lambda row: row.facts.variant in variants and bool(row.changes))
+    return sorted(rows, key=lambda row: variants.index(row.facts.variant))
+
+
+def _name(row: TrainingRow) -> str:
+    return f"{MODELS.get(row.facts.model, row.facts.model)} trained on {row.facts.training} passages"
+
+
+def _similarity(results: Sequence[Result], row: TrainingRow) -> dict[tuple[int | None, int | None], float]:
+    """MATS of a training on the original passages, by repeat."""
+    wanted = (row.facts.model, row.facts.training, row.facts.variant, "original")
+    return {
+        repeat_of(result): result.value
+        for result in of_kind(results, "ats")
+        if result.value is not None and (result.facts.model, result.facts.training, result.facts.variant, result.facts.test) == wanted
+    }
+
+
+def change_lines(axes: Axes, lines: Lines, gap: float, names: Sequence[str]) -> None:
+    """A line a name through the means of its repeats; repeats stand beside each other, with their intervals.
+
+    ``names`` are all names of the figure, so that one has the same colour in each panel; ``gap`` is the smallest step of the axis.
+    """
+    for name, at in lines.items():
+        index = names.index(name)
+        colour, marker = colour_of(index), MARKERS[index % len(MARKERS)]
+        shift = gap * 0.07 * (index - (len(names) - 1) / 2)
+        means = [sum(point.value for point in points) / len(points) for points in at.values()]
+        axes.plot([place + shift for place in at], means, color=colour, linestyle=DASHES[index % len(DASHES)], linewidth=1.4)
+        for place, points in at.items():
+            for number, (value, bounds) in enumerate(points):
+                x = place + shift + gap * 0.02 * (number - (len(points) - 1) / 2)
+                if bounds is not None:
+                    axes.plot([x, x], [bounds.low, bounds.high], color=colour, linewidth=1.4, solid_capstyle="butt")
+                axes.plot([x], [value], color=colour, marker=marker, markersize=5, linestyle="none")
+
+
+def no_change(axes: Axes, limit: float) -> None:
+    """The line at no change, and the band around it that counts as none."""
+    axes.axhspan(-limit, limit, color=BAND.light, alpha=0.45, linewidth=0, zorder=0)
+    axes.axhline(0, color=INK.light, linewidth=1, zorder=1)
+    for edge in (-limit, limit):
+        axes.axhline(edge, color=MUTED.light, linewidth=0.8, linestyle=DASHES[2], zorder=1)
+
+
+def line_handles(names: Sequence[str]) -> list:
+    """The lines of ``change_lines`` for a legend."""
+    return [line_handle(colour_of(i), DASHES[i % len(DASHES)], marker=MARKERS[i % len(MARKERS)]) for i in range(len(names))]
+
+
+def dose_figure(results: Sequence[Result], *, measure: str = "nDCG@10", width: float = WIDE, limit: float = LIMIT) -> Figure:
+    """The plain relative change from original to rotated test passages against the dose, and beside it MATS; a line a training.
+
+    The dose is the share of the training answers in the first fifth; where that does not tell the doses apart, their mean position.
+
+    Raises:
+        InputError: fewer than two doses, or none of them with a comparison of test sets in this measure.
+    """
+    doses = required(doses_of(results), "histograms of two doses")
+    label, places = _axis(doses)
+    changes: dict[str, dict[float, list[Point]]] = {}
+    similarity: dict[str, dict[float, list[Point]]] = {}
+    for row in _rows(results, doses):
+        place, found = places[row.facts.variant], row.changes.get(measure, {}).values()
+        if points := [Point(c.relative, c.relative_interval) for c in found if c.relative is not None]:
+            changes.setdefault(_name(row), {})[place] = points
+        if values := _similarity(results, row):
+            similarity.setdefault(_name(row), {})[place] = [Point(value) for value in values.values()]
+    names = required(list(changes), f"a comparison of test sets in {measure}")
+    panels = 2 if similarity else 1
+    across = panels if width > BESIDE else 1
+    at = sorted(places.values())
+    gap = min((after - before for before, after in pairwise(at)), default=1.0)
+    with styled():
+        figure = new_figure(width, 0.9 + 2.5 * (panels // across))
+        column = figure.subplots(panels // across, across, squeeze=False).flat
+        no_change(column[0], limit)
+        for axes, lines in zip(column, (changes, similarity), strict=False):
+            change_lines(axes, {name: dict(sorted(lines[name].items())) for name in names if name in lines}, gap, names)
+            axes.set_xticks(at)
+            percent_marks(axes.xaxis) if label.startswith("Training") else axes.set_xticks(at, [decimal(place, 2) for place in at])
+        column[0].set_title(f"Change in {measure}")
+        percent_marks(column[0].yaxis, sign=True)
+        if similarity:
+            column[1].set_title("MATS, original passages")
+            column[1].set_ylim(0, None)
+        under_all(figure, label, width)
+        legend_above(figure, [*line_handles(names), band_handle()], [*names, f"within ±{percent(limit, 0)}"], width)
+    return figure
+
+
+def dose_caption(results: Sequence[Result], measure: str = "nDCG@10") -> str:
+    """What the figure shows, dose by dose, in numbers."""
+    doses = doses_of(results)
+    changes = []
+    for row in _rows(results, doses):
+        value, _ = row.change(measure, "relative")
+        changes.append(f"{_name(row)}, {row.facts.variant}: {percent(value, sign=True)}")
+    shares = ", ".join(f"{dose.variant} ({percent(dose.first_fifth, 0)} in the first fifth)" for dose in doses)
+    return wrap(
+        f"Change in {measure} from original to rotated test passages, and MATS, by where the training answers start: {shares}. "
+        f"{'; '.join(changes)}.",
+        10_000,
+    )
+
+
+def dose_table(results: Sequence[Result], measure: str = "nDCG@10") -> Table:
+    """A row a dose and training: where its training answers were, its effectiveness on both test sets, the change, MATS."""
+    doses = {dose.variant: dose for dose in doses_of(results)}
+    rows = []
+    for row in _rows(results, list(doses.values())):
+        dose, similarity = doses[row.facts.variant], _similarity(results, row)
+        mats = over_repeats(similarity) if similarity else None
+        rows.append(
+            [
+                text_cell(dose.variant),
+                text_cell(count(dose.answers)),
+                text_cell(percent(dose.first_fifth)),
+                text_cell(decimal(dose.mean)),
+                text_cell(MODELS.get(row.facts.model, row.facts.model)),
+                text_cell(row.facts.training),
+                decimal_cell(*row.mean(measure, "original")),
+                decimal_cell(*row.mean(measure, "rotated")),
+                percent_cell(*row.change(measure, "relative")),
+                decimal_cell(mats.mean if mats else None, mats.interval if mats else None),
+                count_cell(len(row.repeats)),
+            ]
+        )
+    columns = [Column("Training queries", numeric=False), Column("Answers"), Column("In the first fifth"), Column("Mean position")]
+    columns += [Column("Model", numeric=False), Column("Trained on", numeric=False)]
+    columns += [Column("original test", measure), Column("rotated test", measure), Column("Change"), Column("MATS"), Column("Repeats")]
+    notes = (
+        "Every dose has the same number of training queries; validation and test queries are the same for all.",
+        "Change = (rotated − original) / original. MATS on the original passages.",
+    )
+    return Table("doses", "Front-loading as a dose", columns, rows, notes, stub=6)

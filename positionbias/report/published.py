@@ -1,0 +1,108 @@
+"""What a paper prints, handed to a report to stand beside ours, and in which ways ours is another experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from positionbias.core.result import Facts, Result, TrainingCurve
+from positionbias.report.formatting import count
+from positionbias.report.select import MODELS, distinct, of_kind
+
+__all__ = ["DEVIATION", "DELTA", "Published", "PublishedCell", "differences"]
+
+DELTA = "Δ"  # after a measure's name: the printed relative difference of the two test sets
+DEVIATION = "deviation"  # after a measure's name
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedCell:
+    """One cell of a printed table: what it is of, the figure (a share where it is printed in per cent), and where it stands.
+
+    ``collection`` and ``facts.source`` are the paper's names. ``row`` is its row's letter, ``letters`` those of the rows that it is
+    significantly better than.
+    """
+
+    table: int
+    collection: str
+    measure: str
+    value: float
+    place: str
+    split: str = ""
+    facts: Facts = field(default_factory=Facts)
+    row: str = ""
+    letters: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A paper's cells for the collections of one report.
+
+    ``names`` our collection → the paper's name of it, for those alone that are the paper's, whole or in part. ``pretrained`` what
+    the paper's models of a kind began with.
+    """
+
+    paper: str
+    cells: Sequence[PublishedCell]
+    names: Mapping[str, str]
+    pretrained: Mapping[str, str] = field(default_factory=dict)
+
+    def find(
+        self, table: int, collection: str, measure: str, *, facts: Facts | None = None, split: str = ""
+    ) -> PublishedCell | None:
+        """The cell of a table that is of the same thing; None where there is none.
+
+        ``collection`` and ``facts.source`` are our names. Seeds, draws and what weights began as are ours alone, and left out.
+        """
+        if collection not in self.names:
+            return None
+        facts = replace(facts or Facts(), seed=None, rotation=None, pretrained="")
+        if facts.source:
+            facts = replace(facts, source=self.names.get(facts.source, f"no paper's {facts.source}"))
+        wanted = (table, self.names[collection], measure, split, facts)
+        return next((c for c in self.cells if (c.table, c.collection, c.measure, c.split, c.facts) == wanted), None)
+
+
+def differences(results: Sequence[Result], published: Published, collections: Sequence[str]) -> tuple[str, ...]:
+    """In sentences: which data, what the models began with and how long they trained, beside what the paper says of its own."""
+    found = [_data(results, published, name) for name in distinct(collections) if name in published.names]
+    found += _trained(results, published)
+    if not found:
+        return ()
+    return (f"Published: {published.paper}. Ours is another experiment, not a repetition of it.", *found)
+
+
+def _data(results: Sequence[Result], published: Published, collection: str) -> str:
+    ours = [
+        f"{count(result.count)} {result.split} queries" if result.split else f"{count(result.count)} passages"
+        for result in of_kind(results, "statistics")
+        if result.collection == collection and result.measure in ("passages", "queries")
+    ]
+    theirs = [
+        f"{count(cell.value)} {cell.split} queries" if cell.split else f"{count(cell.value)} passages"
+        for cell in published.cells
+        if cell.table == 1 and cell.collection == published.names[collection]
+    ]
+    return f"Data: ours {collection}, {', '.join(ours)}; the paper's {published.names[collection]}, {', '.join(theirs)}."
+
+
+def _trained(results: Sequence[Result], published: Published) -> list[str]:
+    """A sentence a kind of model."""
+    curves = [result for result in of_kind(results, "training") if result.facts.model]
+    sentences = []
+    for model in distinct(result.facts.model for result in curves):
+        found = [result for result in curves if result.facts.model == model]
+        began = distinct(result.facts.pretrained or "weights drawn at random" for result in found)
+        steps = sorted(
+            payload.steps[-1] for r in found if isinstance(payload := r.payload, TrainingCurve) and len(payload.steps)
+        )
+        length = (
+            f"{count(steps[0])}" + (f" to {count(steps[-1])}" if steps and steps[-1] != steps[0] else "") if steps else "no"
+        )
+        theirs = published.pretrained.get(model)
+        sentences.append(
+            f"{MODELS.get(model, model)}: ours began with {', '.join(began)}"
+            + (f", the paper's with {theirs}" if theirs else "")
+            + f"; ours trained for {length} steps, the paper does not print how many."
+        )
+    return sentences

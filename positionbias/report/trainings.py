@@ -1,0 +1,171 @@
+"""The rows of the paper's result tables: one a training of a model, however often it was repeated with other seeds and draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from positionbias.core.result import Comparison, Facts, Interval, PerQuery, Result
+from positionbias.evaluation.letters import letter_of, significance_letters
+from positionbias.evaluation.repeats import Repeated, over_repeats
+from positionbias.report.cells import text_cell
+from positionbias.report.formatting import count
+from positionbias.report.select import ALL_QUERIES, BASELINES, MODELS, comparisons, distinct, of_kind, repeat_of
+from positionbias.report.table import Cell
+
+__all__ = ["TrainingRow", "blocks", "letters_of", "repeats_cell", "row_notes", "shown_letters", "stub_cells", "training_rows"]
+
+Repeat = tuple[int | None, int | None]  # training seed, rotation draw
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class TrainingRow:
+    """One training: by measure and test passages its results, by measure its comparisons of the two test sets, of every repeat.
+
+    ``facts`` are without test passages, seed and draw; ``letter`` is the row's, "" where its model has no other.
+    """
+
+    facts: Facts
+    results: dict[tuple[str, str], dict[Repeat, Result]] = field(default_factory=dict)
+    changes: dict[str, dict[Repeat, Comparison]] = field(default_factory=dict)
+    letter: str = ""
+
+    def mean(self, measure: str, test: str) -> tuple[float | None, Interval | None]:
+        """Over repeats; of a single one its own value, with the interval over queries."""
+        found = self.results.get((measure, test), {})
+        if len(found) == 1:
+            (result,) = found.values()
+            return result.value, result.interval
+        if found:
+            return _over(found, lambda result: result.value)
+        part = "baseline_mean" if test == "original" else "candidate_mean"
+        return _over(self.changes.get(measure, {}), lambda comparison: getattr(comparison, part))
+
+    def change(self, measure: str, part: str) -> tuple[float | None, Interval | None]:
+        """``relative_as_printed`` or ``relative``: over repeats; of a single one its own, the latter with its interval over queries."""
+        found = self.changes.get(measure, {})
+        if len(found) == 1:
+            (comparison,) = found.values()
+            return getattr(comparison, part), comparison.relative_interval if part == "relative" else None
+        return _over(found, lambda comparison: getattr(comparison, part))
+
+    def per_query(self, measure: str, test: str) -> dict[str, float]:
+        """Each query's mean over repeats; of queries that every repeat has."""
+        payloads = [result.payload for result in self.results.get((measure, test), {}).values()]
+        columns = [dict(zip(p.query_ids, p.values, strict=True)) for p in payloads if isinstance(p, PerQuery)]
+        shared = set.intersection(*map(set, columns)) if columns else set()
+        return {query_id: sum(column[query_id] for column in columns) / len(columns) for query_id in shared}
+
+    @property
+    def repeats(self) -> list[Repeat]:
+        """Every seed and draw; of comparisons where there are any: what is measured on original passages may name no draw."""
+        return distinct(key for found in (self.changes or self.results).values() for key in found)
+
+    @property
+    def queries(self) -> int | None:
+        """How many queries the means are over."""
+        counts = [result.count for found in self.results.values() for result in found.values()]
+        counts += [c.notes["queries"] for found in self.changes.values() for c in found.values() if "queries" in c.notes]
+        return max(counts, default=None)
+
+
+def _over(found: Mapping[Repeat, T], value: Callable[[T], float | None]) -> tuple[float | None, Interval | None]:
+    values = {key: number for key, item in found.items() if (number := value(item)) is not None}
+    repeated: Repeated | None = over_repeats(values) if values else None
+    return (repeated.mean, repeated.interval) if repeated else (None, None)
+
+
+def training_rows(results: Sequence[Result], keep: Callable[[TrainingRow], bool]) -> list[TrainingRow]:
+    """The trainings among results of one test set: models in the paper's order; on original before rotated, alone before transferred.
+
+    Results that do not say what model they are of, and baselines, are no training. ``keep`` chooses rows before they get letters.
+    """
+    rows: dict[Facts, TrainingRow] = {}
+    compared = [result for result, _ in comparisons(results, "test sets", subset=ALL_QUERIES)]
+    for result in [*of_kind(results, "per_query"), *compared]:
+        facts = replace(result.facts, test="", seed=None, rotation=None)
+        if not facts.model or facts.model in BASELINES:
+            continue
+        row = rows.setdefault(facts, TrainingRow(facts))
+        if isinstance(result.payload, Comparison):
+            row.changes.setdefault(result.measure, {})[repeat_of(result)] = result.payload
+        else:
+            row.results.setdefault((result.measure, result.facts.test), {})[repeat_of(result)] = result
+    order = [*MODELS, *distinct(facts.model for facts in rows)]
+
+    def place(row: TrainingRow) -> tuple[int, bool, bool, bool]:
+        f = row.facts
+        return order.index(f.model), bool(f.source), f.source_training == "rotated", f.training == "rotated"
+
+    found = sorted(filter(keep, rows.values()), key=place)
+    for block in blocks(found):
+        for number, row in enumerate(block):
+            row.letter = letter_of(number) if len(block) > 1 else ""
+    return found
+
+
+def blocks(rows: Sequence[TrainingRow]) -> list[list[TrainingRow]]:
+    """The rows of each model."""
+    return [[row for row in rows if row.facts.model == model] for model in distinct(row.facts.model for row in rows)]
+
+
+def letters_of(rows: Sequence[TrainingRow], measures: Sequence[str], test: str) -> dict[tuple[Facts, str], tuple[str, str]]:
+    """By training and measure: the letters of the model's other trainings that it is better than, and those that Holm leaves."""
+    found: dict[tuple[Facts, str], tuple[str, str]] = {}
+    for block in blocks(rows):
+        for measure in measures:
+            having = [(row, values) for row in block if (values := row.per_query(measure, test))]
+            if len(having) < 2:
+                continue
+            letters = significance_letters([values for _, values in having])
+            # significance_letters counts those that have values; a row's letter counts all of the block
+            names = {letter_of(number): row.letter for number, (row, _) in enumerate(having)}
+            for (row, _), plain, holm in zip(having, letters.plain, letters.holm, strict=True):
+                found[row.facts, measure] = "".join(map(names.__getitem__, plain)), "".join(map(names.__getitem__, holm))
+    return found
+
+
+def shown_letters(letters: tuple[str, str]) -> str:
+    """``ab``; ``a(b)`` where Holm's correction does not leave b."""
+    plain, holm = letters
+    return "".join(letter if letter in holm else f"({letter})" for letter in plain).replace(")(", "")
+
+
+def stub_cells(row: TrainingRow, rows: Sequence[TrainingRow], collection: str) -> list[Cell]:
+    """Model, training, row's letter. What a training began with is named where that alone tells two apart."""
+    alike = [other for other in rows if replace(other.facts, pretrained="") == replace(row.facts, pretrained="")]
+    began = f", from {row.facts.pretrained or 'random weights'}" if len(alike) > 1 else ""
+    facts = row.facts
+    trained = facts.training or "untrained"
+    if any(other.facts.source for other in rows):
+        target = f"{collection} ({trained})"
+        trained = f"{facts.source} ({facts.source_training}) → {target}" if facts.source else target
+    trained += f", {facts.variant}" if facts.variant else ""
+    return [text_cell(MODELS.get(facts.model, facts.model)), text_cell(trained + began), text_cell(row.letter)]
+
+
+def repeats_cell(row: TrainingRow) -> Cell:
+    """How many repeats: ``6 (3 seeds, 2 draws)``."""
+    seeds, draws = (distinct(key[place] for key in row.repeats if key[place] is not None) for place in (0, 1))
+    parts = [f"{len(items)} {word}" for items, word in ((seeds, "seeds"), (draws, "draws")) if len(items) > 1]
+    shown = count(len(row.repeats)) + (f" ({', '.join(parts)})" if parts else "")
+    return Cell(shown, len(row.repeats))
+
+
+def row_notes(rows: Sequence[TrainingRow], *, lettered: bool) -> list[str]:
+    """How intervals were made, and what letters mean."""
+    notes = []
+    if any(len(row.repeats) == 1 for row in rows):
+        notes.append("95 % intervals of a single training: over queries (bootstrap).")
+    if any(len(row.repeats) > 1 for row in rows):
+        notes.append(
+            "Of several repeats: the mean over seeds and rotation draws, with its 95 % t interval over them; letters compare each query's mean."
+        )
+    if lettered:
+        notes.append(
+            "Letters: the rows of the same model that are significantly worse (Wilcoxon, p < 0.05, uncorrected as in the paper); "
+            "those in brackets are lost by Holm's correction over the model's pairs."
+        )
+    return notes
