@@ -1,0 +1,234 @@
+"""Word vectors from a pre-trained encoder: each word of a collection read as a text of its own.
+
+The recipe is that of static embeddings (model2vec: Tulkens & van Dongen 2024): the mean of the last hidden states over the word's
+pieces, with the special tokens around them; principal components; a weight that falls with the word's frequency (SIF: Arora et
+al. 2017). model2vec itself takes the frequency from the rank by Zipf's law, having no text; we have the counts [decision].
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import SettingError
+from positionbias.core.files import atomic_file, refuse_existing, sha256_file
+from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
+from positionbias.core.progress import step, track
+from positionbias.models.encoder import Encoder, open_encoder
+from positionbias.models.encoder_source import encoder_folder
+from positionbias.models.vector_file import save_vectors
+from positionbias.text.vocabulary import Vocabulary, count_words
+
+__all__ = ["DistilSettings", "distil", "frequency_weights", "principal_components", "word_states"]
+
+DEVIATION = 0.4  # root mean square of what is written: that of GloVe's values, and of the words that TK draws at random
+PIECES = 64  # of a word that are read: longer ones are addresses and accidents
+_BLOCK = 1 << 14  # rows in double precision at a time
+
+
+@dataclass(frozen=True, slots=True)
+class DistilSettings:
+    """``sif_coefficient`` is a in the weight a / (a + p) of a word with share p of all words; 0: no weights."""
+
+    dimension: int = 300
+    sif_coefficient: float = 1e-4
+    minimum_count: int = 2
+    batch_size: int = 256
+
+    def __post_init__(self) -> None:
+        for name in ("dimension", "minimum_count", "batch_size"):
+            if getattr(self, name) < 1:
+                raise SettingError(f"--{name.replace('_', '-')}: wanted at least 1; found {getattr(self, name)}; raise it")
+        if not 0 <= self.sif_coefficient < math.inf:
+            raise SettingError(
+                f"--sif-coefficient: wanted a number from 0; found {self.sif_coefficient}; 0.0001 is usual, 0 gives no weights"
+            )
+
+
+def known_words(collections: Sequence[Collection], split: str | None) -> Counter[str]:
+    """How often each word stands in the passages and in the queries of ``split``: what a word-level model counts.
+
+    ``split`` None: the split train, of the collections that have one.
+    """
+    counts: Counter[str] = Counter()
+    for collection in collections:
+        texts = (passage.text for passage in collection.passages())
+        counts.update(count_words(track(texts, f"counting words of {collection.name}", len(collection), unit="passages")))
+        if split is not None or "train" in collection.splits:
+            counts.update(count_words(query.text for query in collection.queries(split or "train")))
+    return counts
+
+
+def word_states(encoder: Encoder, rows: Sequence[Sequence[int]], batch_size: int) -> np.ndarray:
+    """The mean last hidden state of each row of pieces, special tokens with it: ``(len(rows), encoder.dimension)`` float32.
+
+    A batch holds rows of one length, so that nothing is padded and nothing hangs on what else is in the batch.
+    """
+    out = np.empty((len(rows), encoder.dimension), np.float32)
+    with step("encoding words", len(rows), unit="words") as bar, torch.inference_mode():
+        for batch in _batches(rows, batch_size):
+            inputs = encoder.assemble([rows[row] for row in batch], limit=PIECES + encoder.template.single.added)
+            states = encoder.last_hidden(**inputs)  # (batch, length, dim)
+            out[batch] = states.float().mean(dim=1).numpy()
+            bar.advance(len(batch))
+    return out
+
+
+def _batches(rows: Sequence[Sequence[int]], size: int) -> Iterator[list[int]]:
+    """Places of rows of one length, at most ``size`` together."""
+    by_length: dict[int, list[int]] = {}
+    for place, row in enumerate(rows):
+        by_length.setdefault(len(row), []).append(place)
+    for length in sorted(by_length):
+        places = by_length[length]
+        yield from (places[start : start + size] for start in range(0, len(places), size))
+
+
+def principal_components(vectors: np.ndarray, dimension: int) -> tuple[np.ndarray, float]:
+    """Centred ``vectors (n, width)`` on their first ``dimension`` components, float32, and the share of variance that these hold.
+
+    Each component's largest loading is positive: its sign would be arbitrary. Computed in double precision, by blocks.
+    """
+    width = vectors.shape[1]
+    blocks = [slice(start, start + _BLOCK) for start in range(0, len(vectors), _BLOCK)]
+    mean = np.sum([vectors[block].sum(axis=0, dtype=np.float64) for block in blocks], axis=0) / len(vectors)
+    covariance = np.zeros((width, width))
+    for block in blocks:
+        centred = vectors[block] - mean
+        covariance += centred.T @ centred
+    values, components = np.linalg.eigh(covariance / max(1, len(vectors) - 1))
+    values, components = np.clip(values[::-1], 0, None), components[:, ::-1][:, :dimension]  # largest first
+    components = components * np.sign(components[np.abs(components).argmax(axis=0), np.arange(components.shape[1])])
+    scores = np.empty((len(vectors), dimension), np.float32)
+    for block in blocks:
+        scores[block] = (vectors[block] - mean) @ components
+    return scores, float(values[:dimension].sum() / max(values.sum(), 1e-300))
+
+
+def frequency_weights(counts: np.ndarray, total: int, coefficient: float) -> np.ndarray:
+    """SIF: a / (a + count / total) of each word, ``(n,)`` float64; a = 0 gives ones.
+
+    Source: Arora, Liang & Ma (2017), Eq. 3.
+    """
+    if coefficient == 0:
+        return np.ones(len(counts))
+    return coefficient / (coefficient + counts / total)
+
+
+def distil(
+    collections: Sequence[Collection],
+    encoder_name: str,
+    out: Path,
+    settings: DistilSettings | None = None,
+    *,
+    split: str | None = None,
+    overwrite: bool = False,
+) -> Manifest:
+    """Write the vectors of the collections' words, most frequent first, to ``out``, and a manifest beside it; return the manifest.
+
+    Words of which the encoder knows no piece are left out, and counted: they would all get one vector, and match each other [decision]. The
+    whole is scaled to a root mean square of 0.4 [decision].
+
+    Raises:
+        SettingError: an encoder narrower than ``dimension``, or too few words for as many components.
+        InputError: the encoder cannot be loaded, or there is no such split.
+    """
+    settings = settings or DistilSettings()
+    refuse_existing(out, overwrite=overwrite)
+    folder = encoder_folder(encoder_name)
+    encoder = open_encoder(folder).eval()
+    if encoder.dimension < settings.dimension:
+        raise SettingError(
+            f"--dimension: wanted at most the {encoder.dimension} that {encoder_name} is wide; found {settings.dimension}; "
+            "lower it (and give the same to training), or take a wider encoder"
+        )
+    counts = known_words(collections, split)
+    words, rows, unknown = _readable(encoder, Vocabulary.build(counts, minimum=settings.minimum_count).words)
+    if len(words) <= settings.dimension:
+        raise SettingError(
+            f"--dimension: wanted fewer than the {len(words):,} words to be distilled; found {settings.dimension}; "
+            "lower it, or --minimum-count, or give a larger collection"
+        )
+    vectors, kept = principal_components(word_states(encoder, rows, settings.batch_size), settings.dimension)
+    numbers = np.fromiter((counts[word] for word in words), np.float64, len(words))
+    vectors *= frequency_weights(numbers, counts.total(), settings.sif_coefficient)[:, None]
+    vectors *= DEVIATION / math.sqrt(np.square(vectors, dtype=np.float64).mean())
+    with atomic_file(out, overwrite=overwrite) as partial:
+        save_vectors(partial, words, vectors)
+        figures = {
+            "words": len(words),
+            "dimension": settings.dimension,
+            "variance_kept": kept,
+            "words_without_pieces": unknown,
+            "words_too_rare": len(counts) - len(words) - unknown,
+        }
+        given = {"encoder": encoder_name, "split": split, **asdict(settings)}
+        manifest = _manifest(out, partial, folder, collections, given, figures)
+    write_manifest(manifest_path(out), manifest)
+    return manifest
+
+
+def _readable(encoder: Encoder, words: Sequence[str]) -> tuple[list[str], list[list[int]], int]:
+    """The words of which the encoder knows a piece, their pieces, and how many others there are."""
+    unknown = encoder.tokenizer.unk_token_id
+    kept: list[tuple[str, list[int]]] = []
+    for start in range(0, len(words), _BLOCK):
+        block = words[start : start + _BLOCK]
+        pieces = encoder.read(block, PIECES)
+        kept += [(word, row) for word, row in zip(block, pieces, strict=True) if any(piece != unknown for piece in row)]
+    return [word for word, _ in kept], [row for _, row in kept], len(words) - len(kept)
+
+
+def _manifest(
+    out: Path,
+    written: Path,
+    folder: Path,
+    collections: Sequence[Collection],
+    settings: Mapping[str, Any],
+    figures: Mapping[str, Any],
+) -> Manifest:
+    collected = [input_ref("collection", item.path, item.checksum, artefact=out) for item in collections]
+    licences = dict.fromkeys(f"{item.name}: {item.manifest.licence or 'not stated'}" for item in collections)
+    return Manifest(
+        kind="vectors",
+        name=out.name.partition(".")[0],
+        command="vectors distil",
+        settings=settings,
+        inputs=(input_ref("encoder", folder, _weights_checksum(folder), artefact=out), *collected),
+        content={"checksum": sha256_file(written), **figures},
+        licence="; ".join([f"encoder: {_licence(folder)}", *licences]),
+        notes=(
+            "A word's vector is the mean last hidden state over its pieces and the special tokens around them, on principal "
+            "components, as model2vec makes it.",
+            "The weight a / (a + p) takes p from the collections' own counts [decision].",
+            f"Scaled to a root mean square of {DEVIATION} [decision].",
+            "Words of which the encoder knows no piece are left out [decision].",
+        ),
+        versions=package_versions("numpy", "torch", "transformers", "safetensors"),
+        provenance=provenance(threads=torch.get_num_threads()),
+    )
+
+
+def _weights_checksum(folder: Path) -> str:
+    """The SHA-256 of the weights; of several files' checksums, by name, where they are several."""
+    files = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
+    sums = [sha256_file(file) for file in files]
+    return sums[0] if len(sums) == 1 else hashlib.sha256("".join(sums).encode()).hexdigest()
+
+
+def _licence(folder: Path) -> str:
+    """What the model card says, in the header that the hub reads."""
+    card = folder / "README.md"
+    text = card.read_text(encoding="utf-8", errors="replace") if card.is_file() else ""
+    found = re.match(r"---\n(?:.*\n)*?license:[ ]*(\S+)", text.partition("\n---\n")[0])
+    return found[1] if found else "not stated"

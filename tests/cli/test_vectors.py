@@ -1,0 +1,83 @@
+"""``posbias vectors``: as a user runs it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from positionbias.cli.main import main
+from positionbias.core.manifest import read_manifest
+from positionbias.models.word_vectors import read_word_vectors
+from tests.tiny import collection_of, tiny_encoder
+
+TEXTS = [
+    "the green lamp burns oil in the hall",
+    "the iron gate of stone is green",
+    "water and oil and the lamp",
+    "gate hall iron",
+]
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> list[str]:
+    one, two = (
+        collection_of(tmp_path / "one", TEXTS),
+        collection_of(tmp_path / "two", ["the stone is green", "the water is green"]),
+    )
+    return [str(one.path), str(two.path), "--encoder", str(tiny_encoder(tmp_path / "encoder"))]
+
+
+def call(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main(["vectors", "distil", *map(str, arguments)])
+    out, err = capsys.readouterr()
+    return int(stop.value.code or 0), out, err
+
+
+def test_distil(places: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = tmp_path / "v.safetensors"
+    code, out, err = call(capsys, *places, "--dimension", 4, "--threads", 1, "--out", place)
+    assert code == 0, err
+    # twice or more: the green lamp oil hall iron gate stone is water and
+    assert out.startswith(f"{place}: 11 words, 4 wide, ")
+    assert out.endswith("of the variance kept; left out: 3 too rare, 0 that the encoder cannot read\n")  # burns in of
+    assert f"--word-vectors {place}" in err
+    assert len(read_word_vectors(place, ["stone", "lamp", "burns"], 4).vectors) == 2
+    assert [item.role for item in read_manifest(place).inputs] == ["encoder", "collection", "collection"]
+
+
+def test_as_json(places: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    given = ("--dimension", 4, "--minimum-count", 1, "--sif-coefficient", 0, "--batch-size", 2)
+    code, out, _ = call(capsys, *places, *given, "--out", tmp_path / "v.safetensors", "--json")
+    assert code == 0
+    (result,) = json.loads(out)["results"]
+    assert (result["measure"], result["collection"], result["value"], result["kind"]) == (
+        "word vectors",
+        "one+two",
+        14,
+        "statistics",
+    )
+    assert result["payload"]["rows"]["dimension"] == 4
+    settings = read_manifest(tmp_path / "v.safetensors").settings
+    assert (settings["minimum_count"], settings["sif_coefficient"], settings["batch_size"]) == (1, 0, 2)
+
+
+@pytest.mark.parametrize(
+    ("more", "complaint"),
+    [
+        ((), "--dimension: wanted at most the 16 that"),
+        (("--dimension", 0), "--dimension: wanted at least 1; found 0"),
+        (("--dimension", 4, "--split", "dev"), "wanted split 'dev'; found no splits"),
+        (("--dimension", 4, "--minimum-count", 4), "--dimension: wanted fewer than the 2 words"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_one_line_and_exit_code_2(
+    places: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str], more: tuple[object, ...], complaint: str
+) -> None:
+    code, out, err = call(capsys, *places, *more, "--out", tmp_path / "v.safetensors")
+    assert (code, out, err.count("\n")) == (2, "", 1), err
+    assert complaint in err
+    assert not (tmp_path / "v.safetensors").exists()
