@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from positionbias.cli.common import json_option, say, seed_option, workers_option
-from positionbias.cli.study import finish
+from positionbias.cli.studies.common import finish, open_workshop
 
 __all__ = ["demo"]
 
@@ -27,7 +27,7 @@ def demo(out: str, seed: int, workers: int, as_json: bool) -> None:
     from positionbias.studies.demo import run_demo
 
     place = Path(out)
-    results = run_demo(place, seed=seed, workers=workers, tell=say)
+    results = run_demo(open_workshop(place, workers=workers, dry_run=False), seed=seed)
     finish(results, place, as_json=as_json)
     say(
         "\nNext, on your own data:\n"

@@ -33,7 +33,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "evaluate": ("positionbias.cli.evaluate", "evaluate", "Measure runs, and test their differences."),
     "ats": ("positionbias.cli.probe", "ats", "Average term similarity by distance in position."),
     "mats": ("positionbias.cli.probe", "mats", "One number for position dependence (MATS)."),
-    "study": ("positionbias.cli.study", "study", "A paper's study, end to end, on your collection."),
+    "study": ("positionbias.cli.studies", "study", "A paper's study, end to end, on your collection."),
     "report": ("positionbias.cli.report", "report", "One self-contained HTML page from results."),
     "completion": ("positionbias.cli.completion", "completion", "Shell completion for bash, zsh or fish."),
 }

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from positionbias.core.collection import Collection
 from positionbias.positions.rotate import Rotation
 from positionbias.studies.step import Work
+from positionbias.training.plan import TrainPlan
 
-if TYPE_CHECKING:
-    from positionbias.training.train import TrainPlan
-
-__all__ = ["measuring", "probing", "reranking", "retrieving", "rotating", "training"]
+__all__ = ["measuring", "ordering", "probing", "reranking", "retrieving", "rotating", "training"]
 
 # seconds of one, on one of two cores of an AMD EPYC
 ROTATED_PASSAGE = {"blingfire": 4e-5, "whitespace": 1e-5}
 INDEXED_PASSAGE = 2e-4
+ORDERED_QUERY = 3e-3
 MEASURED_INPUT = 5.0
 
 
@@ -52,6 +50,11 @@ def training(collection: Collection, plan: TrainPlan, state: Path | None) -> tup
 def reranking(collection: Collection, split: str, model: Path, depth: int) -> Work:
     """Pairs to score."""
     return Work(f"pairs re-ranked by {model.name.partition('-')[0]}", _queries(collection, split) * depth, lambda: None)
+
+
+def ordering(collection: Collection, split: str) -> Work:
+    """Queries whose candidates are ordered by position."""
+    return Work("queries ordered by position", _queries(collection, split), _constant(ORDERED_QUERY))
 
 
 def probing(collection: Collection, passages: int | None, model: Path) -> Work:

@@ -1,45 +1,83 @@
-"""What the figures of a position-bias study say, in sentences; each is made from the numbers and true of nothing else."""
+"""What the figures of a position-bias study say, in sentences; each is made from the numbers and true of nothing else.
+
+A comparison that was repeated with several training seeds or rotation draws is one sentence: the mean over the repeats, and the
+t interval over them (``evaluation.repeats``); one that was not has the interval over queries.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-from positionbias.core.result import AtsCurve, Comparison, Finding, Interval, PositionHistogram, Result, TrainingCurve
+from positionbias.core.result import AtsCurve, Comparison, Facts, Finding, Interval, PositionHistogram, Result, TrainingCurve
+from positionbias.evaluation.repeats import over_repeats
+from positionbias.studies.against import MARGIN, against_change, against_mats, against_training, signed
 
-__all__ = ["MARGIN", "findings"]
+__all__ = ["Change", "baselines", "findings", "idle_trainings", "over", "trainings"]
 
-MARGIN = 0.03  # a change whose whole interval lies within ±3 % is called none [decision]
-
-
-def _signed(value: float, form: str) -> str:
-    return f"{value:{form}}".replace("-", "−")
+Group = Sequence[tuple[Result, Comparison]]
 
 
 def _between(interval: Interval, form: str = "+.1%") -> str:
-    return f"95 % interval {_signed(interval.low, form)} to {_signed(interval.high, form)}"
+    return f"95 % interval {signed(interval.low, form)} to {signed(interval.high, form)}"
 
 
-def _change(comparison: Comparison) -> tuple[str, bool | None]:
+class Change(NamedTuple):
+    """A figure over all repeats of a comparison; without an interval nothing tells how sure it is."""
+
+    value: float
+    interval: Interval | None
+    repeats: int
+
+    def shown(self, form: str = "+.1%") -> str:
+        """The figure, its interval, and over how many repeats."""
+        repeats = f", over {self.repeats} repeats" if self.repeats > 1 else ""
+        sure = f"{_between(self.interval, form)}{repeats}" if self.interval else f"no interval{repeats}"
+        return f"{signed(self.value, form)} ({sure})"
+
+
+def over(
+    group: Group, value: Callable[[Comparison], float | None], interval: Callable[[Comparison], Interval | None]
+) -> Change | None:
+    """The mean of a figure over repeats; None where it is undefined in one of them."""
+    found = {(result.facts.seed, result.facts.rotation): (value(c), interval(c)) for result, c in group}
+    values = {key: figure for key, (figure, _) in found.items() if figure is not None}
+    if not values or len(values) < len(found):
+        return None
+    if len(found) == 1:
+        ((figure, sure),) = found.values()
+        return None if figure is None else Change(figure, sure, 1)
+    repeated = over_repeats(values)
+    return Change(repeated.mean, repeated.interval, repeated.repeats)
+
+
+def _relative(group: Group) -> Change | None:
+    return over(group, lambda c: c.relative, lambda c: c.relative_interval)
+
+
+def _difference(group: Group) -> Change | None:
+    return over(group, lambda c: c.difference, lambda c: c.difference_interval)
+
+
+def _verdict(change: Change | None) -> tuple[str, bool | None]:
     """What a change between test sets amounts to, and whether there is one (None: these data do not decide)."""
-    interval = comparison.relative_interval
-    if comparison.relative is None or interval is None:
+    if change is None or change.interval is None:
         return "cannot be said", None
-    figures = f"{_signed(comparison.relative, '+.1%')} ({_between(interval)})"
-    if interval.low >= -MARGIN and interval.high <= MARGIN:
-        return f"does not change beyond ±{MARGIN:.0%}: {figures}", False
-    if interval.high < 0:
-        return f"falls: {figures}", True
-    if interval.low > 0:
-        return f"rises: {figures}", True
-    return f"changes by {figures}: these data do not decide", None
+    low, high = change.interval.low, change.interval.high
+    if low >= -MARGIN and high <= MARGIN:
+        return f"does not change beyond ±{MARGIN:.0%}: {change.shown()}", False
+    if high < 0:
+        return f"falls: {change.shown()}", True
+    if low > 0:
+        return f"rises: {change.shown()}", True
+    return f"changes by {change.shown()}: these data do not decide", None
 
 
-def _positions(result: Result, rotated: bool) -> Finding:
+def _positions(result: Result, place: str) -> Finding:
     payload = result.payload
     assert isinstance(payload, PositionHistogram)
     share = payload.figures["first_fifth"]
     interval, expected = Interval(**share["interval"]), share["expected"]
-    place = "After rotation" if rotated else "In the passages as they are"
     if interval.low > expected:
         verdict, holds = "more than an unbiased collection would have", True
     elif interval.high < expected:
@@ -53,106 +91,174 @@ def _positions(result: Result, rotated: bool) -> Finding:
     )
 
 
-def _of(results: Sequence[Result], measure: str, axis: str) -> list[Comparison]:
-    payloads = [r.payload for r in results if r.measure == measure and isinstance(r.payload, Comparison)]
-    return [payload for payload in payloads if payload.notes["axis"] == axis]
+def _groups(
+    results: Iterable[Result], measure: str, axis: str, key: Callable[[Result, Comparison], tuple]
+) -> dict[tuple, Group]:
+    """The comparisons along one axis on a measure, those that differ by seed and draw alone together."""
+    found: dict[tuple, list[tuple[Result, Comparison]]] = {}
+    for result in results:
+        payload = result.payload
+        if result.measure == measure and isinstance(payload, Comparison) and payload.notes["axis"] == axis:
+            found.setdefault(key(result, payload), []).append((result, payload))
+    return dict(found)
 
 
-def _test_sets(results: Sequence[Result], measure: str, whole: int, cut: int, idle: Sequence[str]) -> list[Finding]:
+def _test_sets(results: Sequence[Result], measure: str) -> list[Finding]:
     found = []
-    for comparison in _of(results, measure, "test sets"):
-        system = comparison.notes["systems"][0]
-        if system == "position-only" or system in idle:
+    for (system, subset), group in _groups(results, measure, "test sets", lambda r, c: (r.system, c.subset)).items():
+        if system == "position-only":
             continue
-        words, holds = _change(comparison)
-        where = "" if comparison.subset == "all queries" else f", over the {comparison.notes['queries']:,} {comparison.subset},"
+        change = _relative(group)
+        words, holds = _verdict(change)
+        queries = group[0][1].notes.get("queries", group[0][0].count)
+        where = "" if subset == "all queries" else f", over the {queries:,} {subset},"
         found.append(Finding(f"{system}: when the test passages are rotated, {measure}{where} {words}.", holds))
-    if cut:
-        known = whole + cut
-        text = f"The rotation cut through the answer of {cut:,} of the {known:,} test queries whose answer's place is known"
-        found.append(Finding(f"{text} ({cut / known:.1%}).", None))
+        if subset == "all queries":
+            found += against_change(results, measure, group[0][0], holds)
     return found
 
 
-def _trainings(results: Sequence[Result], measure: str, idle: Sequence[str]) -> list[Finding]:
+def _cuts(cuts: Mapping[int, tuple[int, int]]) -> list[Finding]:
     found = []
-    for comparison in _of(results, measure, "trainings"):
-        interval = comparison.difference_interval
-        if interval is None or set(comparison.notes["systems"]) <= set(idle):
-            continue
-        base, other = comparison.notes["systems"]
-        verdict, holds = (
-            ("is better than", True)
-            if interval.low > 0
-            else ("is worse than", False)
-            if interval.high < 0
-            else ("cannot be told from", None)
-        )
-        text = (
-            f"On the {comparison.notes['test_sets'][0]} test passages {other} {verdict} {base}: {measure} {comparison.candidate_mean:.3f} against "
-            f"{comparison.baseline_mean:.3f}, difference {_signed(comparison.difference, '+.3f')} ({_between(interval, '+.3f')})."
-        )
-        found.append(Finding(text, holds))
+    for draw, (whole, cut) in cuts.items():
+        if cut:
+            known = whole + cut
+            which = f" of draw {draw}" if len(cuts) > 1 else ""
+            text = f"The rotation{which} cut through the answer of {cut:,} of the {known:,} test queries whose answer's place is known"
+            found.append(Finding(f"{text} ({cut / known:.1%}).", None))
     return found
 
 
-def _baselines(results: Sequence[Result], measure: str) -> list[Finding]:
-    pairs = _of(results, measure, "baseline")
-    if not pairs:
-        return []
-    lost = [c for c in pairs if c.difference_interval is None or c.difference_interval.low <= 0]
-    if not lost:
-        return [
-            Finding(
-                "Every model beats BM25 and a scorer that knows position only, on both test sets, with intervals off zero.",
-                True,
-            )
-        ]
-    names = "; ".join(f"{c.candidate} against {c.baseline.split(' on ')[0]}" for c in lost)
-    return [Finding(f"Not shown to beat a baseline, so what it does with position counts for little: {names}.", False)]
+Against = Callable[[Result, Comparison, str, bool | None], list[Finding]]
 
 
-def _term_similarity(results: Sequence[Result]) -> list[Finding]:
-    curves = [r for r in results if isinstance(r.payload, AtsCurve)]
-    first = [r for r in curves if r.collection == curves[0].collection]
-    if len(first) < 2 or any(r.value is None for r in first[:2]):
-        return []
-    one, other = first[:2]
-    assert one.value is not None
-    assert other.value is not None
-    relation = "lower" if other.value < one.value else "higher"
-    return [
-        Finding(
-            f"MATS on the original passages: {one.system} {one.value:.3f}, {other.system} {other.value:.3f} ({relation} after training on rotated "
-            "passages). An untrained TK depends strongly on position, and the fall that the paper reports (0.176 to 0.021) comes with long "
-            "training: the training curves show how far these models are.",
-            None,
+def trainings(results: Sequence[Result], measure: str, against: Against) -> list[Finding]:
+    """Which of two trainings is better on which test passages; ``against`` adds what goes against the paper, given a repeat's
+    result, its comparison, the test passages and whether the second is better."""
+    found: list[Finding] = []
+    groups = _groups(results, measure, "trainings", lambda r, c: (*c.notes["systems"], r.facts.test or c.notes["test_sets"][0]))
+    for (base, other, test), group in groups.items():
+        change = _difference(group)
+        if change is None or change.interval is None:
+            continue
+        low, high = change.interval.low, change.interval.high
+        verdict, holds = (
+            ("is better than", True) if low > 0 else ("is worse than", False) if high < 0 else ("cannot be told from", None)
         )
+        means = [
+            sum(values) / len(group) for values in zip(*((c.candidate_mean, c.baseline_mean) for _, c in group), strict=True)
+        ]
+        text = f"On the {test} test passages {other} {verdict} {base}: {measure} {means[0]:.3f} against {means[1]:.3f}"
+        found.append(Finding(f"{text}, difference {change.shown('+.3f')}.", holds))
+        found += against(*group[0], test, holds)
+    return found
+
+
+def baselines(results: Sequence[Result], measure: str) -> list[Finding]:
+    """Whether every model beats every baseline; those that were not shown to are named."""
+    groups = _groups(results, measure, "baseline", lambda r, c: (c.notes["systems"][0], r.system, c.notes["test_sets"][1]))
+    if not groups:
+        return []
+    lost = []
+    for (base, system, test), group in groups.items():
+        change = _difference(group)
+        if change is None or change.interval is None or change.interval.low <= 0:
+            lost.append(f"{system} on {test} against {base}")
+    if not lost:
+        known = {"bm25": "BM25", "position-only": "a scorer that knows position only"}
+        names = " and ".join(known[base] for base in dict.fromkeys(base for base, _, _ in groups))
+        tests = ", on both test sets" if len({test for _, _, test in groups}) > 1 else ""
+        text = f"Every model beats {names}{tests}, with intervals off zero."
+        return [Finding(text, True)]
+    return [
+        Finding(f"Not shown to beat a baseline, so what it does with position counts for little: {'; '.join(lost)}.", False)
     ]
 
 
-def _idle(results: Sequence[Result]) -> list[str]:
-    """Systems whose tuned re-ranking depth is 1: they leave BM25's order as it is."""
-    return [r.system for r in results if isinstance(r.payload, TrainingCurve) and r.payload.notes.get("depth") == 1]
+def _term_similarity(results: Sequence[Result]) -> list[Finding]:
+    """MATS on the original passages, by training; the mean over seeds and draws."""
+    found: dict[Facts, dict[tuple[int | None, int | None], float]] = {}
+    first: dict[Facts, Result] = {}
+    for result in results:
+        facts = result.facts
+        if isinstance(result.payload, AtsCurve) and facts.test == "original" and result.value is not None:
+            kind = Facts(model=facts.model, training=facts.training)
+            found.setdefault(kind, {})[facts.seed, facts.rotation] = result.value
+            first.setdefault(kind, result)
+    sentences = []
+    for kind, values in found.items():
+        rotated = Facts(model=kind.model, training="rotated")
+        if kind.training != "original" or rotated not in found:
+            continue
+        one, other = over_repeats(values), over_repeats(found[rotated])
+        relation = "lower" if other.mean < one.mean else "higher"
+        text = (
+            f"MATS on the original passages: {first[kind].system} {one.mean:.3f}, {first[rotated].system} {other.mean:.3f} ({relation} after training on "
+            "rotated passages). An untrained TK depends strongly on position, so this falls with long training alone: the training "
+            "curves show how far these models are."
+        )
+        sentences += [Finding(text, None), *against_mats(results, first[kind], other.mean < one.mean)]
+    return sentences
 
 
-def _idleness(system: str) -> Finding:
-    return Finding(
-        f"{system}: no re-ranking depth did better on the validation queries than BM25's own order, so its depth is 1 and it re-ranks "
-        "nothing. Its effectiveness is BM25's and says nothing about the model; train longer, or start from word vectors.",
-        None,
-    )
+class _Idle(NamedTuple):
+    """A training whose tuned re-ranking depth is 1: it leaves BM25's order as it is."""
+
+    system: str
+    seed: int | None
+    rotation: int | None
 
 
-def findings(results: Sequence[Result], measure: str, *, whole: int, cut: int) -> list[Finding]:
-    """The study's findings on its headline measure. The rotation left the answers of ``whole`` test queries whole, and cut ``cut``."""
-    histograms = [r for r in results if isinstance(r.payload, PositionHistogram)]
+def _idle(results: Sequence[Result]) -> list[_Idle]:
+    curves = [r for r in results if isinstance(r.payload, TrainingCurve) and r.payload.notes.get("depth") == 1]
+    return [_Idle(result.system, result.facts.seed, result.facts.rotation) for result in curves]
+
+
+def _re_ranks(result: Result, idle: Sequence[_Idle]) -> bool:
+    """Whether a comparison has a model that re-ranks in it: what it says of a model is then said of one."""
+    if not isinstance(result.payload, Comparison):
+        return True
+    facts = result.facts
+    resting = {item.system for item in idle if item.seed == facts.seed and item.rotation in (None, facts.rotation)}
+    return not set(result.payload.notes["systems"]) <= resting
+
+
+def _idleness(idle: Sequence[_Idle], results: Sequence[Result]) -> list[Finding]:
+    trainings = [result for result in results if isinstance(result.payload, TrainingCurve)]
+    found = []
+    for system in dict.fromkeys(item.system for item in idle):
+        number, all_of_it = sum(i.system == system for i in idle), sum(r.system == system for r in trainings)
+        which = "" if all_of_it == 1 else f" (in {number} of {all_of_it} trainings, which the sentences below leave out)"
+        found.append(
+            Finding(
+                f"{system}: no re-ranking depth did better on the validation queries than BM25's own order, so its depth is 1 and it "
+                f"re-ranks nothing{which}. Its effectiveness is BM25's and says nothing about the model; train longer, or start from "
+                "word vectors or an encoder.",
+                None,
+            )
+        )
+    return found
+
+
+def idle_trainings(results: Sequence[Result]) -> tuple[list[Finding], list[Result]]:
+    """Sentences about trainings that ended in a model that re-ranks nothing, and the results without comparisons of such alone."""
     idle = _idle(results)
+    return _idleness(idle, results), [result for result in results if _re_ranks(result, idle)]
+
+
+def findings(results: Sequence[Result], measure: str, *, cuts: Mapping[int, tuple[int, int]]) -> list[Finding]:
+    """The study's findings on its headline measure. By rotation draw, ``cuts`` has the number of test queries whose answers it left
+    whole, and of those whose answer it cut."""
+    histograms = [result for result in results if isinstance(result.payload, PositionHistogram)]
+    places = ["In the passages as they are"]
+    places += [f"After rotation{f' (draw {draw})' if len(cuts) > 1 else ''}" for draw in cuts]
+    idle, spoken = idle_trainings(results)
     return [
-        *(_positions(result, rotated=number > 0) for number, result in enumerate(histograms)),
-        *map(_idleness, idle),
-        *_test_sets(results, measure, whole, cut, idle),
-        *_trainings(results, measure, idle),
-        *_baselines(results, measure),
+        *(_positions(result, place) for result, place in zip(histograms, places, strict=False)),
+        *idle,
+        *_test_sets(spoken, measure),
+        *_cuts(cuts),
+        *trainings(spoken, measure, lambda r, _, test, better: against_training(results, measure, r, test, better)),
+        *baselines(results, measure),
         *_term_similarity(results),
     ]

@@ -2,177 +2,288 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
 
 from positionbias.core.collection import Collection
-from positionbias.core.progress import track
 from positionbias.core.records import Qrel
-from positionbias.core.result import Comparison, PerQuery, Result
-from positionbias.core.run import Run
+from positionbias.core.result import Comparison, Facts, Finding, PerQuery, Result, load_results
+from positionbias.core.run import Run, read_run
 from positionbias.evaluation.measures import evaluate_run
 from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
-from positionbias.models.checkpoint import Checkpoint
+from positionbias.models.checkpoint import load_checkpoint
 from positionbias.positions.debias import queries_by_cut, rotation_result
 from positionbias.positions.histogram import position_histogram
-from positionbias.probe.term_vectors import probe_model
 from positionbias.studies.findings import findings
-from positionbias.text.overlap import position_only
 from positionbias.text.statistics import collection_counts
 from positionbias.training.train import training_result
 
-__all__ = ["ALL", "WHOLE", "Measured", "measure_study"]
+__all__ = [
+    "ALL",
+    "WHOLE",
+    "Measured",
+    "Subject",
+    "SystemRuns",
+    "curve_of",
+    "evaluated",
+    "finding",
+    "measure_study",
+    "split_label",
+    "values_of",
+]
 
 ALL = "all queries"
 WHOLE = "queries whose answer was left whole"
-SPLIT = "test"
+FIRST_STAGE, POSITION = "bm25", "position-only"
+
+
+class Subject(NamedTuple):
+    """A trained model: its name in results, the same for all seeds and draws; what the results say of it; its checkpoint."""
+
+    system: str
+    facts: Facts
+    path: Path
+
+
+class SystemRuns(NamedTuple):
+    """A system on one set of test passages: a run for each test split."""
+
+    system: str
+    facts: Facts
+    runs: tuple[Path, ...]
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What there is to measure: the two test collections, the candidates, and each model's runs on both."""
+    """What there is to measure: the test collections by draw, candidates and runs by test split, probes and trained models."""
 
-    original: Collection
-    rotated: Collection
-    candidates: Run
-    reranked: Mapping[tuple[str, str], Run]
-    models: Sequence[Checkpoint]
+    original: Path
+    rotated: Mapping[int, Path]
+    tests: tuple[str, ...]
+    candidates: tuple[Path, ...]
+    baselines: Sequence[SystemRuns]
+    tested: Sequence[SystemRuns]
+    probes: Sequence[Path]
+    subjects: Sequence[Subject]
 
-    @property
-    def tests(self) -> dict[str, Collection]:
-        return {"original": self.original, "rotated": self.rotated}
-
-
-Values = dict[tuple[str, str, str], dict[str, float]]  # (system, test, measure) -> value a query
-
-
-def position_only_run(collection: Collection, candidates: Run) -> Run:
-    """The candidates ordered by how far in front the query is met, and by nothing else."""
-    texts = {query.query_id: query.text for query in collection.queries(SPLIT)}
-    rankings = (
-        (r.query_id, r.passage_ids, [position_only(texts[r.query_id], text) for text in collection.texts(r.passage_ids)])
-        for r in track(candidates.rankings(), "position only", len(candidates), unit="queries")
-    )
-    return Run("position-only", rankings)
+    def inputs(self) -> dict[str, Path]:
+        """Every artefact that is read, by its part."""
+        runs = {path.stem: path for item in (*self.baselines, *self.tested) for path in item.runs}
+        return {
+            "collection": self.original,
+            **{f"rotated {draw}": path for draw, path in self.rotated.items()},
+            **{f"candidates {split}": path for split, path in zip(self.tests, self.candidates, strict=True)},
+            **runs,
+            **{f"probe {path.name}": path for path in self.probes},
+            **{subject.path.name: subject.path for subject in self.subjects},
+        }
 
 
-def _evaluate(measured: Measured, qrels: list[Qrel], measures: Sequence[str], seed: int) -> tuple[list[Result], Values]:
-    clusters = clusters_by_passage(qrels)
-    results: list[Result] = []
-    values: Values = {}
-    for test, collection in measured.tests.items():
-        runs = [replace_name(measured.candidates, "bm25"), position_only_run(collection, measured.candidates)]
-        runs += [run for (_, on), run in measured.reranked.items() if on == test]
-        for run in runs:
-            found = evaluate_run(run, qrels, measures, collection=collection.name, split=SPLIT, seed=seed, clusters=clusters)
-            results += found
-            for result in found:
-                assert isinstance(result.payload, PerQuery)
-                values[run.name, test, result.measure] = dict(zip(result.payload.query_ids, result.payload.values, strict=True))
-    return results, values
+def split_label(tests: Sequence[str]) -> str:
+    """Several test splits, as results name them."""
+    return "+".join(tests)
 
 
-def replace_name(run: Run, name: str) -> Run:
-    """The same run under another name."""
-    return Run(name, ((r.query_id, r.passage_ids, r.scores) for r in run.rankings()))
+def joined(name: str, runs: Sequence[Path]) -> Run:
+    """The rankings of several splits as one run; the splits share no query."""
+    return Run(name, chain.from_iterable(((r.query_id, r.passage_ids, r.scores) for r in read_run(p).rankings()) for p in runs))
 
 
-class _Comparer:
-    """Pairs of systems and test sets, compared on shared queries; p-values corrected within each axis and measure."""
+def evaluated(
+    item: SystemRuns,
+    qrels: Sequence[Qrel],
+    measures: Sequence[str],
+    *,
+    collection: str,
+    split: str,
+    clusters: Mapping[str, str],
+    seed: int,
+) -> list[Result]:
+    """A Result a measure, with the system's facts."""
+    run = joined(item.system, item.runs)
+    found = evaluate_run(run, qrels, measures, collection=collection, split=split, seed=seed, clusters=clusters)
+    return [replace(result, facts=item.facts) for result in found]
 
-    def __init__(self, measured: Measured, values: Values, clusters: Mapping[str, str], whole: set[str], seed: int) -> None:
-        self.measured, self.values, self.clusters, self.whole, self.seed = measured, values, clusters, whole, seed
 
-    def pair(self, axis: str, measure: str, one: tuple[str, str], other: tuple[str, str], subset: str = ALL) -> Comparison:
-        """``one`` and ``other`` are (system, test): the baseline and the candidate."""
-        values = [self.values[system, test, measure] for system, test in (one, other)]
+Values = Mapping[str, Mapping[str, float]]  # measure → query → value
+
+
+def values_of(results: Sequence[Result]) -> Values:
+    """The per-query values of one system by measure."""
+    found = {}
+    for result in results:
+        assert isinstance(result.payload, PerQuery)
+        found[result.measure] = dict(zip(result.payload.query_ids, result.payload.values, strict=True))
+    return found
+
+
+class _Study:
+    """The collections, the judgements, and every system evaluated once."""
+
+    def __init__(self, measured: Measured, measures: Sequence[str], relevant_from: int, seed: int) -> None:
+        self.measured, self.seed, self.label = measured, seed, split_label(measured.tests)
+        self.original = Collection(measured.original)
+        self.rotated = {draw: Collection(path) for draw, path in measured.rotated.items()}
+        self.qrels: list[Qrel] = [qrel for split in measured.tests for qrel in self.original.qrels(split)]
+        self.clusters = clusters_by_passage(self.qrels, level=relevant_from)
+        self.by_cut = {draw: self._by_cut(rotated) for draw, rotated in self.rotated.items()}
+        self.systems = [
+            self._measured(item, measures) for item in (*self._first_stage(), *measured.baselines, *measured.tested)
+        ]
+
+    def _first_stage(self) -> Iterator[SystemRuns]:
+        for draw in (None, *self.rotated):
+            facts = Facts(model=FIRST_STAGE, test="original" if draw is None else "rotated", rotation=draw)
+            yield SystemRuns(FIRST_STAGE, facts, self.measured.candidates)
+
+    def _measured(self, item: SystemRuns, measures: Sequence[str]) -> tuple[SystemRuns, list[Result]]:
+        where = {"collection": self.passages(item.facts).name, "split": self.label}
+        return item, evaluated(item, self.qrels, measures, clusters=self.clusters, seed=self.seed, **where)
+
+    def passages(self, facts: Facts) -> Collection:
+        """The test passages that these facts speak of."""
+        return self.original if facts.test == "original" or facts.rotation is None else self.rotated[facts.rotation]
+
+    def _by_cut(self, rotated: Collection) -> tuple[set[str], set[str]]:
+        """Test queries whose answers the rotation left whole, and those with one that it cut."""
+        whole: set[str] = set()
+        cut: set[str] = set()
+        for split in set(self.measured.tests) & set(answered_splits(self.original)):
+            for found, more in zip((whole, cut), queries_by_cut(self.original, rotated, split), strict=True):
+                found |= more
+        return whole, cut
+
+
+class _Repeat:
+    """The systems of one training seed and one rotation draw, compared on shared queries; p-values corrected within axis and measure."""
+
+    def __init__(self, study: _Study, seed: int, draw: int) -> None:
+        self.study, self.whole = study, study.by_cut[draw][0]
+        self.systems: dict[tuple[str, str], tuple[SystemRuns, Values]] = {}
+        for item, results in study.systems:
+            if item.facts.seed in (None, seed) and item.facts.rotation in (None, draw):
+                self.systems[item.system, item.facts.test] = (item, values_of(results))
+        self.models = list(dict.fromkeys(s for s, _ in self.systems if s not in (FIRST_STAGE, POSITION)))
+        self.tests = list(dict.fromkeys(test for _, test in self.systems))
+
+    def pairs(self, axis: str) -> list[tuple[tuple[str, str], tuple[str, str], str]]:
+        """All comparisons of one axis: (system, test) of the baseline and of the candidate, and the subset of queries."""
+        if axis == "test sets":
+            subsets = (ALL, WHOLE) if self.whole else (ALL,)
+            systems = (*self.models, POSITION)
+            return [((system, "original"), (system, "rotated"), subset) for subset in subsets for system in systems]
+        if axis == "trainings":
+            kinds = dict.fromkeys(self.systems[model, "original"][0].facts.model for model in self.models)
+            both = [kind for kind in kinds if {f"{kind}-original", f"{kind}-rotated"} <= set(self.models)]
+            return [((f"{kind}-original", test), (f"{kind}-rotated", test), ALL) for kind in both for test in self.tests]
+        bases = (FIRST_STAGE, POSITION)
+        return [((base, test), (model, test), ALL) for model in self.models for test in self.tests for base in bases]
+
+    def compared(self, axis: str, measure: str) -> list[tuple[SystemRuns, SystemRuns, Result]]:
+        """The comparisons of one axis as Results, with their corrected p-values."""
+        chosen = [(self.systems[one], self.systems[other], subset) for one, other, subset in self.pairs(axis)]
+        family = [self._compare(axis, measure, one, other, subset) for one, other, subset in chosen]
+        return [
+            (one[0], other[0], self._result(measure, comparison, other[0]))
+            for (one, other, _), comparison in zip(chosen, adjust(family) if family else [], strict=True)
+        ]
+
+    def _compare(
+        self, axis: str, measure: str, one: tuple[SystemRuns, Values], other: tuple[SystemRuns, Values], subset: str
+    ) -> Comparison:
+        columns = [values[measure] for _, values in (one, other)]
         if subset == WHOLE:
-            values = [{q: v for q, v in column.items() if q in self.whole} for column in values]
-        names = [f"{system} on {self.measured.tests[test].name}" for system, test in (one, other)]
-        notes = {"axis": axis, "systems": [one[0], other[0]], "test_sets": [one[1], other[1]]}
+            columns = [{q: v for q, v in column.items() if q in self.whole} for column in columns]
+        items = (one[0], other[0])
+        names = [f"{item.system} on {self.study.passages(item.facts).name}" for item in items]
+        notes = {"axis": axis, "systems": [i.system for i in items], "test_sets": [i.facts.test for i in items]}
         return compare(
-            *values,
+            *columns,
             baseline_name=names[0],
             candidate_name=names[1],
-            clusters=self.clusters,
-            seed=self.seed,
+            clusters=self.study.clusters,
+            seed=self.study.seed,
             subset=subset,
             notes=notes,
         )
 
-    def family(self, axis: str, measure: str) -> list[Comparison]:
-        """All comparisons of one axis."""
-        names = [model.name for model in self.measured.models]
-        tests = list(self.measured.tests)
-        if axis == "test sets":
-            subsets = (ALL, WHOLE) if self.whole else (ALL,)
-            systems = [*names, "position-only"]
-            found = [
-                self.pair(axis, measure, (name, "original"), (name, "rotated"), subset)
-                for subset in subsets
-                for name in systems
-            ]
-        elif axis == "trainings":
-            found = [self.pair(axis, measure, (names[0], test), (name, test)) for name in names[1:] for test in tests]
-        else:
-            found = [
-                self.pair(axis, measure, (base, test), (name, test))
-                for name in names
-                for test in tests
-                for base in ("bm25", "position-only")
-            ]
-        return adjust(found) if found else []
+    def _result(self, measure: str, comparison: Comparison, candidate: SystemRuns) -> Result:
+        between_tests = comparison.notes["axis"] == "test sets"
+        return Result(
+            measure=measure,
+            collection=self.study.original.name if between_tests else self.study.passages(candidate.facts).name,
+            split=self.study.label,
+            system=candidate.system,
+            seed=self.study.seed,
+            value=comparison.difference,
+            interval=comparison.difference_interval,
+            count=comparison.notes["queries"],
+            payload=comparison,
+            facts=candidate.facts,
+        )
 
 
-def _as_result(measure: str, comparison: Comparison, measured: Measured, seed: int) -> Result:
-    system, test = comparison.notes["systems"][1], comparison.notes["test_sets"][1]
-    return Result(
-        measure=measure,
-        collection=measured.original.name if comparison.notes["axis"] == "test sets" else measured.tests[test].name,
-        split=SPLIT,
-        system=system,
-        seed=seed,
-        value=comparison.difference,
-        interval=comparison.difference_interval,
-        count=comparison.notes["queries"],
-        payload=comparison,
-    )
+def _comparisons(study: _Study, names: Sequence[str]) -> list[Result]:
+    """Every comparison once: one that a seed or draw plays no part in comes with the first of them."""
+    seeds = list(dict.fromkeys(item.facts.seed for item, _ in study.systems if item.facts.seed is not None))
+    repeats = [_Repeat(study, seed, draw) for seed in seeds for draw in study.rotated]
+    found: dict[tuple, Result] = {}
+    for axis in ("test sets", "trainings", "baseline"):
+        for name in names:
+            for repeat in repeats:
+                for one, other, result in repeat.compared(axis, name):
+                    assert isinstance(result.payload, Comparison)
+                    found.setdefault((axis, name, one, other, result.payload.subset), result)
+    return list(found.values())
 
 
-def _histograms(measured: Measured) -> list[Result]:
-    splits = [s for s, facts in measured.original.manifest.content["splits"].items() if facts["answers"]]
-    split = "train" if "train" in splits else splits[0] if splits else None
-    return [position_histogram(collection, split) for collection in measured.tests.values()] if split else []
+def curve_of(subject: Subject, collection: str) -> Result:
+    """What was logged in a training, under the system's name."""
+    return replace(training_result(load_checkpoint(subject.path), collection), system=subject.system, facts=subject.facts)
 
 
-def measure_study(measured: Measured, measures: Sequence[str], *, probe_passages: int | None, seed: int) -> list[Result]:
+def finding(collection: str, split: str, sentence: Finding, seed: int) -> Result:
+    """A sentence as a Result."""
+    return Result("finding", collection, split, "", seed, None, None, 0, sentence)
+
+
+def answered_splits(collection: Collection) -> list[str]:
+    """The splits that hold answers; none where the collection has none."""
+    return [split for split, facts in collection.manifest.content["splits"].items() if facts["answers"]]
+
+
+def _histograms(study: _Study) -> list[Result]:
+    """Figure 1: the training split's answers where it has some, else those of the first split that has."""
+    splits = answered_splits(study.original)
+    if not splits:
+        why = f"Figure 1, where answers sit, is left out: {study.original.name} comes without answers."
+        return [finding(study.original.name, "", Finding(why), study.seed)]
+    split = "train" if "train" in splits else splits[0]
+    return [position_histogram(collection, split) for collection in (study.original, *study.rotated.values())]
+
+
+def measure_study(measured: Measured, measures: Sequence[str], *, relevant_from: int, seed: int) -> list[Result]:
     """Everything the study's report shows. MATS of every model on the same passages: the original ones, then the rotated."""
-    qrels = measured.original.qrels(SPLIT)
-    effectiveness, values = _evaluate(measured, qrels, measures, seed)
-    has_answers = bool(measured.original.manifest.content["splits"][SPLIT]["answers"])
-    whole, cut = queries_by_cut(measured.original, measured.rotated, SPLIT) if has_answers else (set(), set())
-    comparer = _Comparer(measured, values, clusters_by_passage(qrels), whole, seed)
+    study = _Study(measured, measures, relevant_from, seed)
+    effectiveness = [result for _, found in study.systems for result in found]
     names = list(dict.fromkeys(result.measure for result in effectiveness))
-    compared = [
-        _as_result(name, comparison, measured, seed)
-        for axis in ("test sets", "trainings", "baseline")
-        for name in names
-        for comparison in comparer.family(axis, name)
-    ]
-    probed = [
-        probe_model(model, collection, passages=probe_passages, seed=seed)
-        for collection in measured.tests.values()
-        for model in measured.models
-    ]
+    probed = [replace(result, system=_system(result.facts)) for path in measured.probes for result in load_results(path)]
     results = [
-        *collection_counts(measured.original),
-        rotation_result(measured.rotated),
-        *_histograms(measured),
+        *collection_counts(study.original),
+        *(rotation_result(collection) for collection in study.rotated.values()),
+        *_histograms(study),
         *effectiveness,
-        *compared,
-        *probed,
-        *(training_result(model, measured.original.name) for model in measured.models),
+        *_comparisons(study, names),
+        *sorted(probed, key=lambda result: result.facts.test),
+        *(curve_of(subject, study.original.name) for subject in measured.subjects),
     ]
-    headline = findings(results, names[0], whole=len(whole), cut=len(cut))
-    found = [Result("finding", measured.original.name, SPLIT, "", seed, None, None, 0, finding) for finding in headline]
-    return [*found, *(replace(result, seed=seed) for result in results)]
+    cuts = {draw: (len(whole), len(cut)) for draw, (whole, cut) in study.by_cut.items()}
+    headline = [finding(study.original.name, study.label, item, seed) for item in findings(results, names[0], cuts=cuts)]
+    return [*headline, *(replace(result, seed=seed) for result in results)]
+
+
+def _system(facts: Facts) -> str:
+    return f"{facts.model}-{facts.training}"

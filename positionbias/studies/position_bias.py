@@ -1,217 +1,236 @@
-"""The position-bias study: where answers sit, what a re-ranker makes of it, and what rotation changes.
+"""The position-bias study: where answers sit, what re-rankers make of it, and what rotation changes.
 
-    rotate → BM25 candidates (one run, made on the original text, for both test sets) → train on the original and on the rotated
-    passages → re-rank original and rotated test passages with both → measures, tests, MATS → report
+    rotate → BM25 candidates (one run, made on the original text, for both test sets) → train each model on the original and on the
+    rotated passages → re-rank original and rotated test passages with both → measures, tests, MATS → report
 
 Every step is restartable (``studies.step``). The original and the rotated test share queries, judgements and candidates: what a
-re-ranker reads is all that differs.
+re-ranker reads is all that differs. Every training seed meets every rotation draw; a model trained on the passages of one draw is
+tested on the original passages and on those of that draw, one trained on the original passages on those of all draws.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.files import sha256_file
-from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
-from positionbias.core.result import save_results
-from positionbias.core.run import Run, read_run
-from positionbias.engine.local import map_shards
-from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
-from positionbias.models.checkpoint import Checkpoint, load_checkpoint
-from positionbias.models.tk import TKConfig
-from positionbias.positions.debias import debias
+from positionbias.core.result import TEXTS, Facts
+from positionbias.core.run import read_run
+from positionbias.evaluation.evaluate import check_run
+from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.positions.rotate import Rotation
-from positionbias.ranking.rerank import rerank_run
-from positionbias.studies.measured import Measured, measure_study
-from positionbias.studies.step import Steps
-from positionbias.training.config import TrainConfig
-from positionbias.training.state import unfinished
-from positionbias.training.train import TrainPlan, train_model
+from positionbias.studies.measured import Measured, Subject, SystemRuns, measure_study
+from positionbias.studies.model_settings import ModelSettings
+from positionbias.studies.workshop import Workshop
 
-__all__ = ["MODELS", "StudySettings", "position_bias"]
+__all__ = ["NOTES", "StudySettings", "candidate_runs", "check_splits", "position_bias"]
 
-MODELS = ("tk",)
-TRAININGS = ("original", "rotated")
-SPLITS = ("train", "validation", "test")
+PROBED = ("tk",)  # kinds with a vector for each term of a vocabulary
+NOTES = (
+    "Original and rotated test share queries, judgements and candidates, made on the original text [decision].",
+    "One re-ranking depth a model, tuned on its validation queries, used on both test sets [decision].",
+    "Every training seed meets every rotation draw [decision].",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class StudySettings:
-    """What the study is run with. ``depth`` is that of validation and test candidates, ``train_depth`` that from which
-    negatives are drawn. ``probe_passages`` None probes MATS on all passages."""
+    """What the study is run with.
 
-    models: tuple[str, ...] = ("tk",)
+    ``seeds`` are those of the trainings, ``draws`` those of the rotations, ``rotation`` all else about them. ``depth`` is that of
+    validation and test candidates, ``train_depth`` that from which negatives are drawn; ``candidates`` are runs to take instead of
+    BM25's, by split. Several ``tests`` are one set of queries. Measures, where none are named, are the paper's, with a test
+    passage relevant from grade ``relevant_from``. ``probe_passages`` None probes MATS on all passages; ``seed`` is that of the bootstrap and
+    of the passages probed.
+    """
+
+    models: tuple[ModelSettings, ...] = (ModelSettings(),)
+    seeds: tuple[int, ...] = (1,)
+    draws: tuple[int, ...] = (1,)
     rotation: Rotation = field(default_factory=Rotation)
     bm25: Bm25Settings = field(default_factory=Bm25Settings)
     depth: int = 100
     train_depth: int = 100
-    model: TKConfig = field(default_factory=TKConfig)
-    training: TrainConfig = field(default_factory=TrainConfig)
+    candidates: Mapping[str, Path] = field(default_factory=dict)
+    validation: str = "validation"
+    tests: tuple[str, ...] = ("test",)
     rotate_at_reading: bool = False
-    measures: tuple[str, ...] = ("nDCG@10", "RR@10", "R@10")
+    relevant_from: int = 1
+    measures: tuple[str, ...] = ()
     probe_passages: int | None = None
-    trainings: tuple[str, ...] = TRAININGS
+    trainings: tuple[str, ...] = TEXTS
     seed: int = 1
 
     def __post_init__(self) -> None:
-        for flag, values, known in (("--models", self.models, MODELS), ("--only", self.trainings, TRAININGS)):
-            unknown = [value for value in values if value not in known]
-            if unknown or not values:
-                raise SettingError(
-                    f"{flag}: wanted some of {', '.join(known)}; found {', '.join(unknown) or 'none'}; give one of these"
-                )
-        for flag, depth in (("--depth", self.depth), ("--train-depth", self.train_depth)):
-            if depth < 1:
-                raise SettingError(f"{flag}: wanted at least 1; found {depth}; raise it")
-
-
-class _Study:
-    """The study's folder and what its steps share."""
-
-    def __init__(self, collection: Collection, out: Path, settings: StudySettings, steps: Steps, workers: int) -> None:
-        self.collection, self.out, self.settings, self.steps, self.workers = collection, out, settings, steps, workers
-
-    def rotated(self) -> Collection:
-        place, rotation = self.out / "rotated", self.settings.rotation
-
-        def make() -> None:
-            debias(
-                self.collection,
-                place,
-                rotation,
-                map_shards=lambda function, items: map_shards(function, items, self.workers),
-                overwrite=True,
-                name=f"{self.collection.name}-rotated",
-                provenance={"workers": self.workers},
+        for flag, values in (("--models", [m.kind for m in self.models]), ("--seeds", self.seeds), ("--rotations", self.draws)):
+            if not values or len(set(values)) < len(values):
+                found = ", ".join(map(str, values)) or "none"
+                raise SettingError(f"{flag}: wanted at least one, each once; found {found}; give each once")
+        unknown = [name for name in self.trainings if name not in TEXTS]
+        if unknown or not self.trainings:
+            raise SettingError(
+                f"--only: wanted some of {', '.join(TEXTS)}; found {', '.join(unknown) or 'none'}; give one of these"
             )
+        for flag, number in (
+            ("--depth", self.depth),
+            ("--train-depth", self.train_depth),
+            ("--relevant-from", self.relevant_from),
+        ):
+            if number < 1:
+                raise SettingError(f"{flag}: wanted at least 1; found {number}; raise it")
+        if unused := [split for split in self.candidates if split not in self.splits]:
+            raise SettingError(
+                f"--candidates: wanted splits of the study ({', '.join(self.splits)}); found {unused[0]!r}; name one of these"
+            )
+        if not self.measures:
+            level = f"(rel={self.relevant_from})" if self.relevant_from > 1 else ""
+            object.__setattr__(self, "measures", ("nDCG@10", f"RR{level}@10", f"R{level}@10"))
 
-        self.steps.make("rotate", place, asdict(rotation), {"collection": self.collection.checksum}, make)
-        return Collection(place)
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """Every split that the study reads."""
+        return ("train", self.validation, *self.tests)
 
-    def candidates(self, split: str) -> Path:
-        place = self.out / "runs" / f"bm25-{split}.run"
-        depth = self.settings.train_depth if split == "train" else self.settings.depth
+    def rotations(self) -> dict[int, Rotation]:
+        """The rotations by their draw."""
+        return {draw: replace(self.rotation, seed=draw) for draw in self.draws}
 
-        def make() -> None:
-            retrieve_run(self.collection, split, depth, self.settings.bm25, place, overwrite=True)
-
-        settings = {"split": split, "depth": depth, **asdict(self.settings.bm25)}
-        return self.steps.make(f"bm25-{split}", place, settings, {"collection": self.collection.checksum}, make)
-
-    def trained(self, variant: str, collection: Collection, runs: Mapping[str, Path]) -> Checkpoint:
-        place = self.out / "models" / f"tk-{variant}"
-        rotate = self.settings.rotation if variant == "rotated" and self.settings.rotate_at_reading else None
-        plan = TrainPlan(
-            candidates=runs["train"],
-            validation_candidates=runs["validation"],
-            model=self.settings.model,
-            training=self.settings.training,
-            rotate=rotate,
-        )
-
-        def make() -> None:
-            run = read_run(runs["train"]), read_run(runs["validation"])
-            train_model(collection, *run, plan, place, resume=unfinished(place) is not None, overwrite=True)
-
-        self.steps.make(f"train-tk-{variant}", place, plan.settings(collection), {"collection": collection.checksum}, make)
-        return load_checkpoint(place)
-
-    def reranked(self, model: Checkpoint, collection: Collection, test: str, candidates: Path) -> Run:
-        place = self.out / "runs" / f"{model.name}-on-{test}.run"
-
-        def make() -> None:
-            rerank_run(model, collection, "test", read_run(candidates), candidates, place, overwrite=True)
-
-        inputs = {
-            "model": model.manifest.content["checksum"],
-            "collection": collection.checksum,
-            "candidates": sha256_file(candidates),
+    def record(self) -> dict[str, Any]:
+        """As the manifest has it: JSON-ready, files by name."""
+        plain = ("depth", "train_depth", "validation", "rotate_at_reading", "relevant_from", "probe_passages", "seed")
+        return {
+            "models": [model.record() for model in self.models],
+            "seeds": list(self.seeds),
+            "draws": list(self.draws),
+            "rotation": {key: value for key, value in asdict(self.rotation).items() if key != "seed"},
+            "bm25": asdict(self.bm25),
+            "candidates": {split: path.name for split, path in self.candidates.items()},
+            "tests": list(self.tests),
+            "measures": list(self.measures),
+            "trainings": [name for name in TEXTS if name in self.trainings],
+            **{name: getattr(self, name) for name in plain},
         }
-        self.steps.make(f"rerank-{model.name}-on-{test}", place, {"depth": model.depth}, inputs, make)
-        return read_run(place)
 
 
-def position_bias(
-    collection: Collection,
-    out: Path,
-    settings: StudySettings,
-    *,
-    workers: int = 1,
-    tell: Callable[[str], None] = lambda line: None,
-) -> Path:
-    """Run the study on ``collection`` in the folder ``out``; give back the folder of its results (``out/results``).
+def check_splits(collection: Collection, settings: StudySettings) -> None:
+    """See that the collection has the splits, that no two test splits share a query, and that given candidates are its own.
 
     Raises:
-        InputError: the collection lacks one of the splits train, validation and test.
+        InputError: one of these does not hold.
     """
-    if missing := [split for split in SPLITS if split not in collection.splits]:
+    if missing := [split for split in settings.splits if split not in collection.splits]:
         raise InputError(
-            f"{collection.path}: wanted the splits {', '.join(SPLITS)}; found no {', '.join(missing)}; "
-            "import it with all three (for SQuAD: --validation N)"
+            f"{collection.path}: wanted the splits {', '.join(settings.splits)}; found no {', '.join(missing)} "
+            f"(there are {', '.join(collection.splits) or 'none'}); import it with all of them (SQuAD, MS MARCO: --validation N), "
+            "or name others by --test and --validation-split"
         )
-    study = _Study(collection, out, settings, Steps(out, tell), workers)
-    rotated = study.rotated()
-    runs = {split: study.candidates(split) for split in SPLITS}
-    sources = {"original": collection, "rotated": rotated}
-    training_source = {"original": collection, "rotated": collection if settings.rotate_at_reading else rotated}
-    # original first, whatever the order asked for: the others stand against it
-    variants = [variant for variant in TRAININGS if variant in settings.trainings]
-    models = {variant: study.trained(variant, training_source[variant], runs) for variant in variants}
-    reranked = {
-        (model.name, test): study.reranked(model, source, test, runs["test"])
-        for model in models.values()
-        for test, source in sources.items()
-    }
-    place = out / "results"
-    inputs = {f"{name} on {test}": _run_checksum(out, name, test) for name, test in reranked}
-    inputs |= {"collection": collection.checksum, "rotated": rotated.checksum, "candidates": sha256_file(runs["test"])}
-    for model in models.values():  # another training may end in the same weights by another way
-        inputs |= {
-            model.name: model.manifest.content["checksum"],
-            f"{model.name} log": sha256_file(model.path / "training.json"),
-        }
-
-    def make() -> None:
-        measured = Measured(collection, rotated, read_run(runs["test"]), reranked, list(models.values()))
-        results = measure_study(measured, settings.measures, probe_passages=settings.probe_passages, seed=settings.seed)
-        save_results(place, results, _manifest(collection, rotated, place, settings, models), overwrite=True)
-
-    record = {"measures": settings.measures, "probe_passages": settings.probe_passages, "seed": settings.seed}
-    study.steps.make("measure", place, record, inputs, make)
-    return place
+    seen: dict[str, str] = {}
+    for split in settings.tests:
+        for query in collection.queries(split):
+            if query.query_id in seen:
+                raise InputError(
+                    f"--test: wanted splits that share no query; found {query.query_id!r} in {seen[query.query_id]} and in {split}; "
+                    "study them one by one"
+                )
+            seen[query.query_id] = split
+    for split, path in settings.candidates.items():
+        check_run(read_run(path), collection, split)
 
 
-def _run_checksum(out: Path, name: str, test: str) -> str:
-    return sha256_file(out / "runs" / f"{name}-on-{test}.run")
+def candidate_runs(shop: Workshop, collection: Path, settings: StudySettings, splits: tuple[str, ...]) -> dict[str, Path]:
+    """Candidates by split: a given run, else BM25's."""
+    runs = {}
+    for split in splits:
+        depth = settings.train_depth if split == "train" else settings.depth
+        given = settings.candidates.get(split)
+        runs[split] = given if given is not None else shop.candidates(collection, split, depth, settings.bm25)
+    return runs
 
 
-def _manifest(
-    collection: Collection, rotated: Collection, place: Path, settings: StudySettings, models: Mapping[str, Checkpoint]
-) -> Manifest:
-    inputs = [
-        input_ref("collection", collection.path, collection.checksum, artefact=place),
-        input_ref("rotated", rotated.path, rotated.checksum, artefact=place),
-        *(input_ref(m.name, m.path, m.manifest.content["checksum"], artefact=place) for m in models.values()),
+def position_bias(collection: Collection, settings: StudySettings, shop: Workshop) -> Path:
+    """Run the study on ``collection`` in the workshop's folder; give back the folder of its results.
+
+    Raises:
+        InputError: as ``check_splits``.
+    """
+    check_splits(collection, settings)
+    original = collection.path
+    rotated = {draw: shop.rotated(original, rotation) for draw, rotation in settings.rotations().items()}
+    runs = candidate_runs(shop, original, settings, settings.splits)
+    baselines = [
+        SystemRuns(
+            "position-only",
+            Facts(model="position-only", test=test, rotation=draw),
+            _by_position(shop, on, settings, runs, _named(test, draw)),
+        )
+        for test, draw, on in _test_passages(original, rotated, settings.draws)
     ]
-    record: dict[str, Any] = {"study": asdict(settings), "collection": dict(collection.manifest.settings)}
-    return Manifest(
-        kind="results",
-        name=f"Position bias: {collection.name}",
-        command="study position-bias",
-        settings=record,
-        seed=settings.seed,
-        inputs=tuple(inputs),
-        content={"models": {m.name: dict(m.manifest.content) for m in models.values()}},
-        licence=collection.manifest.licence,
-        notes=(
-            "Original and rotated test share queries, judgements and BM25 candidates made on the original text [decision].",
-            "One re-ranking depth a model, tuned on its validation queries, used on both test sets [decision].",
-        ),
-        versions=package_versions("torch", "numpy", "bm25s", "ir_measures", "scipy"),
-        provenance=provenance(),
+    subjects, tested, probes = [], [], []
+    for subject in _trained(shop, original, rotated, runs, settings):
+        subjects.append(subject)
+        draws = settings.draws if subject.facts.rotation is None else (subject.facts.rotation,)
+        for test, draw, passages in _test_passages(original, rotated, draws):
+            on = _named(test, draw)
+            facts = replace(
+                subject.facts, test=test, rotation=draw if subject.facts.rotation is None else subject.facts.rotation
+            )
+            done = tuple(shop.reranked(subject.path, passages, split, runs[split], on=on) for split in settings.tests)
+            tested.append(SystemRuns(subject.system, facts, done))
+            if facts.model in PROBED:
+                amount, seed = settings.probe_passages, settings.seed
+                probes.append(shop.probed(subject.path, passages, on=on, passages=amount, seed=seed, facts=facts))
+    measured = Measured(
+        original, rotated, settings.tests, tuple(runs[split] for split in settings.tests), baselines, tested, probes, subjects
     )
+    return shop.results(
+        f"Position bias: {collection.name}",
+        "study position-bias",
+        {**settings.record(), "collection": dict(collection.manifest.settings)},
+        measured.inputs(),
+        lambda: measure_study(measured, settings.measures, relevant_from=settings.relevant_from, seed=settings.seed),
+        notes=NOTES,
+        seed=settings.seed,
+    )
+
+
+def _by_position(
+    shop: Workshop, passages: Path, settings: StudySettings, runs: Mapping[str, Path], on: str
+) -> tuple[Path, ...]:
+    return tuple(shop.by_position(passages, split, runs[split], on=on) for split in settings.tests)
+
+
+def _named(test: str, draw: int | None) -> str:
+    return test if draw is None else f"{test}-{draw}"
+
+
+def _test_passages(
+    original: Path, rotated: Mapping[int, Path], draws: tuple[int, ...]
+) -> Iterator[tuple[str, int | None, Path]]:
+    """The test passages: which text, of which draw, and where they are."""
+    yield "original", None, original
+    for draw in draws:
+        yield "rotated", draw, rotated[draw]
+
+
+def _trained(
+    shop: Workshop, original: Path, rotated: Mapping[int, Path], runs: Mapping[str, Path], settings: StudySettings
+) -> Iterator[Subject]:
+    """Every training, one seed after another, the original passages first: so that a study cut short has whole comparisons."""
+    for seed in settings.seeds:
+        for model in settings.models:
+            facts = Facts(model=model.kind, seed=seed, pretrained=model.pretrained)
+            given = runs["train"], runs[settings.validation]
+            if "original" in settings.trainings:
+                plan = model.plan(*given, seed=seed, validation_split=settings.validation)
+                path = shop.trained(f"{model.kind}-original-seed-{seed}", original, plan)
+                yield Subject(f"{model.kind}-original", replace(facts, training="original"), path)
+            for draw, rotation in settings.rotations().items() if "rotated" in settings.trainings else ():
+                at_reading = settings.rotate_at_reading
+                rotate = rotation if at_reading else None
+                plan = model.plan(*given, seed=seed, rotate=rotate, validation_split=settings.validation)
+                name = f"{model.kind}-rotated-{draw}-seed-{seed}"
+                path = shop.trained(name, original if at_reading else rotated[draw], plan)
+                yield Subject(f"{model.kind}-rotated", replace(facts, training="rotated", rotation=draw), path)

@@ -114,8 +114,8 @@ class Steps:
         began = time.monotonic()
         make()
         seconds = time.monotonic() - began
-        record = {"step": name, "artefact": artefact.relative_to(self.folder).as_posix(), "fingerprint": fingerprint}
-        record |= {"content": content_of(artefact), **facts, "seconds": round(seconds, 3)}
+        record: dict[str, Any] = {"step": name, "artefact": artefact.relative_to(self.folder).as_posix()}
+        record |= {"fingerprint": fingerprint, "content": content_of(artefact), **facts, "seconds": round(seconds, 3)}
         write_json(receipt, record | ({"work": {"unit": work.unit, "amount": work.amount}} if work else {}))
         self.tell(f"{name}: {shown_time(seconds)}")
         return artefact

@@ -5,7 +5,7 @@ Each is a restartable step (``studies.step``) that leaves an artefact with its m
     rotated-SEED/              a collection rotated by one draw
     runs/bm25-SPLIT.run        candidates
     models/NAME/               checkpoints
-    runs/NAME-on-TEST.run      candidates re-ranked by a model
+    runs/NAME-on-TEST.run      candidates re-ranked by a model, or by position alone
     probes/NAME-on-TEST/       MATS of a model
     results/                   what was measured
     steps/                     receipts
@@ -21,13 +21,23 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from positionbias.core.collection import Collection
 from positionbias.core.files import read_json, sha256_file
-from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, read_manifest
+from positionbias.core.groups import Groups
+from positionbias.core.manifest import (
+    Manifest,
+    input_ref,
+    manifest_path,
+    package_versions,
+    provenance,
+    read_manifest,
+    write_manifest,
+)
+from positionbias.core.progress import track
 from positionbias.core.result import Facts, Result, save_results
-from positionbias.core.run import read_run
+from positionbias.core.run import Run, read_run, write_run
 from positionbias.engine.local import map_shards
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 from positionbias.models.checkpoint import FACTS, load_checkpoint
@@ -37,12 +47,12 @@ from positionbias.probe.term_vectors import probe_model
 from positionbias.ranking.rerank import rerank_run
 from positionbias.studies import estimate
 from positionbias.studies.step import Planned, Steps
+from positionbias.text.overlap import position_only
+from positionbias.training.plan import TrainPlan
 from positionbias.training.state import unfinished
+from positionbias.training.train import train_model
 
-if TYPE_CHECKING:
-    from positionbias.training.train import TrainPlan
-
-__all__ = ["Workshop"]
+__all__ = ["Workshop", "position_only_run"]
 
 
 class Workshop:
@@ -84,8 +94,12 @@ class Workshop:
     def _made(self, *artefacts: Path) -> bool:
         return not self.steps.unmade.intersection(artefacts)
 
+    def stands_for(self, made: Path, source: Path) -> None:
+        """Say that ``made`` has about as many passages and queries as ``source``: for a dry run, which has not made it."""
+        self._sources[made] = source
+
     def counted(self, collection: Path) -> Collection:
-        """A collection with the numbers of this one, which a dry run may not have made."""
+        """A collection with about the numbers of this one, which a dry run may not have made."""
         while collection in self.steps.unmade:
             collection = self._sources[collection]
         return Collection(collection)
@@ -95,7 +109,7 @@ class Workshop:
     def rotated(self, collection: Path, rotation: Rotation) -> Path:
         """The collection with every passage rotated once, as ``debias``; named for the draw."""
         place = self.folder / f"rotated-{rotation.seed}"
-        self._sources[place] = collection
+        self.stands_for(place, collection)
 
         def make() -> None:
             source = Collection(collection)
@@ -127,9 +141,6 @@ class Workshop:
 
     def trained(self, name: str, collection: Path, plan: TrainPlan) -> Path:
         """The checkpoint of a training; one that was interrupted goes on."""
-        from positionbias.core.groups import Groups
-        from positionbias.training.train import train_model
-
         place = self.folder / "models" / name
         files = [plan.candidates, plan.validation_candidates, plan.trainset, plan.start, plan.word_vectors]
         made = self._made(collection, *(path for path in files if path is not None))
@@ -160,6 +171,23 @@ class Workshop:
         inputs = {"model": weights, "collection": self.checksum(collection), "candidates": self.checksum(candidates)}
         work = estimate.reranking(self.counted(collection), split, model, depth or self._depths.get(model, 100))
         return self.steps.make(f"{self.prefix}rerank-{label}", place, {"split": split, "depth": depth}, inputs, make, work=work)
+
+    def by_position(self, collection: Path, split: str, candidates: Path, *, on: str) -> Path:
+        """The candidates in the order of a scorer that knows position only (``text.overlap.position_only``)."""
+        label = f"position-only-on-{on}-{split}"
+        place = self.folder / "runs" / f"{label}.run"
+        inputs = {"collection": self.checksum(collection), "candidates": self.checksum(candidates)}
+
+        def make() -> None:
+            run = position_only_run(Collection(collection), split, read_run(candidates))
+            write_run(place, run, overwrite=True)
+            content = {"checksum": sha256_file(place), "queries": len(run), "pairs": run.pairs}
+            named = {"collection": collection, "candidates": candidates}
+            manifest = self._manifest(place, "run", "position only", {"split": split}, named)
+            write_manifest(manifest_path(place), replace(manifest, name=run.name, content=content))
+
+        work = estimate.ordering(self.counted(collection), split)
+        return self.steps.make(f"{self.prefix}{label}", place, {"split": split}, inputs, make, work=work)
 
     def probed(self, model: Path, collection: Path, *, on: str, passages: int | None, seed: int, facts: Facts) -> Path:
         """MATS and the ATS curve of a model with term vectors, on the passages called ``on``: a folder of one Result."""
@@ -212,20 +240,33 @@ class Workshop:
         notes: Sequence[str] = (),
         seed: int | None = None,
     ) -> None:
+        manifest = self._manifest(place, "results", command, settings, inputs)
+        save_results(place, results, replace(manifest, name=title or place.name, notes=tuple(notes), seed=seed), overwrite=True)
+
+    def _manifest(
+        self, place: Path, kind: str, command: str, settings: Mapping[str, Any], inputs: Mapping[str, Path]
+    ) -> Manifest:
         licences = dict.fromkeys(read_manifest(path).licence for path in inputs.values() if manifest_path(path).is_file())
-        manifest = Manifest(
-            kind="results",
-            name=title or place.name,
+        return Manifest(
+            kind=kind,
+            name=place.name,
             command=command,
             settings=settings,
-            seed=seed,
             inputs=tuple(input_ref(role, path, self.checksum(path) or "", artefact=place) for role, path in inputs.items()),
             licence="; ".join(filter(None, licences)),
-            notes=tuple(notes),
             versions=package_versions("torch", "numpy", "bm25s", "ir_measures", "scipy"),
             provenance=provenance(),
         )
-        save_results(place, results, manifest, overwrite=True)
+
+
+def position_only_run(collection: Collection, split: str, candidates: Run) -> Run:
+    """The candidates ordered by how far in front the query is met, and by nothing else."""
+    texts = {query.query_id: query.text for query in collection.queries(split)}
+    rankings = (
+        (r.query_id, r.passage_ids, [position_only(texts[r.query_id], text) for text in collection.texts(r.passage_ids)])
+        for r in track(candidates.rankings(), "position only", len(candidates), unit="queries")
+    )
+    return Run("position-only", rankings)
 
 
 def _depth(model: Path) -> int | None:

@@ -1,0 +1,27 @@
+"""``posbias study``: a paper's study, end to end. One module a study."""
+
+from __future__ import annotations
+
+import click
+
+from positionbias.cli.lazy import LazyGroup
+
+__all__ = ["STUDIES", "study"]
+
+# name -> (module, attribute, one line of help)
+STUDIES: dict[str, tuple[str, str, str]] = {
+    "position-bias": (
+        "positionbias.cli.studies.position_bias",
+        "position_bias",
+        "Do re-rankers lean on where answers sit, and does rotation cure it?",
+    ),
+    "transfer": ("positionbias.cli.studies.transfer", "transfer", "Does training on rotated passages first help elsewhere?"),
+}
+
+
+@click.group(cls=LazyGroup, commands_at=STUDIES)
+def study() -> None:
+    """A paper's study, end to end, on your collection.
+
+    Finished steps are skipped; an interrupted study goes on where it was. --dry-run shows the steps and their time.
+    """

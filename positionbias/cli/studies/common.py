@@ -1,0 +1,222 @@
+"""What the studies' commands share: the models and their settings, the plan of a dry run, the report at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from positionbias.cli.common import emit, input_place, say, training_options
+
+if TYPE_CHECKING:
+    from positionbias.core.result import Result
+    from positionbias.report.table import Table
+    from positionbias.studies.model_settings import ModelSettings
+    from positionbias.studies.workshop import Workshop
+
+__all__ = [
+    "candidate_options",
+    "candidates_of",
+    "dry_run_option",
+    "finish",
+    "measure_options",
+    "model_options",
+    "models_of",
+    "open_workshop",
+    "repeat_options",
+    "show_plan",
+]
+
+SHOWN = ("effectiveness", "retrieval", "transfer", "doses", "architecture")  # of a report's tables, on the terminal
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+dry_run_option: Decorator = click.option(
+    "--dry-run", is_flag=True, help="Show the steps, which are done and about how long the others take; write nothing."
+)
+
+_SET = "may be given again; a training's or a shape's setting, without MODEL for all models that have it"
+_MODELS: tuple[Decorator, ...] = (
+    click.option(
+        "--models", multiple=True, default=("tk",), show_default=True, help="tk, bert_cat or bert_dot; may be given again."
+    ),
+    click.option("--encoder", metavar="PATH|ID", help="What bert_cat and bert_dot start from: a folder, a hub id, or minilm."),
+    click.option("--word-vectors", metavar="FILE", help="What tk starts from; without them words start at random."),
+    click.option(
+        "--start",
+        "starts",
+        multiple=True,
+        metavar="MODEL=CHECKPOINT",
+        help="A checkpoint that a model goes on from, instead; may be given again.",
+    ),
+    training_options,
+    click.option(
+        "--set", "assignments", multiple=True, metavar="[MODEL.]SETTING=VALUE", help=f"As bert_cat.batch_size=16; {_SET}."
+    ),
+)
+_REPEATS: tuple[Decorator, ...] = (
+    click.option(
+        "--seeds", multiple=True, type=click.IntRange(min=0), help="Of a training; may be given again. [default: --seed]"
+    ),
+    click.option(
+        "--rotations",
+        "draws",
+        multiple=True,
+        type=click.IntRange(min=0),
+        help="Seed of a rotation draw; may be given again; every training seed meets every draw. [default: --seed]",
+    ),
+)
+_CANDIDATES: tuple[Decorator, ...] = (
+    click.option(
+        "--depth", type=click.IntRange(min=1), default=100, show_default=True, help="Candidates a validation or test query."
+    ),
+    click.option(
+        "--train-depth",
+        type=click.IntRange(min=1),
+        default=100,
+        show_default=True,
+        help="Candidates from which negatives are drawn.",
+    ),
+    click.option("--k1", type=float, default=0.9, show_default=True, help="Of BM25."),
+    click.option("--b", type=float, default=0.4, show_default=True, help="Of BM25."),
+    click.option(
+        "--candidates", multiple=True, metavar="SPLIT=RUN", help="A run to take instead of BM25's; may be given again."
+    ),
+    click.option(
+        "--validation-split", "validation", default="validation", show_default=True, help="Queries to validate and tune on."
+    ),
+)
+_MEASURES: tuple[Decorator, ...] = (
+    click.option(
+        "-m",
+        "--measure",
+        "measures",
+        multiple=True,
+        metavar="MEASURE",
+        help="As ir_measures names it; may be given again. [default: nDCG@10, RR@10, R@10]",
+    ),
+    click.option(
+        "--relevant-from",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        help="Grade from which a test passage is relevant, in RR and R.",
+    ),
+)
+
+
+def _all_of(options: Sequence[Decorator]) -> Decorator:
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+model_options: Decorator = _all_of(_MODELS)
+repeat_options: Decorator = _all_of(_REPEATS)
+candidate_options: Decorator = _all_of(_CANDIDATES)
+measure_options: Decorator = _all_of(_MEASURES)
+
+
+def candidates_of(given: dict[str, Any]) -> dict[str, Path]:
+    """The runs that ``--candidates SPLIT=RUN`` names, by split; taken out of ``given``."""
+    from positionbias.core.errors import SettingError
+
+    runs = {}
+    for text in given.pop("candidates"):
+        split, equals, place = text.partition("=")
+        if not equals or not split or not place:
+            raise SettingError(f"--candidates: wanted SPLIT=RUN; found {text!r}; write it so")
+        runs[split] = input_place(place)
+    return runs
+
+
+def models_of(given: dict[str, Any], *, depth: int) -> tuple[ModelSettings, ...]:
+    """The models that ``model_options`` describe; what belongs to them is taken out of ``given``."""
+    from positionbias.core.errors import SettingError
+    from positionbias.models.kinds import KINDS, config_class
+    from positionbias.studies.model_settings import ModelSettings, with_assignments
+    from positionbias.training.config import TrainConfig
+
+    kinds, encoder, vectors = given.pop("models"), given.pop("encoder"), given.pop("word_vectors")
+    names = [name for name in TrainConfig.__dataclass_fields__ if name in given and name not in ("seed", "probe_passages")]
+    training = TrainConfig(most_depth=depth, **{name: given.pop(name) for name in names})
+    deviation = given.pop("embedding_deviation")
+    if unknown := [kind for kind in kinds if kind not in KINDS]:
+        raise SettingError(f"--models: wanted some of {', '.join(KINDS)}; found {unknown[0]!r}; give one of these")
+    starts = _starts(given.pop("starts"), kinds)
+    models = []
+    for kind in kinds:
+        start, reads_words = starts.get(kind), kind == "tk"
+        models.append(
+            ModelSettings(
+                kind,
+                config_class(kind)(**({"embedding_deviation": deviation} if reads_words else {})) if start is None else None,
+                training,
+                word_vectors=input_place(vectors) if vectors and reads_words else None,
+                encoder=encoder if not reads_words and start is None else None,
+                start=start,
+            )
+        )
+    for flag, value, kind in (("--word-vectors", vectors, "tk"), ("--encoder", encoder, "bert")):
+        if value and not any(name.startswith(kind) for name in kinds):
+            raise SettingError(f"{flag}: wanted a model that it is for; found {', '.join(kinds)}; leave it out")
+    return with_assignments(models, given.pop("assignments"))
+
+
+def _starts(texts: Sequence[str], kinds: Sequence[str]) -> dict[str, Path]:
+    from positionbias.core.errors import SettingError
+
+    starts = {}
+    for text in texts:
+        kind, equals, place = text.partition("=")
+        if not equals or kind not in kinds:
+            raise SettingError(
+                f"--start: wanted MODEL=CHECKPOINT with a model of the study ({', '.join(kinds)}); found {text!r}; write it so"
+            )
+        starts[kind] = input_place(place)
+    return starts
+
+
+def open_workshop(place: Path, *, workers: int, dry_run: bool) -> Workshop:
+    """The workshop of a study's command."""
+    from positionbias.studies.workshop import Workshop
+
+    return Workshop(place, say, workers=workers, dry_run=dry_run)
+
+
+def show_plan(shop: Workshop, collection: str, *, as_json: bool) -> None:
+    """What a dry run has found: each step, and the time of those to be made."""
+    from positionbias.studies.plan import plan_result, plan_table
+
+    emit([plan_result(shop.planned, collection)], as_json=as_json, table=lambda: plan_table(shop.planned))
+
+
+def finish(results: Path, place: Path, *, as_json: bool) -> list[Result]:
+    """Write the report and the tables, and print what was found."""
+    from positionbias.core.result import load_results
+    from positionbias.report.html import report_tables, write_report
+    from positionbias.report.load import load_studies
+    from positionbias.report.table import save_tables
+    from positionbias.studies.published import published_for
+
+    page = write_report([results], place / "report.html", overwrite=True, published_for=published_for)
+    tables = report_tables(load_studies([results]), published_for)
+    save_tables(tables, place / "tables", overwrite=True)
+    found = load_results(results)
+    emit(found, as_json=as_json, table=lambda: _summary(found, tables))
+    say(f"\nreport: {page}\ntables: {place / 'tables'} (CSV and LaTeX)")
+    return found
+
+
+def _summary(results: Sequence[Result], tables: Mapping[str, Table]) -> str:
+    """The study's own tables, and what was found in sentences."""
+    from positionbias.core.result import Finding
+    from positionbias.report.table import as_text
+
+    shown = [as_text(table) for name, table in tables.items() if name.startswith(SHOWN)]
+    sentences = [r.payload.text for r in results if isinstance(r.payload, Finding)]
+    return "\n".join([*shown, "What was found", *(f"- {text}" for text in sentences)])

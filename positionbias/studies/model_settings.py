@@ -1,0 +1,159 @@
+"""The models of a study: of what kind and shape each is, how it is trained, and what it starts from."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from positionbias.core.errors import SettingError
+from positionbias.core.manifest import manifest_path, read_manifest
+from positionbias.models.kinds import config_class
+from positionbias.positions.rotate import Rotation
+from positionbias.training.config import TrainConfig
+from positionbias.training.plan import TrainPlan
+
+__all__ = ["ModelSettings", "with_assignments"]
+
+FORM = "MODEL.SETTING=VALUE"
+OWN = ("seed",)  # settings that a study has its own options for
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """One model of a study. ``model`` None is the kind's own shape, or that of ``start``, a checkpoint to go on from."""
+
+    kind: str = "tk"
+    model: Any = None
+    training: TrainConfig = field(default_factory=TrainConfig)
+    word_vectors: Path | None = None
+    encoder: str | None = None
+    start: Path | None = None
+
+    def __post_init__(self) -> None:
+        shape = config_class(self.kind)
+        if self.model is None and self.start is None:
+            object.__setattr__(self, "model", shape())
+        self.plan(Path(), Path())  # what does not go together shows before the study begins
+
+    def plan(
+        self,
+        candidates: Path,
+        validation_candidates: Path,
+        *,
+        seed: int = 1,
+        rotate: Rotation | None = None,
+        start: Path | None = None,
+        validation_split: str = "validation",
+    ) -> TrainPlan:
+        """The plan of one training of this model. ``start`` goes on from a checkpoint instead of what the model begins with."""
+        return TrainPlan(
+            kind=self.kind,
+            candidates=candidates,
+            validation_candidates=validation_candidates,
+            model=self.model,
+            training=replace(self.training, seed=seed),
+            rotate=rotate,
+            word_vectors=self.word_vectors,
+            validation_split=validation_split,
+            encoder=self.encoder if start is None else None,
+            start=self.start if start is None else start,
+        )
+
+    @property
+    def pretrained(self) -> str:
+        """The weights that a training begins with, in words; empty where they are drawn at random."""
+        if self.start is not None:
+            return self.start.name
+        if self.word_vectors is None:
+            return "" if self.encoder is None else Path(self.encoder).name
+        made = read_manifest(self.word_vectors) if manifest_path(self.word_vectors).is_file() else None
+        encoder = made.settings.get("encoder") if made else None
+        name = encoder.get("name") if isinstance(encoder, dict) else encoder
+        return self.word_vectors.name + (f" ({Path(str(name)).name})" if name else "")
+
+    def record(self) -> dict[str, Any]:
+        """As a manifest has it: JSON-ready, files by name."""
+        return {
+            "kind": self.kind,
+            "model": None if self.model is None else asdict(self.model),
+            "training": self.training.of_kind(self.kind).deciding(),
+            "begins with": self.pretrained,
+        }
+
+
+def with_assignments(
+    models: Sequence[ModelSettings], assignments: Sequence[str], *, flag: str = "--set"
+) -> tuple[ModelSettings, ...]:
+    """The models with settings changed: ``bert_cat.batch_size=16``, or without a model for all that have the setting.
+
+    A setting is one of the training or of the model's shape, by the name it has in a checkpoint's manifest; later ones win.
+
+    Raises:
+        SettingError: another form, a model that is not in the study, a setting that it does not have, a value out of range.
+    """
+    changed = list(models)
+    for text in assignments:
+        name, equals, value = text.partition("=")
+        kind, dot, setting = name.strip().rpartition(".")
+        setting = setting.strip().replace("-", "_")
+        if not equals or not setting:
+            raise SettingError(f"{flag}: wanted {FORM}, or SETTING=VALUE for all models; found {text!r}; write it so")
+        kinds = [model.kind for model in models]
+        if dot and kind not in kinds:
+            raise SettingError(
+                f"{flag}: wanted a model of the study ({', '.join(kinds)}); found {kind!r} in {text!r}; name one"
+            )
+        chosen = [place for place, model in enumerate(changed) if not dot or model.kind == kind]
+        having = [place for place in chosen if setting in _hints(changed[place])]
+        if not having or (dot and len(having) < len(chosen)):
+            known = ", ".join(dict.fromkeys(known for place in chosen for known in _hints(changed[place])))
+            raise SettingError(
+                f"{flag}: wanted a setting of {kind or 'one of the models'}: {known}; found {setting!r}; give one of these"
+            )
+        for place in having:
+            changed[place] = _with_setting(changed[place], setting, value.strip(), flag)
+    return tuple(changed)
+
+
+def _hints(model: ModelSettings) -> dict[str, Any]:
+    """The settings of a model and their types."""
+    shape = type(model.model) if is_dataclass(model.model) else config_class(model.kind)
+    parts = (TrainConfig, shape)
+    return {f.name: get_type_hints(part)[f.name] for part in parts for f in fields(part) if f.name not in OWN}
+
+
+def _with_setting(model: ModelSettings, setting: str, text: str, flag: str) -> ModelSettings:
+    value = _read(text, _hints(model)[setting], f"{flag} {model.kind}.{setting}")
+    if setting in TrainConfig.__dataclass_fields__:
+        return replace(model, training=replace(model.training, **{setting: value}))
+    shape = model.model if model.model is not None else config_class(model.kind)()
+    return replace(model, model=replace(shape, **{setting: value}))
+
+
+def _read(text: str, hint: Any, flag: str) -> Any:
+    options = get_args(hint) if get_origin(hint) in (Union, types.UnionType) else (hint,)
+    if type(None) in options and text.lower() == "none":
+        return None
+    for option in options:
+        if get_origin(option) is Literal:
+            if text in get_args(option):
+                return text
+        elif option is bool:
+            if text.lower() in ("true", "false"):
+                return text.lower() == "true"
+        elif option in (int, float, str):
+            try:
+                return option(text)
+            except ValueError:
+                continue
+    raise SettingError(f"{flag}: wanted {' or '.join(map(_in_words, options))}; found {text!r}; give another")
+
+
+def _in_words(option: Any) -> str:
+    if get_origin(option) is Literal:
+        return " or ".join(map(str, get_args(option)))
+    names = {int: "a whole number", float: "a number", bool: "true or false", type(None): "none"}
+    return names.get(option, "a word")
