@@ -5,18 +5,28 @@ A study gives its trainings a ``facts.variant`` each ("answers in 0:0.2") and a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from positionbias.core.result import Interval, PositionHistogram, Result
 from positionbias.evaluation.repeats import over_repeats
 from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
-from positionbias.report.drawing import DASHES, MARKERS, band_handle, colour_of, legend_above, line_handle, new_figure, percent_marks
-from positionbias.report.drawing import required, under_all, wrap
+from positionbias.report.drawing import (
+    DASHES,
+    MARKERS,
+    band_handle,
+    colour_of,
+    legend_above,
+    line_handle,
+    new_figure,
+    percent_marks,
+    required,
+    under_all,
+)
 from positionbias.report.figure import BAND, INK, MUTED, WIDE, styled
-from positionbias.report.formatting import count, decimal, percent
-from positionbias.report.select import MODELS, distinct, of_kind, repeat_of
+from positionbias.report.formatting import decimal, percent
+from positionbias.report.select import MODELS, of_kind, repeat_of
 from positionbias.report.table import Column, Table
 from positionbias.report.trainings import TrainingRow, training_rows
 
@@ -24,7 +34,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Dose", "Point", "change_lines", "dose_caption", "dose_figure", "dose_table", "doses_of"]
+__all__ = [
+    "Dose",
+    "Point",
+    "change_lines",
+    "dose_caption",
+    "dose_figure",
+    "dose_table",
+    "doses_of",
+    "line_handles",
+    "no_change",
+]
 
 LIMIT = 0.03  # a change within ± 3 % counts as none (ours)
 APART = 0.02  # doses whose shares in the first fifth are closer than this are told apart by their mean position
@@ -61,12 +81,21 @@ def doses_of(results: Sequence[Result]) -> list[Dose]:
     return sorted(found, key=lambda dose: (dose.first_fifth, -dose.mean)) if len(found) > 1 else []
 
 
-def _axis(doses: Sequence[Dose]) -> tuple[str, dict[str, float]]:
-    """What the doses are told apart by, and each one's place."""
+class _Axis(NamedTuple):
+    """What the doses are told apart by, each one's place, and how a place is written."""
+
+    label: str
+    places: dict[str, float]
+    shown: Callable[[float], str]
+
+
+def _axis(doses: Sequence[Dose]) -> _Axis:
     shares = sorted(dose.first_fifth for dose in doses)
     if all(after - before >= APART for before, after in pairwise(shares)):
-        return "Training answers in the first fifth", {dose.variant: dose.first_fifth for dose in doses}
-    return "Mean position of the training answers", {dose.variant: dose.mean for dose in doses}
+        places = {dose.variant: dose.first_fifth for dose in doses}
+        return _Axis("Training answers in the first fifth", places, lambda place: percent(place, 0))
+    places = {dose.variant: dose.mean for dose in doses}
+    return _Axis("Mean position of the training answers", places, lambda place: decimal(place, 2))
 
 
 def _rows(results: Sequence[Result], doses: Sequence[Dose]) -> list[TrainingRow]:
@@ -85,7 +114,8 @@ def _similarity(results: Sequence[Result], row: TrainingRow) -> dict[tuple[int |
     return {
         repeat_of(result): result.value
         for result in of_kind(results, "ats")
-        if result.value is not None and (result.facts.model, result.facts.training, result.facts.variant, result.facts.test) == wanted
+        if result.value is not None
+        and (result.facts.model, result.facts.training, result.facts.variant, result.facts.test) == wanted
     }
 
 
@@ -130,7 +160,7 @@ def dose_figure(results: Sequence[Result], *, measure: str = "nDCG@10", width: f
         InputError: fewer than two doses, or none of them with a comparison of test sets in this measure.
     """
     doses = required(doses_of(results), "histograms of two doses")
-    label, places = _axis(doses)
+    label, places, show = _axis(doses)
     changes: dict[str, dict[float, list[Point]]] = {}
     similarity: dict[str, dict[float, list[Point]]] = {}
     for row in _rows(results, doses):
@@ -150,8 +180,8 @@ def dose_figure(results: Sequence[Result], *, measure: str = "nDCG@10", width: f
         no_change(column[0], limit)
         for axes, lines in zip(column, (changes, similarity), strict=False):
             change_lines(axes, {name: dict(sorted(lines[name].items())) for name in names if name in lines}, gap, names)
-            axes.set_xticks(at)
-            percent_marks(axes.xaxis) if label.startswith("Training") else axes.set_xticks(at, [decimal(place, 2) for place in at])
+            axes.set_xticks(at, [show(place) for place in at])
+            axes.set_xlim(at[0] - 0.15 * gap, at[-1] + 0.15 * gap)
         column[0].set_title(f"Change in {measure}")
         percent_marks(column[0].yaxis, sign=True)
         if similarity:
@@ -170,10 +200,9 @@ def dose_caption(results: Sequence[Result], measure: str = "nDCG@10") -> str:
         value, _ = row.change(measure, "relative")
         changes.append(f"{_name(row)}, {row.facts.variant}: {percent(value, sign=True)}")
     shares = ", ".join(f"{dose.variant} ({percent(dose.first_fifth, 0)} in the first fifth)" for dose in doses)
-    return wrap(
+    return (
         f"Change in {measure} from original to rotated test passages, and MATS, by where the training answers start: {shares}. "
-        f"{'; '.join(changes)}.",
-        10_000,
+        f"{'; '.join(changes)}."
     )
 
 
@@ -187,9 +216,9 @@ def dose_table(results: Sequence[Result], measure: str = "nDCG@10") -> Table:
         rows.append(
             [
                 text_cell(dose.variant),
-                text_cell(count(dose.answers)),
-                text_cell(percent(dose.first_fifth)),
-                text_cell(decimal(dose.mean)),
+                count_cell(dose.answers),
+                percent_cell(dose.first_fifth, sign=False),
+                decimal_cell(dose.mean),
                 text_cell(MODELS.get(row.facts.model, row.facts.model)),
                 text_cell(row.facts.training),
                 decimal_cell(*row.mean(measure, "original")),
@@ -199,9 +228,20 @@ def dose_table(results: Sequence[Result], measure: str = "nDCG@10") -> Table:
                 count_cell(len(row.repeats)),
             ]
         )
-    columns = [Column("Training queries", numeric=False), Column("Answers"), Column("In the first fifth"), Column("Mean position")]
+    columns = [
+        Column("Training queries", numeric=False),
+        Column("Answers"),
+        Column("In the first fifth"),
+        Column("Mean position"),
+    ]
     columns += [Column("Model", numeric=False), Column("Trained on", numeric=False)]
-    columns += [Column("original test", measure), Column("rotated test", measure), Column("Change"), Column("MATS"), Column("Repeats")]
+    columns += [
+        Column("original test", measure),
+        Column("rotated test", measure),
+        Column("Change"),
+        Column("MATS"),
+        Column("Repeats"),
+    ]
     notes = (
         "Every dose has the same number of training queries; validation and test queries are the same for all.",
         "Change = (rotated − original) / original. MATS on the original passages.",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from positionbias.core.result import Finding, PerQuery, Result
 from positionbias.report import captions, plots, tables
+from positionbias.report.doses import dose_caption, dose_table, doses_of
 from positionbias.report.drawing import same_scale
 from positionbias.report.embed import inline_svg
 from positionbias.report.figure import NARROW, WIDE
@@ -143,6 +144,17 @@ class _Maker:
             block.sheets += self.sheet(tables.effectiveness_table(self.results, subset=subset))
         return block
 
+    def doses(self) -> Block:
+        block = self.block()
+        found = [result.measure for result, _ in comparisons(self.results, "test sets") if result.facts.variant]
+        if found and doses_of(self.results):
+            caption = dose_caption(self.results, found[0])
+            block.drawings = [
+                Drawing("doses", lambda w: plots.dose_figure(self.results, measure=found[0], width=w), caption, "y")
+            ]
+            block.sheets = self.sheet(dose_table(self.results, found[0]))
+        return block
+
     def transfer(self) -> Block:
         block = self.block()
         for table in tables.transfer_tables(self.results, self.published):
@@ -223,6 +235,13 @@ SECTIONS: tuple[tuple[str, str, str, Callable[[_Maker], Block]], ...] = (
         "What a model loses by the rotation is what it owed to position. A rotation can also cut through an answer; "
         "the queries whose answer was left whole leave that out.",
         _Maker.effectiveness,
+    ),
+    (
+        "doses",
+        "Front-loading as a dose",
+        "Each model was trained on as many queries, but with their answers in one part of the passages. Where it leans on position, it "
+        "does so the more, the more of the answers that it was shown stood in front; validation and test queries stay the same.",
+        _Maker.doses,
     ),
     (
         "transfer",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from positionbias.core.result import Comparison, PositionHistogram, Result
 from positionbias.report.curves import ats_curves, training_curves
+from positionbias.report.doses import Point, change_lines, dose_figure, line_handles, no_change
 from positionbias.report.drawing import (
     DASHES,
     MARKERS,
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["answer_positions", "ats_curves", "dose_response", "relative_change", "training_curves"]
+__all__ = ["answer_positions", "ats_curves", "dose_figure", "dose_response", "relative_change", "training_curves"]
 
 LIMIT = 0.03  # a change within ± 3 % counts as none (ours)
 
@@ -172,39 +173,23 @@ def dose_response(
     Raises:
         InputError: no comparison of test sets with this measure and subset.
     """
-    points: dict[str, dict[float, list[Comparison]]] = {}
+    points: dict[str, dict[float, list[Point]]] = {}
     for dose, results in sorted(by_dose.items()):
         for result, payload in comparisons(results, "test sets", subset=subset, measures=[measure]):
             if payload.relative is not None and result.system not in BASELINES:
-                points.setdefault(result.system, {}).setdefault(dose, []).append(payload)
-    required(list(points), f"a comparison of test sets in {measure} over {subset}")
+                found = points.setdefault(result.system, {}).setdefault(dose, [])
+                found.append(Point(payload.relative, payload.relative_interval))
+    names = required(list(points), f"a comparison of test sets in {measure} over {subset}")
     doses = sorted(by_dose)
     gap = min((after - before for before, after in pairwise(doses)), default=1.0)
     with styled():
         figure = new_figure(width, 3.4)
         axes = figure.subplots()
-        axes.axhspan(-limit, limit, color=BAND.light, alpha=0.45, linewidth=0, zorder=0)
-        axes.axhline(0, color=INK.light, linewidth=1, zorder=1)
-        for edge in (-limit, limit):
-            axes.axhline(edge, color=MUTED.light, linewidth=0.8, linestyle=DASHES[2], zorder=1)
-        for index, at in enumerate(points.values()):
-            colour, marker = colour_of(index), MARKERS[index % len(MARKERS)]
-            shift = gap * 0.07 * (index - (len(points) - 1) / 2)
-            means = [sum(p.relative or 0.0 for p in payloads) / len(payloads) for payloads in at.values()]
-            axes.plot([dose + shift for dose in at], means, color=colour, linestyle=DASHES[index % len(DASHES)], linewidth=1.4)
-            for dose, payloads in at.items():
-                for place, payload in enumerate(payloads):
-                    x = dose + shift + gap * 0.02 * (place - (len(payloads) - 1) / 2)
-                    bounds = payload.relative_interval
-                    if bounds is not None:
-                        axes.plot([x, x], [bounds.low, bounds.high], color=colour, linewidth=1.4, solid_capstyle="butt")
-                    axes.plot([x], [payload.relative or 0.0], color=colour, marker=marker, markersize=5, linestyle="none")
+        no_change(axes, limit)
+        change_lines(axes, points, gap, names)
         axes.set_xticks(doses)
         axes.set_xlabel("Front-loading of the collection")
         axes.set_ylabel(f"Change in {measure}")
         percent_marks(axes.yaxis, sign=True)
-        handles = [
-            line_handle(colour_of(i), DASHES[i % len(DASHES)], marker=MARKERS[i % len(MARKERS)]) for i in range(len(points))
-        ]
-        legend_above(figure, [*handles, band_handle()], [*points, f"within ±{percent(limit, 0)}"], width)
+        legend_above(figure, [*line_handles(names), band_handle()], [*names, f"within ±{percent(limit, 0)}"], width)
     return figure

@@ -83,7 +83,7 @@ def _data(results: Sequence[Result], published: Published, collection: str) -> s
         for cell in published.cells
         if cell.table == 1 and cell.collection == published.names[collection]
     ]
-    return f"Data: ours {collection}, {', '.join(ours)}; the paper's {published.names[collection]}, {', '.join(theirs)}."
+    return f"Data: ours {', '.join([collection, *ours])}; the paper's {published.names[collection]}, {', '.join(theirs)}."
 
 
 def _trained(results: Sequence[Result], published: Published) -> list[str]:

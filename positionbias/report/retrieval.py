@@ -194,8 +194,9 @@ def transfer_tables(results: Sequence[Result], published: Published | None = Non
     ranked = [r for r in of_kind(results, "per_query") if r.facts.test == "original" and r.facts.model not in ("", *BASELINES)]
     tables = {}
     for collection, split in distinct((r.collection, r.split) for r in ranked if r.facts.source):
-        chosen = [r for r in ranked if (r.collection, r.split) == (collection, split)]
-        rows = training_rows(chosen, lambda row: True)
+        here = [r for r in ranked if (r.collection, r.split) == (collection, split)]
+        transferred = {r.facts.model for r in here if r.facts.source}
+        rows = training_rows([r for r in here if r.facts.model in transferred])
         tables[collection, split] = _transfer_table(results, rows, _Beside(published, 5, collection, split))
     return _named("transfer", tables)
 

@@ -77,7 +77,7 @@ def _over(found: Mapping[Repeat, T], value: Callable[[T], float | None]) -> tupl
     return (repeated.mean, repeated.interval) if repeated else (None, None)
 
 
-def training_rows(results: Sequence[Result], keep: Callable[[TrainingRow], bool]) -> list[TrainingRow]:
+def training_rows(results: Sequence[Result], keep: Callable[[TrainingRow], bool] = lambda row: True) -> list[TrainingRow]:
     """The trainings among results of one test set: models in the paper's order; on original before rotated, alone before transferred.
 
     Results that do not say what model they are of, and baselines, are no training. ``keep`` chooses rows before they get letters.
