@@ -42,7 +42,7 @@ def build_model(collection: Collection, plan: TrainPlan) -> tuple[Ranker, Mappin
         from positionbias.models.encoder import load_encoder
 
         assert plan.encoder is not None
-        return model_class(plan.kind)(plan.model, load_encoder(plan.encoder))  # type: ignore
+        return model_class(plan.kind)(plan.model, load_encoder(plan.encoder)), {}  # type: ignore
 
 
 def _start(plan: TrainPlan) -> Ranker | None:
