@@ -30,8 +30,10 @@ __all__ = [
     "curve_of",
     "evaluated",
     "finding",
+    "measure_models",
     "measure_study",
     "split_label",
+    "subject_of",
     "values_of",
 ]
 
@@ -176,11 +178,19 @@ class _Repeat:
             systems = (*self.models, POSITION)
             return [((system, "original"), (system, "rotated"), subset) for subset in subsets for system in systems]
         if axis == "trainings":
-            kinds = dict.fromkeys(self.systems[model, "original"][0].facts.model for model in self.models)
-            both = [kind for kind in kinds if {f"{kind}-original", f"{kind}-rotated"} <= set(self.models)]
-            return [((f"{kind}-original", test), (f"{kind}-rotated", test), ALL) for kind in both for test in self.tests]
+            return [((one, test), (other, test), ALL) for one, other in self._trained_on_both() for test in self.tests]
         bases = (FIRST_STAGE, POSITION)
         return [((base, test), (model, test), ALL) for model in self.models for test in self.tests for base in bases]
+
+    def _trained_on_both(self) -> list[tuple[str, str]]:
+        """Models that differ in the passages that they were trained on, and in nothing else: original, rotated."""
+        facts = {model: replace(self.systems[model, "original"][0].facts, rotation=None) for model in self.models}
+        return [
+            (one, other)
+            for one in self.models
+            for other in self.models
+            if facts[one].training == "original" and facts[other] == replace(facts[one], training="rotated")
+        ]
 
     def compared(self, axis: str, measure: str) -> list[tuple[SystemRuns, SystemRuns, Result]]:
         """The comparisons of one axis as Results, with their corrected p-values."""
@@ -266,11 +276,24 @@ def _histograms(study: _Study) -> list[Result]:
 
 
 def measure_study(measured: Measured, measures: Sequence[str], *, relevant_from: int, seed: int) -> list[Result]:
-    """Everything the study's report shows. MATS of every model on the same passages: the original ones, then the rotated."""
+    """Everything the study's report shows, what was found first."""
+    results, cuts = measure_models(measured, measures, relevant_from=relevant_from, seed=seed)
+    headline = next(result for result in results if result.kind == "per_query")
+    sentences = findings(results, headline.measure, cuts=cuts)
+    return [*(finding(headline.collection, headline.split, item, seed) for item in sentences), *results]
+
+
+def measure_models(
+    measured: Measured, measures: Sequence[str], *, relevant_from: int, seed: int
+) -> tuple[list[Result], dict[int, tuple[int, int]]]:
+    """All that is measured; by rotation draw, how many test queries' answers it left whole, and how many it cut.
+
+    MATS of every model on the same passages: the original ones, then the rotated.
+    """
     study = _Study(measured, measures, relevant_from, seed)
     effectiveness = [result for _, found in study.systems for result in found]
     names = list(dict.fromkeys(result.measure for result in effectiveness))
-    probed = [replace(result, system=_system(result.facts)) for path in measured.probes for result in load_results(path)]
+    probed = [replace(result, system=system_name(result.facts)) for path in measured.probes for result in load_results(path)]
     results = [
         *collection_counts(study.original),
         *(rotation_result(collection) for collection in study.rotated.values()),
@@ -281,9 +304,14 @@ def measure_study(measured: Measured, measures: Sequence[str], *, relevant_from:
         *(curve_of(subject, study.original.name) for subject in measured.subjects),
     ]
     cuts = {draw: (len(whole), len(cut)) for draw, (whole, cut) in study.by_cut.items()}
-    headline = [finding(study.original.name, study.label, item, seed) for item in findings(results, names[0], cuts=cuts)]
-    return [*headline, *(replace(result, seed=seed) for result in results)]
+    return [replace(result, seed=seed) for result in results], cuts
 
 
-def _system(facts: Facts) -> str:
-    return f"{facts.model}-{facts.training}"
+def subject_of(facts: Facts, path: Path) -> Subject:
+    """A trained model under the name that these facts give it."""
+    return Subject(system_name(facts), facts, path)
+
+
+def system_name(facts: Facts) -> str:
+    """What results call a training of a model, the same for all seeds and draws."""
+    return f"{facts.model}-{facts.training}" + (f", {facts.variant}" if facts.variant else "")

@@ -10,10 +10,10 @@ tested on the original passages and on those of that draw, one trained on the or
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
@@ -22,11 +22,21 @@ from positionbias.core.run import read_run
 from positionbias.evaluation.evaluate import check_run
 from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.positions.rotate import Rotation
-from positionbias.studies.measured import Measured, Subject, SystemRuns, measure_study
+from positionbias.studies.measured import Measured, Subject, SystemRuns, measure_study, subject_of
 from positionbias.studies.model_settings import ModelSettings
 from positionbias.studies.workshop import Workshop
 
-__all__ = ["NOTES", "StudySettings", "candidate_runs", "check_splits", "position_bias"]
+__all__ = [
+    "NOTES",
+    "Passages",
+    "StudySettings",
+    "both_texts",
+    "candidate_runs",
+    "check_splits",
+    "position_bias",
+    "tested",
+    "trained",
+]
 
 PROBED = ("tk",)  # kinds with a vector for each term of a vocabulary
 NOTES = (
@@ -157,34 +167,9 @@ def position_bias(collection: Collection, settings: StudySettings, shop: Worksho
         InputError: as ``check_splits``.
     """
     check_splits(collection, settings)
-    original = collection.path
-    rotated = {draw: shop.rotated(original, rotation) for draw, rotation in settings.rotations().items()}
-    runs = candidate_runs(shop, original, settings, settings.splits)
-    baselines = [
-        SystemRuns(
-            "position-only",
-            Facts(model="position-only", test=test, rotation=draw),
-            _by_position(shop, on, settings, runs, _named(test, draw)),
-        )
-        for test, draw, on in _test_passages(original, rotated, settings.draws)
-    ]
-    subjects, tested, probes = [], [], []
-    for subject in _trained(shop, original, rotated, runs, settings):
-        subjects.append(subject)
-        draws = settings.draws if subject.facts.rotation is None else (subject.facts.rotation,)
-        for test, draw, passages in _test_passages(original, rotated, draws):
-            on = _named(test, draw)
-            facts = replace(
-                subject.facts, test=test, rotation=draw if subject.facts.rotation is None else subject.facts.rotation
-            )
-            done = tuple(shop.reranked(subject.path, passages, split, runs[split], on=on) for split in settings.tests)
-            tested.append(SystemRuns(subject.system, facts, done))
-            if facts.model in PROBED:
-                amount, seed = settings.probe_passages, settings.seed
-                probes.append(shop.probed(subject.path, passages, on=on, passages=amount, seed=seed, facts=facts))
-    measured = Measured(
-        original, rotated, settings.tests, tuple(runs[split] for split in settings.tests), baselines, tested, probes, subjects
-    )
+    passages = both_texts(shop, collection, settings)
+    runs = candidate_runs(shop, collection.path, settings, settings.splits)
+    measured = tested(shop, passages, runs, settings, trained(shop, passages, runs, settings))
     return shop.results(
         f"Position bias: {collection.name}",
         "study position-bias",
@@ -194,6 +179,56 @@ def position_bias(collection: Collection, settings: StudySettings, shop: Worksho
         notes=NOTES,
         seed=settings.seed,
     )
+
+
+class Passages(NamedTuple):
+    """A collection as it is, and rotated by each draw."""
+
+    original: Path
+    rotated: Mapping[int, Path]
+
+    def texts(self, draws: tuple[int, ...]) -> Iterator[tuple[str, int | None, Path]]:
+        """Which text, of which draw, and where it is."""
+        yield "original", None, self.original
+        for draw in draws:
+            yield "rotated", draw, self.rotated[draw]
+
+
+def both_texts(shop: Workshop, collection: Collection, settings: StudySettings) -> Passages:
+    """The collection and its rotations."""
+    return Passages(
+        collection.path, {draw: shop.rotated(collection.path, rotation) for draw, rotation in settings.rotations().items()}
+    )
+
+
+def tested(
+    shop: Workshop, passages: Passages, runs: Mapping[str, Path], settings: StudySettings, trained: Iterable[Subject]
+) -> Measured:
+    """Each model, as it comes, on the original test passages and on the rotated ones, with its probes; and the baselines."""
+    baselines = [
+        SystemRuns(
+            "position-only",
+            Facts(model="position-only", test=test, rotation=draw),
+            _by_position(shop, on, settings, runs, _named(test, draw)),
+        )
+        for test, draw, on in passages.texts(settings.draws)
+    ]
+    subjects, systems, probes = [], [], []
+    for subject in trained:
+        subjects.append(subject)
+        draws = settings.draws if subject.facts.rotation is None else (subject.facts.rotation,)
+        for test, draw, text in passages.texts(draws):
+            on = _named(test, draw)
+            facts = replace(
+                subject.facts, test=test, rotation=draw if subject.facts.rotation is None else subject.facts.rotation
+            )
+            done = tuple(shop.reranked(subject.path, text, split, runs[split], on=on) for split in settings.tests)
+            systems.append(SystemRuns(subject.system, facts, done))
+            if facts.model in PROBED:
+                amount, seed = settings.probe_passages, settings.seed
+                probes.append(shop.probed(subject.path, text, on=on, passages=amount, seed=seed, facts=facts))
+    candidates = tuple(runs[split] for split in settings.tests)
+    return Measured(*passages, settings.tests, candidates, baselines, systems, probes, subjects)
 
 
 def _by_position(
@@ -206,31 +241,26 @@ def _named(test: str, draw: int | None) -> str:
     return test if draw is None else f"{test}-{draw}"
 
 
-def _test_passages(
-    original: Path, rotated: Mapping[int, Path], draws: tuple[int, ...]
-) -> Iterator[tuple[str, int | None, Path]]:
-    """The test passages: which text, of which draw, and where they are."""
-    yield "original", None, original
-    for draw in draws:
-        yield "rotated", draw, rotated[draw]
-
-
-def _trained(
-    shop: Workshop, original: Path, rotated: Mapping[int, Path], runs: Mapping[str, Path], settings: StudySettings
+def trained(
+    shop: Workshop, passages: Passages, runs: Mapping[str, Path], settings: StudySettings, *, variant: str = "", label: str = ""
 ) -> Iterator[Subject]:
-    """Every training, one seed after another, the original passages first: so that a study cut short has whole comparisons."""
+    """Every training, one seed after another, the original passages first: so that a study cut short has whole comparisons.
+
+    ``variant`` is what the results say that these trainings have in common (``Facts``), ``label`` what their files say of it.
+    """
+    part = f"-{label}" if label else ""
     for seed in settings.seeds:
         for model in settings.models:
-            facts = Facts(model=model.kind, seed=seed, pretrained=model.pretrained)
+            facts = Facts(model=model.kind, seed=seed, pretrained=model.pretrained, variant=variant)
             given = runs["train"], runs[settings.validation]
             if "original" in settings.trainings:
                 plan = model.plan(*given, seed=seed, validation_split=settings.validation)
-                path = shop.trained(f"{model.kind}-original-seed-{seed}", original, plan)
-                yield Subject(f"{model.kind}-original", replace(facts, training="original"), path)
+                path = shop.trained(f"{model.kind}{part}-original-seed-{seed}", passages.original, plan)
+                yield subject_of(replace(facts, training="original"), path)
             for draw, rotation in settings.rotations().items() if "rotated" in settings.trainings else ():
                 at_reading = settings.rotate_at_reading
                 rotate = rotation if at_reading else None
                 plan = model.plan(*given, seed=seed, rotate=rotate, validation_split=settings.validation)
-                name = f"{model.kind}-rotated-{draw}-seed-{seed}"
-                path = shop.trained(name, original if at_reading else rotated[draw], plan)
-                yield Subject(f"{model.kind}-rotated", replace(facts, training="rotated", rotation=draw), path)
+                name = f"{model.kind}{part}-rotated-{draw}-seed-{seed}"
+                path = shop.trained(name, passages.original if at_reading else passages.rotated[draw], plan)
+                yield subject_of(replace(facts, training="rotated", rotation=draw), path)
