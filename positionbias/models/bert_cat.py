@@ -15,10 +15,13 @@ from positionbias.core.errors import SettingError
 from positionbias.models.encoder import Encoder, open_encoder
 from positionbias.models.encoder_source import check_encoder_folder
 from positionbias.models.protocols import Role, Tokens
+from positionbias.models.sentence_transformers import DENSE, write_cross_encoder
+from positionbias.models.tensors import load_weights, save_tensors
 
 __all__ = ["BertCat", "BertCatConfig"]
 
 Head = Literal["linear", "transformers"]
+WEIGHTS = "model.safetensors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ class BertCat(nn.Module):
     def forward(self, **inputs: Tensor) -> Tensor:
         """Scores ``(n,)``, the head in full precision; a ``transformers`` head gives its raw logits."""
         if self.head is None:
-            return self.encoder.model(**inputs).logits[:, 0].float()
+            return self.encoder.logits(**inputs)[:, 0].float()
         states = self.encoder.cls(**inputs)  # (n, dim)
         with torch.autocast(states.device.type, enabled=False):
             return F.linear(states.float(), self.head.weight.float(), self.head.bias.float())[:, 0]
@@ -92,24 +95,17 @@ class BertCat(nn.Module):
         return {"embedding": [], "kernels": [], "body": list(self.parameters())}
 
     def save(self, folder: Path) -> None:
-        """Encoder and tokenizer as transformers keeps them, the head beside them."""
-        from positionbias.models.tensors import save_tensors
-
+        """Encoder and tokenizer as transformers keeps them, the head beside them as sentence-transformers' ``CrossEncoder`` does."""
         self.encoder.save(folder, length=self.config.pair_length)
+        write_cross_encoder(folder, dimension=self.encoder.dimension, linear_head=self.head is not None)
         if self.head is not None:
-            (folder / "2_Dense").mkdir()
-            save_tensors(
-                folder / "2_Dense" / "model.safetensors", {f"linear.{k}": v for k, v in self.head.state_dict().items()}
-            )
+            save_tensors(folder / DENSE / WEIGHTS, nn.ModuleDict({"linear": self.head}).state_dict())
 
     @classmethod
     def load(cls, folder: Path, shape: Mapping[str, Any]) -> Self:
         """As ``Ranker.load``."""
-        from positionbias.models.tensors import load_tensors
-
         config = BertCatConfig(**shape)
         model = cls(config, open_encoder(check_encoder_folder(folder), classifier=config.head == "transformers"))
         if model.head is not None:
-            tensors = load_tensors(folder / "2_Dense" / "model.safetensors")
-            model.head.load_state_dict({k.removeprefix("linear."): v for k, v in tensors.items()})
+            load_weights(nn.ModuleDict({"linear": model.head}), folder / DENSE / WEIGHTS)
         return model

@@ -15,21 +15,27 @@ from positionbias.core.errors import SettingError
 from positionbias.models.encoder import Encoder, open_encoder
 from positionbias.models.encoder_source import check_encoder_folder
 from positionbias.models.protocols import Role, Tokens
+from positionbias.models.sentence_transformers import write_bi_encoder
 
-__all__ = ["BertDot", "BertDotConfig"]
+__all__ = ["BertDot", "BertDotConfig", "Pooling"]
 
-DotPooling = Literal["cls", "mean"]
+Pooling = Literal["cls", "mean"]
 _SIDES = ("query", "passage")
 
 
 @dataclass(frozen=True, slots=True)
 class BertDotConfig:
-    """BERT_DOT's shape. Lengths count special tokens. The paper's vector is the raw [CLS], not normalised."""
+    """BERT_DOT's shape. Lengths count special tokens. The paper's vector is the raw [CLS], not normalised.
+
+    Prompts stand before each text, as some published bi-encoders were trained to read it.
+    """
 
     query_length: int = 30
     passage_length: int = 200
-    pooling: DotPooling = "cls"
+    pooling: Pooling = "cls"
     normalize: bool = False
+    query_prompt: str = ""
+    passage_prompt: str = ""
 
     def __post_init__(self) -> None:
         for name in ("query_length", "passage_length"):
@@ -37,6 +43,10 @@ class BertDotConfig:
                 raise SettingError(f"--{name.replace('_', '-')}: wanted at least 1; found {getattr(self, name)}; raise it")
         if self.pooling not in ("cls", "mean"):
             raise SettingError(f"pooling: wanted cls or mean; found {self.pooling!r}; give one of these")
+
+
+def _prompted(texts: Sequence[str], prompt: str) -> Sequence[str]:
+    return [prompt + text for text in texts] if prompt else texts
 
 
 class BertDot(nn.Module):
@@ -74,11 +84,12 @@ class BertDot(nn.Module):
 
     def read_queries(self, texts: Sequence[str]) -> list[list[int]]:
         """Word pieces of queries, cut at ``query_length``."""
-        return self.encoder.read(texts, self.config.query_length - self.encoder.template.single.added)
+        room = self.config.query_length - self.encoder.template.single.added
+        return self.encoder.read(_prompted(texts, self.config.query_prompt), room)
 
     def read_passages(self, texts: Sequence[str]) -> list[list[int]]:
         """Word pieces of passages, cut at ``passage_length``."""
-        return self.encoder.read(texts, self.room)
+        return self.encoder.read(_prompted(texts, self.config.passage_prompt), self.room)
 
     def inputs(self, queries: Sequence[Tokens], passages: Sequence[Tokens]) -> dict[str, Tensor]:
         """As ``Ranker.inputs``: the encoder's tensors of both sides, named ``query_…`` and ``passage_…``."""
@@ -137,8 +148,18 @@ class BertDot(nn.Module):
         return {"embedding": [], "kernels": [], "body": list(self.parameters())}
 
     def save(self, folder: Path) -> None:
-        """Encoder and tokenizer as transformers keeps them."""
-        self.encoder.save(folder, length=self.config.passage_length)
+        """Encoder and tokenizer as transformers keeps them, and what sentence-transformers' ``SentenceTransformer`` reads."""
+        config = self.config
+        self.encoder.save(folder, length=config.passage_length)
+        write_bi_encoder(
+            folder,
+            dimension=self.dimension,
+            pooling=config.pooling,
+            normalize=config.normalize,
+            query_length=config.query_length,
+            passage_length=config.passage_length,
+            prompts={"query": config.query_prompt, "document": config.passage_prompt},
+        )
 
     @classmethod
     def load(cls, folder: Path, shape: Mapping[str, Any]) -> Self:

@@ -13,7 +13,7 @@ from typing import Any
 import torch.nn.functional as F
 from torch import Tensor
 
-__all__ = ["ARRANGEMENTS", "Arrangement", "cls_states"]
+__all__ = ["ARRANGEMENTS", "HEADS", "Arrangement", "cls_logits", "cls_states"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,18 @@ def _distilbert_layer(layer: Any, states: Tensor, mask: Tensor | None) -> Tensor
     return layer.output_layer_norm(layer.ffn(attended) + attended)
 
 
+def _distilbert_head(model: Any, states: Tensor) -> Tensor:
+    return model.classifier(model.dropout(F.relu(model.pre_classifier(states[:, 0]))))
+
+
+def _pooled_head(model: Any, states: Tensor) -> Tensor:
+    return model.classifier(model.dropout(model.base_model.pooler(states)))
+
+
+def _own_head(model: Any, states: Tensor) -> Tensor:
+    return model.classifier(states)
+
+
 _BERT = Arrangement("encoder", _bert_layer)
 # by the model's class: a configuration may be shared by classes that differ
 ARRANGEMENTS: dict[str, Arrangement] = {
@@ -57,11 +69,26 @@ ARRANGEMENTS: dict[str, Arrangement] = {
     "DistilBertModel": Arrangement("transformer", _distilbert_layer),
 }
 
+# what a sequence classifier makes of the states (n, 1, dim) of [CLS]
+HEADS: dict[str, Callable[[Any, Tensor], Tensor]] = {
+    "BertForSequenceClassification": _pooled_head,
+    "RobertaForSequenceClassification": _own_head,
+    "XLMRobertaForSequenceClassification": _own_head,
+    "CamembertForSequenceClassification": _own_head,
+    "ElectraForSequenceClassification": _own_head,
+    "DistilBertForSequenceClassification": _distilbert_head,
+}
+
+
+def _applies(model: Any) -> bool:
+    # the mask is made here as PyTorch's own attention takes it
+    own_attention = getattr(model.config, "_attn_implementation", None) == "sdpa"
+    return type(model).__name__ in ARRANGEMENTS and own_attention and not getattr(model.config, "is_decoder", False)
+
 
 def cls_states(model: Any, inputs: dict[str, Tensor]) -> Tensor:
     """The last layer's [CLS] ``(n, dim)``, equal to ``model(**inputs).last_hidden_state[:, 0]``."""
-    arrangement = ARRANGEMENTS.get(type(model).__name__)
-    if arrangement is None or getattr(model.config, "is_decoder", False):
+    if not _applies(model):
         return model(**inputs).last_hidden_state[:, 0]
     numbers = {name: tensor for name, tensor in inputs.items() if name != "attention_mask"}
     states = model.embeddings(**numbers)
@@ -69,7 +96,16 @@ def cls_states(model: Any, inputs: dict[str, Tensor]) -> Tensor:
         states = model.embeddings_project(states)
     mask = inputs.get("attention_mask")
     mask = None if mask is None else mask[:, None, None, :].bool()  # (n, 1, 1, length): True where attention may look
+    arrangement = ARRANGEMENTS[type(model).__name__]
     *layers, last = getattr(model, arrangement.stack).layer
     for layer in layers:
         states = layer(states, mask)
     return arrangement.cls_layer(last, states, mask)[:, 0]
+
+
+def cls_logits(model: Any, inputs: dict[str, Tensor]) -> Tensor:
+    """A sequence classifier's logits ``(n, labels)``, equal to ``model(**inputs).logits``."""
+    head = HEADS.get(type(model).__name__)
+    if head is None:
+        return model(**inputs).logits
+    return head(model, cls_states(model.base_model, inputs).unsqueeze(1))

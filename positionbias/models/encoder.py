@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import read_json, write_json
-from positionbias.models.cls_only import cls_states
+from positionbias.models.cls_only import cls_logits, cls_states
 from positionbias.models.encoder_source import encoder_folder
 from positionbias.models.encoder_template import longest_first, read_template
 from positionbias.models.linear import use_fast_linears
@@ -34,6 +34,7 @@ class Encoder(nn.Module):
         use_fast_linears(model)
         self.model = model
         self.tokenizer = tokenizer
+        self._whole_texts()
         self.template = read_template(tokenizer)
         taken = inspect.signature(self.backbone.forward).parameters
         if "token_type_ids" not in taken:  # DistilBERT: its tokenizer may be BERT's
@@ -82,12 +83,18 @@ class Encoder(nn.Module):
         """Token numbers of texts, the first ``limit`` of each, without special tokens."""
         if not texts:
             return []
-        fast = getattr(self.tokenizer, "backend_tokenizer", None)
+        fast = self._whole_texts()
         if fast is None:
             return [row[:limit] for row in self.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]]
-        fast.no_truncation()  # a tokenizer's file may bring both
-        fast.no_padding()
         return [encoding.ids[:limit] for encoding in fast.encode_batch_fast(list(texts), add_special_tokens=False)]
+
+    def _whole_texts(self) -> Any:
+        """The fast tokenizer, if it is one, without the cut and the padding that its file or another call may have brought."""
+        fast = getattr(self.tokenizer, "backend_tokenizer", None)
+        if fast is not None:
+            fast.no_truncation()
+            fast.no_padding()
+        return fast
 
     def assemble(self, first: Sequence[Tokens], second: Sequence[Tokens] | None = None, *, limit: int) -> dict[str, Tensor]:
         """Input tensors ``(n, longest)`` on the CPU of texts, or of pairs, cut to ``limit`` tokens with special ones counted.
@@ -109,6 +116,10 @@ class Encoder(nn.Module):
     def cls(self, **inputs: Tensor) -> Tensor:
         """The last layer's state of the first token, ``(n, dim)``; the last layer is computed for it alone where that is exact."""
         return cls_states(self.backbone, inputs)
+
+    def logits(self, **inputs: Tensor) -> Tensor:
+        """What the model's own head makes of a text, ``(n, labels)``."""
+        return cls_logits(self.model, inputs)
 
     def last_hidden(self, **inputs: Tensor) -> Tensor:
         """The last layer's states of all tokens, ``(n, length, dim)``."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
+from collections.abc import Callable
+from concurrent.futures import Future
 from importlib.util import find_spec
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 from positionbias.core.errors import DependencyError, InputError, bad_input
@@ -103,11 +105,11 @@ def _hub_folder(name: str) -> Path:
     try:
         return check_encoder_folder(Path(snapshot_download(name, allow_patterns=wanted)))
     except (OSError, ValueError) as error:
-        raise _unreachable(name, str(error)) from error
+        raise _unreachable(name, f"a download that failed ({_line(error)})") from error
 
 
 def _is_part(file: str, *, safe: bool) -> bool:
-    if "/" in file and file.split("/")[0][0].isdigit() is False:  # onnx/, openvino/; sentence-transformers' 1_Pooling/ stays
+    if "/" in file and not file[0].isdigit():  # onnx/, openvino/; sentence-transformers' 1_Pooling/ is wanted
         return False
     if file.endswith((".json", ".txt", ".model")):
         return True
@@ -130,10 +132,8 @@ def _hub_files(name: str) -> list[str]:
     from huggingface_hub import HfApi
     from huggingface_hub.errors import GatedRepoError, OfflineModeIsEnabled, RepositoryNotFoundError
 
-    if os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}:
-        raise _unreachable(name, "HF_HUB_OFFLINE is set, and it is not in the local cache")
     try:
-        return [item.rfilename for item in HfApi().model_info(name, timeout=_HUB_SECONDS).siblings or []]
+        told = _within(2 * _HUB_SECONDS, lambda: HfApi().model_info(name, timeout=_HUB_SECONDS))
     except GatedRepoError as error:
         raise InputError(
             f"{name}: wanted an encoder that anyone may fetch; found one that asks for consent; "
@@ -141,15 +141,33 @@ def _hub_files(name: str) -> list[str]:
         ) from error
     except RepositoryNotFoundError as error:
         raise InputError(
-            f"{name}: wanted a folder or the id of a model on the Hugging Face hub; found neither; check the name"
+            f"{name}: wanted a folder, or the id of a model on the Hugging Face hub; found neither; check the name"
         ) from error
     except OfflineModeIsEnabled as error:
-        raise _unreachable(name, "the hub is switched off, and it is not in the local cache") from error
+        raise _unreachable(name, "the hub switched off (HF_HUB_OFFLINE) with no copy in the local cache") from error
     except Exception as error:  # whatever the HTTP library calls an unreachable host
-        raise _unreachable(
-            name, f"it is not in the local cache, and the hub cannot be reached ({type(error).__name__})"
-        ) from error
+        raise _unreachable(name, f"no way to the hub ({type(error).__name__}), nor a copy in the local cache") from error
+    return [item.rfilename for item in told.siblings or []]
+
+
+def _within(seconds: float, ask: Callable[[], Any]) -> Any:
+    """What ``ask`` returns or raises, or TimeoutError: looking up a host's name obeys no time limit of the HTTP library's."""
+    answer: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            answer.set_result(ask())
+        except BaseException as error:
+            answer.set_exception(error)
+
+    Thread(target=run, daemon=True).start()
+    return answer.result(seconds)
+
+
+def _line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def _unreachable(name: str, found: str) -> InputError:
-    return InputError(f"{name}: wanted an encoder from the Hugging Face hub; found: {found}; {_OFFLINE_WAYS}")
+    wanted = "a folder, or the id of a model on the Hugging Face hub"
+    return InputError(f"{name}: wanted {wanted}; found no such folder, and {found}; {_OFFLINE_WAYS}")
