@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -177,8 +176,10 @@ def open_encoder(folder: Path, *, classifier: bool = False) -> Encoder:
         if not classifier and getattr(model, "pooler", None) is not None:
             model.pooler = None  # never read; an unused parameter would stop training on several devices
         return Encoder(model, tokenizer)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, json.JSONDecodeError) as error:
+    except Exception as error:  # transformers, tokenizers and safetensors each have errors of their own
         found = (str(error).strip() or type(error).__name__).splitlines()[0]
+        if type(error).__name__ == "UnpicklingError":
+            found = "a .bin file with more in it than weights, which is never run"
         raise bad_input(folder, wanted="a text encoder with its tokenizer", found=found, do="give another encoder") from error
 
 

@@ -1,0 +1,182 @@
+"""BERT_CAT scores as plain transformers does on the same weights; padding and order change nothing."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from positionbias.core.errors import InputError, SettingError
+from positionbias.models.bert_cat import BertCat, BertCatConfig
+from positionbias.models.encoder import load_encoder, open_encoder
+from positionbias.models.protocols import PassageEncoder, Ranker
+
+from ..tiny import tiny_encoder
+from .encoders import ARCHITECTURES, saved
+
+QUERIES = ["what is the lamp", "the iron gate of the hall"]
+PASSAGES = ["The lamp of Orvell burns green oil.", "a gate", "Water, stone " * 9, "the green hall and the iron gate"]
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> BertCat:
+    encoder = load_encoder(tiny_encoder(tmp_path_factory.mktemp("encoder") / "tiny"))
+    torch.manual_seed(5)
+    return BertCat(BertCatConfig(pair_length=30), encoder).eval()
+
+
+def scores(model: BertCat, queries: list[str], passages: list[str]) -> torch.Tensor:
+    with torch.no_grad():
+        return model(**model.inputs(model.read_queries(queries), model.read_passages(passages)))
+
+
+def test_it_is_a_ranker_and_encodes_nothing_alone(model: BertCat) -> None:
+    assert isinstance(model, Ranker)
+    assert not isinstance(model, PassageEncoder)
+    assert model.room == 27
+    roles = model.parameter_roles()
+    assert (roles["embedding"], roles["kernels"]) == ([], [])
+    assert {id(part) for part in roles["body"]} == {id(part) for part in model.parameters()}
+
+
+@pytest.mark.parametrize("architecture", ["bert", "distilbert", "electra", "roberta", "modernbert"])
+def test_scores_are_those_of_plain_transformers(architecture: str, tmp_path: Path) -> None:
+    from transformers import AutoModel, AutoTokenizer
+
+    place = saved(architecture, tmp_path / architecture)
+    model = BertCat(BertCatConfig(pair_length=30), load_encoder(place)).eval()
+    plain, tokenizer = AutoModel.from_pretrained(place).eval(), AutoTokenizer.from_pretrained(place)
+    pairs = [QUERIES[index % 2] for index in range(4)]
+    given = tokenizer(pairs, PASSAGES, truncation="longest_first", max_length=30, padding=True, return_tensors="pt")
+    if architecture == "distilbert":
+        given.pop("token_type_ids")
+    assert model.head is not None
+    with torch.no_grad():
+        wanted = (plain(**given).last_hidden_state[:, 0] @ model.head.weight.T + model.head.bias)[:, 0]
+    found = scores(model, QUERIES, PASSAGES)
+    assert torch.allclose(found, wanted, atol=1e-5)
+    assert found.std() > 0.01
+
+
+@given(order=st.permutations(range(4)), size=st.integers(1, 4))
+def test_padding_and_batch_order_change_nothing(model: BertCat, order: list[int], size: int) -> None:
+    whole = scores(model, ["what is the lamp"], PASSAGES)
+    for start in range(0, 4, size):
+        batch = order[start : start + size]
+        found = scores(model, ["what is the lamp"], [PASSAGES[index] for index in batch])
+        assert torch.allclose(found, whole[batch], atol=1e-5)
+
+
+def test_passage_i_stands_against_query_i_modulo_n(model: BertCat) -> None:
+    together = scores(model, QUERIES, PASSAGES)
+    apart = [scores(model, [QUERIES[index % 2]], [passage]) for index, passage in enumerate(PASSAGES)]
+    assert torch.allclose(together, torch.cat(apart), atol=1e-5)
+
+
+def test_empty_sides_score_finitely(model: BertCat) -> None:
+    found = scores(model, ["", "gate"], ["", "", "lamp", ""])
+    assert found.isfinite().all()
+    assert found.shape == (4,)
+    assert model.read_passages([""]) == [[]]
+
+
+def test_long_pairs_are_cut_longest_first(model: BertCat) -> None:
+    made = model.inputs(model.read_queries(["gate " * 5, "gate " * 40]), model.read_passages(["lamp " * 40] * 2))
+    assert made["input_ids"].shape == (2, 30)
+    types = made["token_type_ids"].sum(dim=1)
+    assert types.tolist() == [23, 15]  # [CLS] 5 [SEP] 22 [SEP]: 22 + 1; of 27 to share, the second keeps 14 of equals: 14 + 1
+
+
+def test_weights_are_drawn_from_the_seed(tmp_path: Path) -> None:
+    encoder = load_encoder(tiny_encoder(tmp_path / "tiny"))
+    drawn = []
+    for seed in (1, 1, 2):
+        torch.manual_seed(seed)
+        head = BertCat(BertCatConfig(pair_length=30), encoder).head
+        assert head is not None
+        drawn.append(head.weight.clone())
+    assert torch.equal(drawn[0], drawn[1])
+    assert not torch.equal(drawn[0], drawn[2])
+
+
+def test_scores_are_full_precision_under_autocast(model: BertCat) -> None:
+    exact = scores(model, QUERIES, PASSAGES)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = scores(model, QUERIES, PASSAGES)
+    assert found.dtype == torch.float32
+    assert torch.allclose(found, exact, atol=0.1)
+
+
+def test_one_step_lowers_the_hinge_loss(tmp_path: Path) -> None:
+    torch.manual_seed(1)
+    model = BertCat(BertCatConfig(pair_length=30), load_encoder(tiny_encoder(tmp_path / "tiny"))).eval()
+    made = model.inputs(model.read_queries(QUERIES), model.read_passages(PASSAGES))  # two positives, then two negatives
+    optimizer, losses = torch.optim.Adam(model.parameters(), lr=1e-3), []
+    for _ in range(3):
+        found = model(**made)
+        loss = torch.relu(1 - found[:2] + found[2:]).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[0] > losses[1] > losses[2]
+
+
+@pytest.mark.parametrize("architecture", ["bert", "distilbert", "electra", "roberta", "modernbert"])
+def test_a_sequence_classifier_s_head_is_kept(architecture: str, tmp_path: Path) -> None:
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+    place = saved(architecture, tmp_path / "first", classifier=True)
+    model = BertCat(BertCatConfig(30, head="transformers"), open_encoder(place, classifier=True)).eval()
+    model.save(tmp_path / "again")
+    again = BertCat.load(tmp_path / "again", asdict(model.config)).eval()
+    found = scores(model, QUERIES, PASSAGES)
+    assert torch.equal(scores(again, QUERIES, PASSAGES), found)
+    plain = AutoModelForSequenceClassification.from_pretrained(tmp_path / "again").eval()
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "again")
+    given = tokenizer(QUERIES * 2, PASSAGES, truncation="longest_first", max_length=30, padding=True, return_tensors="pt")
+    if architecture == "distilbert":
+        given.pop("token_type_ids")
+    with torch.no_grad():
+        assert torch.allclose(found, plain(**given).logits[:, 0], atol=1e-5)
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_saved_and_loaded_it_is_the_same(architecture: str, tmp_path: Path) -> None:
+    model = BertCat(BertCatConfig(pair_length=30), load_encoder(saved(architecture, tmp_path / "first"))).eval()
+    model.save(tmp_path / "again")
+    again = BertCat.load(tmp_path / "again", asdict(model.config)).eval()
+    assert again.config == model.config
+    assert torch.equal(scores(again, QUERIES, PASSAGES), scores(model, QUERIES, PASSAGES))
+    again.save(tmp_path / "third")  # and the same bytes once more
+    for item in (tmp_path / "again").rglob("*.*"):
+        if item.is_file():
+            assert (tmp_path / "third" / item.relative_to(tmp_path / "again")).read_bytes() == item.read_bytes(), item.name
+
+
+def test_a_head_that_is_gone(model: BertCat, tmp_path: Path) -> None:
+    model.save(tmp_path / "cat")
+    (tmp_path / "cat" / "2_Dense" / "model.safetensors").unlink()
+    with pytest.raises(InputError, match="2_Dense/model.safetensors: wanted a safetensors file; found no such file"):
+        BertCat.load(tmp_path / "cat", asdict(model.config))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"pair_length": 0}, "--pair-length: wanted at least 1; found 0"),
+        ({"head": "wide"}, "head: wanted linear or transformers; found 'wide'"),
+    ],
+)
+def test_settings_out_of_range(settings: dict, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        BertCatConfig(**settings)
+
+
+def test_a_pair_longer_than_the_positions_is_refused(model: BertCat) -> None:
+    with pytest.raises(SettingError, match="--pair-length: wanted at most 256, the positions of this encoder; found 300"):
+        BertCat(BertCatConfig(pair_length=300), model.encoder)
