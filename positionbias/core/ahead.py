@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from typing import TypeVar
 
 __all__ = ["ahead"]
@@ -13,7 +13,7 @@ T = TypeVar("T")
 _WAIT = 0.1  # seconds between two looks whether the results are still wanted
 
 
-def ahead(items: Iterable[T], most: int = 1) -> Iterator[T]:
+def ahead(items: Iterable[T], most: int = 1) -> Generator[T]:
     """Yield ``items`` in order, made in a thread, at most ``most`` of them waiting.
 
     What goes wrong in the thread is raised here, after the items before it. When the caller stops early the thread stops too,

@@ -1,200 +1,326 @@
-"""The training loop, visible from top to bottom: batches, hinge loss, validation, early stopping, resuming."""
+"""The training loop, visible from top to bottom: batches, hinge loss, validation, early stopping, resuming.
+
+In several processes (``accelerate launch``, ``torchrun``) each computes its part of every batch, and gradients are averaged, so that
+a step is the same whatever their number, but for rounding. The main process alone validates and writes; the others are told
+what it found.
+"""
 
 from __future__ import annotations
 
 import math
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing, nullcontext
+from dataclasses import asdict, dataclass, replace
+from itertools import islice
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import torch
+from torch import Tensor, nn
 
-from positionbias.core.collection import Collection
+from positionbias.core.ahead import ahead
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.progress import step as progress_step
-from positionbias.core.records import Query
-from positionbias.models.tk import TK
-from positionbias.positions.rotate import Rotation
-from positionbias.training.batches import Batch, batches, encode_ragged
+from positionbias.core.seeds import key64
+from positionbias.models.protocols import Ranker
+from positionbias.training.batches import Batch, TrainingTexts, batches
 from positionbias.training.config import TrainConfig
+from positionbias.training.devices import Devices
 from positionbias.training.losses import pairwise_hinge
+from positionbias.training.memory import fitting_size, out_of_memory, room_for_moments
+from positionbias.training.optimizers import clip_gradients, make_optimizers, set_learning_rates
+from positionbias.training.record import Board, Row, Sums, Trained, write_log
 from positionbias.training.state import find_state, load_best, restore_state, save_best, save_state, working_folder
-from positionbias.training.trainsets.sample import GroupSource
 from positionbias.training.validation import Validation, validate
 
-__all__ = ["Trained", "TrainingData", "forget_state", "make_optimizers", "score_batch", "train"]
+__all__ = ["Trainer", "forget_state", "train"]
 
-
-@dataclass(frozen=True, slots=True)
-class TrainingData:
-    """What a model is trained on."""
-
-    collection: Collection
-    queries: Sequence[Query]
-    sampler: GroupSource
-    rotation: Rotation | None = None
-
-
-@dataclass
-class Trained:
-    """How a training went. The log holds one row a validation, step 0 (the untrained model) first."""
-
-    step: int = 0
-    epoch: int = 0
-    batch: int = 0
-    best_step: int = 0
-    best_ndcg: float = -1.0
-    waited: int = 0
-    dropped: int = 0
-    seconds: float = 0.0
-    depth: int = 0
-    stopped: str = ""
-    log: list[dict[str, float | None]] = field(default_factory=list)
-
-
-def make_optimizers(model: TK, config: TrainConfig) -> list[torch.optim.Optimizer]:
-    """SparseAdam for the embedding (a dense one would touch every word at each step), Adam for the rest; kernels faster."""
-    kernels = list(model.pooling.parameters())
-    context = [p for name, p in model.named_parameters() if not name.startswith(("embedding", "pooling"))]
-    groups = [{"params": context, "lr": config.learning_rate}, {"params": kernels, "lr": config.kernel_learning_rate}]
-    return [torch.optim.SparseAdam([model.embedding.weight], lr=config.learning_rate), torch.optim.Adam(groups)]
-
-
-def score_batch(model: TK, batch: Batch, *, half: bool) -> tuple[torch.Tensor, torch.Tensor]:
-    """Scores of the positives and the negatives, each ``(n,)``."""
-    with torch.autocast(batch.queries.device.type, dtype=torch.bfloat16, enabled=half):
-        query = model.query_vectors(batch.queries)  # (n, query_len, dim)
-        passage = encode_ragged(model, batch.passages)  # (2n, passage_len, dim)
-    # the kernels are narrow (σ = 0.1): cosines and what follows stay in full precision
-    scores = model.interact(
-        query.float().repeat(2, 1, 1), (batch.queries != 0).repeat(2, 1), passage.float(), batch.passages != 0
-    )
-    positive, negative = scores.chunk(2)
-    return positive, negative
-
-
-def take_step(model: TK, batch: Batch, optimizers: Sequence[torch.optim.Optimizer], config: TrainConfig) -> tuple[float, float]:
-    """One optimisation step: its loss, and the share of pairs in the right order.
-
-    Raises:
-        SettingError: the loss is no finite number: the training has diverged.
-    """
-    positive, negative = score_batch(model, batch, half=config.precision == "bfloat16")
-    loss = pairwise_hinge(positive, negative, config.margin)
-    value = float(loss.detach())
-    if not math.isfinite(value):
-        raise SettingError(f"--learning-rate: wanted a finite loss; found {value}; lower it, or --kernel-learning-rate")
-    for optimizer in optimizers:
-        optimizer.zero_grad()
-    loss.backward()
-    for optimizer in optimizers:
-        optimizer.step()
-    return value, float((positive > negative).float().mean())
+_LOOK_EVERY = 16  # steps between two looks at the losses: on a GPU a look waits for all that is under way
 
 
 def train(
-    model: TK,
-    data: TrainingData,
+    model: Ranker,
+    texts: TrainingTexts,
     validation: Validation,
     config: TrainConfig,
     out: Path,
+    devices: Devices,
     *,
     settings: Mapping[str, Any],
     resume: bool = False,
-    on_validation: Callable[[Mapping[str, float | None]], None] = lambda row: None,
+    on_validation: Callable[[Row], None] = lambda row: None,
+    tensorboard: Path | None = None,
 ) -> Trained:
-    """Train ``model`` in place and leave its best weights in it.
+    """Train ``model`` in place and leave its best weights in it (in the main process).
 
     ``settings`` is everything that decides the outcome; a resumed training must be given the same. The state stands in a
-    working folder beside ``out``; the caller removes it (``working_folder``) once the checkpoint is written.
+    working folder beside ``out``; the caller removes it (``forget_state``) once the checkpoint is written.
 
     Raises:
         OutputExistsError: an unfinished training towards ``out`` stands there and ``resume`` is false.
         InputError: nothing to resume, or other settings.
-        SettingError: the training diverged.
+        SettingError: the training diverged, or a batch is too large for the GPU's memory.
     """
-    if config.threads:
-        torch.set_num_threads(config.threads)
-    folder = working_folder(out)
     saved = find_state(out, settings, resume=resume)
-    optimizers = make_optimizers(model, config)
-    record = Trained()
+    folder = working_folder(out)
+    trainer = Trainer(model, config, devices, folder)
     if saved is not None:
-        restore_state(out, model, optimizers)
-        record = _recorded(saved["record"], folder)
-    texts = {query.query_id: query.text for query in data.queries}
+        restore_state(out, model, trainer.optimizers, devices.scaler)
+        trainer.record = _recorded(saved["record"], folder)
+    record = trainer.record
+    board = Board(tensorboard if devices.main else None, record.step + 1 if saved is not None else 0)
 
     def save() -> None:
-        save_state(folder, model, optimizers, {"step": record.step, "settings": dict(settings), "record": asdict(record)})
+        if devices.main:
+            state = {"step": record.step, "settings": dict(settings), "record": asdict(record)}
+            save_state(folder, model, trainer.optimizers, devices.scaler, state)
 
-    if saved is None:
-        _validated(model, validation, config, record, folder, {"loss": None, "pair_accuracy": None}, on_validation)
+    def look(rate: float | None) -> None:
+        _validated(trainer, validation, rate, on_validation)
+        board.add(record.log[-1])
         save()
-    with progress_step(f"training {out.stem}", config.max_steps, unit="steps") as bar:
+
+    quiet = Lock()  # a tokenizer serves one thread at a time: nothing is read ahead while the model is validated
+    with closing(board), progress_step(f"training {out.stem}", config.max_steps, unit="steps") as bar:
+        if saved is None:
+            look(None)
         bar.advance(record.step)
-        losses: list[tuple[float, float]] = []
-        began = time.monotonic()
-        for batch in _stream(model, data, texts, config, record):
-            record.dropped += batch.dropped
-            if len(batch):
-                losses.append(take_step(model, batch, optimizers, config))
-            record.step, record.batch = record.step + 1, batch.number + 1
-            bar.advance()
-            if record.step % config.validate_every and record.step != config.max_steps:
-                continue
-            record.seconds += time.monotonic() - began
-            mean = [sum(column) / len(losses) for column in zip(*losses, strict=True)] or [None, None]
-            _validated(model, validation, config, record, folder, {"loss": mean[0], "pair_accuracy": mean[1]}, on_validation)
-            bar.note(f"nDCG@10 {record.log[-1]['ndcg']:.4f} (best {record.best_ndcg:.4f} at {record.best_step})")
-            save()
-            if record.stopped:
-                break
-            losses, began = [], time.monotonic()
-    load_best(folder, model, record.best_step)
-    final = validate(model, validation, most_depth=config.most_depth, every_depth=True)
-    record.depth = int(final["depth"] or 1)
+        stream = _batches(model, texts, config, devices, (record.epoch, record.batch), quiet)
+        with closing(ahead(stream, config.read_ahead) if config.read_ahead else stream) as read:
+            while not record.stopped:
+                rate = trainer.step(list(islice(read, config.accumulate)))
+                bar.advance()
+                if record.step % config.validate_every == 0 or record.step == config.max_steps:
+                    trainer.settle()
+                    with quiet:
+                        look(rate)
+                    bar.note(f"nDCG@10 {record.log[-1]['ndcg']:.4f} (best {record.best_ndcg:.4f} at {record.best_step})")
+                elif trainer.due or (config.save_every and record.step % config.save_every == 0):
+                    trainer.settle()
+                    save()
+    if devices.main:
+        load_best(folder, model, record.best_step)
+        model.eval()
+        final = validate(model, validation, most_depth=config.most_depth, every_depth=True)
+        record.depth = int(final["depth"] or 1)
+    record.depth = devices.from_main(record.depth)
     return record
 
 
-def _stream(model: TK, data: TrainingData, texts: dict[str, str], config: TrainConfig, record: Trained) -> Iterator[Batch]:
-    """Batches without end, epoch after epoch, from where ``record`` stands unless it has stopped."""
-    while not record.stopped:
-        where = {"epoch": record.epoch, "start": record.batch}
-        yield from batches(data.sampler, model, data.collection, texts, size=config.batch_size, rotation=data.rotation, **where)
-        record.epoch, record.batch = record.epoch + 1, 0
+@dataclass
+class _Pending:
+    """A batch whose numbers have not been looked at: loss, right, margin, pairs, dropped, whether to save; on the device."""
+
+    batch: Batch
+    numbers: Tensor
+
+
+class Trainer:
+    """A model, its optimisers, and how far they are."""
+
+    def __init__(self, model: Ranker, config: TrainConfig, devices: Devices, folder: Path) -> None:
+        assert isinstance(model, nn.Module)
+        model.to(devices.device)
+        self.model, self.config, self.devices, self.folder = model, config, devices, folder
+        self.scorer = devices.prepare(model)
+        self.optimizers = make_optimizers(model, config)
+        self.record = Trained()
+        self.due = False
+        self._pending: list[_Pending] = []
+        self._began = 0.0
+        self._settled = time.monotonic()
+
+    def step(self, parts: Sequence[Batch]) -> float:
+        """One update of the weights: mean hinge loss over the pairs of ``parts``; gives back the learning rate."""
+        self._began = self._began or time.monotonic()
+        rate = set_learning_rates(self.optimizers, self.record.step, self.config.warmup_steps)
+        try:
+            self._compute(parts)
+        except torch.OutOfMemoryError:
+            parts = sorted(parts, key=lambda part: max(map(len, part.passages), default=0))
+        else:
+            self.record.step, self.record.epoch, self.record.batch = self.record.step + 1, parts[-1].epoch, parts[-1].number + 1
+            if len(self._pending) >= _LOOK_EVERY or self.devices.device.type == "cpu":
+                self._look()
+            return rate
+        raise self._too_large(parts[-1])  # here, where nothing holds the failed step's tensors any more
+
+    def _compute(self, parts: Sequence[Batch]) -> None:
+        config, devices = self.config, self.devices
+        pairs = torch.tensor(float(sum(map(len, parts))), device=devices.device)
+        share = devices.processes / devices.total(pairs).clamp(min=1)  # of a pair in the mean, which processes average to
+        late = devices.main and config.save_minutes and time.monotonic() - self._settled >= 60 * config.save_minutes
+        for number, part in enumerate(parts, 1):
+            numbers = torch.zeros(6, device=devices.device)
+            if part.inputs:
+                alone = number < len(parts) and devices.processes > 1  # gradients meet once a step
+                with devices.accelerator.no_sync(self.scorer) if alone else nullcontext():
+                    numbers[:4] = self._backward(part, share)
+            numbers[4], numbers[5] = part.dropped, float(late)
+            self._pending.append(_Pending(part, numbers))
+        if devices.processes > 1 or any(map(len, parts)):
+            self._update()
+
+    def _backward(self, part: Batch, share: Tensor) -> Tensor:
+        """Add a part's gradients; its sums of hinge losses, of pairs in the right order and of margins, and its pairs."""
+        devices, pairs = self.devices, len(part)
+        # what a model draws (dropout) is a function of seed and place, so that a resumed training draws the same
+        torch.manual_seed(key64(self.config.seed, "dropout", part.epoch, part.number, devices.place) % 2**63)
+        self.model.train()
+        positive, negative = self._scores(part)
+        hinge = pairwise_hinge(positive, negative, self.config.margin) * pairs  # nothing of an idle part
+        devices.scaler.scale(hinge * share).backward()
+        with torch.no_grad():
+            margins = positive - negative
+            right, margin = ((margins > 0).sum(), margins.sum()) if pairs else (hinge * 0, hinge * 0)
+            return torch.stack([hinge.detach(), right.float(), margin, torch.full_like(hinge, pairs)])
+
+    def _scores(self, part: Batch) -> tuple[Tensor, Tensor]:
+        """Scores of the positives and of the negatives, each ``(n,)``, in full precision."""
+        inputs = {name: tensor.to(self.devices.device, non_blocking=True) for name, tensor in part.inputs.items()}
+        with self.devices.autocast():
+            positive, negative = self.scorer(**inputs).float().chunk(2)
+        return positive, negative
+
+    def _update(self) -> None:
+        devices, scaler = self.devices, self.devices.scaler
+        for parameter in self.model.parameter_roles()["embedding"]:
+            if parameter.grad is not None:
+                parameter.grad = devices.share_sparse(parameter.grad)
+        if self.config.clip:
+            for optimizer in self.optimizers:
+                scaler.unscale_(optimizer)
+            clip_gradients(self.model.parameters(), self.config.clip)
+        for optimizer in self.optimizers:
+            scaler.step(optimizer)
+        scaler.update()
+        for optimizer in self.optimizers:
+            optimizer.zero_grad()
+
+    def settle(self) -> None:
+        """Count all that is under way; the time since the last such look is training time."""
+        self._look()
+        self._settled = time.monotonic()
+        seconds = self._settled - self._began
+        self._began, self.due = 0.0, False
+        self.record.since.seconds += seconds
+        self.record.seconds += seconds
+
+    def _look(self) -> None:
+        """Count the batches computed since the last look.
+
+        Raises:
+            SettingError: a loss is no finite number. Nothing has been saved since.
+        """
+        if not self._pending:
+            return
+        numbers = self.devices.total(torch.stack([item.numbers for item in self._pending])).tolist()
+        for item, (loss, right, margin, pairs, dropped, late) in zip(self._pending, numbers, strict=True):
+            if not math.isfinite(loss):
+                raise self._diverged(item.batch, loss)
+            since = self.record.since
+            since.loss, since.right, since.margin = since.loss + loss, since.right + right, since.margin + margin
+            since.pairs += pairs
+            self.record.dropped += int(dropped)
+            self.due = self.due or late > 0
+        self._pending.clear()
+
+    def _diverged(self, batch: Batch, loss: float) -> SettingError:
+        shown = [f"query {group.query_id} with passages {' and '.join(group.passage_ids)}" for group in batch.groups[:3]]
+        more = f" and {len(batch) - 3} more" if len(batch) > 3 else ""
+        return SettingError(
+            f"--learning-rate: wanted a finite loss; found {loss} in epoch {batch.epoch}, batch {batch.number} "
+            f"({'; '.join(shown)}{more}); lower it, or --kernel-learning-rate, or train in float32; what was saved before "
+            f"(best nDCG@10 {self.record.best_ndcg:.4f} at step {self.record.best_step:,}) stands in {self.folder}"
+        )
+
+    def _too_large(self, part: Batch) -> SettingError:
+        """What fits instead, found by trying; by this process alone, so without the wrapper that waits for others."""
+        self._pending.clear()
+        self.scorer = self.model
+        half = len(part.groups)
+        longest = sorted(range(half), key=lambda i: -max(len(part.passages[i]), len(part.passages[half + i])))
+
+        def attempt(size: int) -> None:
+            self.model.zero_grad()
+            rows = [*longest[:size], *(half + i for i in longest[:size])]
+            inputs = self.model.inputs([part.queries[i] for i in longest[:size]], [part.passages[i] for i in rows])
+            positive, negative = self._scores(replace(part, inputs=inputs))
+            pairwise_hinge(positive, negative).backward()
+
+        self.model.zero_grad()
+        try:
+            held = room_for_moments(self.optimizers)
+            fits = fitting_size(attempt, half)
+            del held
+        except torch.OutOfMemoryError:
+            fits = 0
+        where = f"epoch {part.epoch}, batch {part.number}"
+        processes, size = self.devices.processes, self.config.batch_size
+        return out_of_memory(size, fits * processes, accumulate=self.config.accumulate, where=where, folder=self.folder)
+
+
+def _batches(
+    model: Ranker, texts: TrainingTexts, config: TrainConfig, devices: Devices, start_at: tuple[int, int], quiet: Lock
+) -> Generator[Batch]:
+    """Batches without end, epoch after epoch, from this (epoch, batch) on."""
+    epoch, start = start_at
+    while True:
+        own = batches(
+            model,
+            texts,
+            size=config.batch_size,
+            epoch=epoch,
+            start=start,
+            bucket=config.bucket,
+            seed=config.seed,
+            part=(devices.place, devices.processes),
+        )
+        while True:
+            with quiet:
+                batch = next(own, None)
+            if batch is None:
+                break
+            yield batch
+        epoch, start = epoch + 1, 0
 
 
 def _recorded(record: Mapping[str, Any], folder: Path) -> Trained:
     try:
-        return Trained(**record)
-    except TypeError as error:
+        return Trained.from_json(record)
+    except (TypeError, KeyError) as error:
         do = "resume with the version that began it, or remove the folder to begin anew"
         raise bad_input(folder, wanted="a training's counters", found=str(error), do=do) from error
 
 
-def _validated(
-    model: TK,
-    validation: Validation,
-    config: TrainConfig,
-    record: Trained,
-    folder: Path,
-    means: Mapping[str, float | None],
-    on_validation: Callable[[Mapping[str, float | None]], None],
-) -> None:
-    """Validate, log, keep the best, and decide whether to stop."""
-    measured = validate(model, validation, most_depth=config.most_depth)
-    row = {"step": record.step, "epoch": record.epoch, **means, **measured, "gate": float(model.gate.detach())}
+def _validated(trainer: Trainer, validation: Validation, rate: float | None, on_validation: Callable[[Row], None]) -> None:
+    """Validate, log, keep the best, and decide whether to stop; the main process does, and all of them know."""
+    model, record, config, devices = trainer.model, trainer.record, trainer.config, trainer.devices
+    measured: Row | None = None
+    if devices.main:
+        model.eval()
+        measured = validate(model, validation, most_depth=config.most_depth)
+    measured = devices.from_main(measured)
+    gate = getattr(model, "gate", None)
+    since, record.since = record.since, Sums()
+    row: Row = {"step": record.step, "epoch": record.epoch, **since.means(), **measured}
+    row |= {"gate": None if gate is None else float(gate.detach()), "learning_rate": rate, "pairs": since.pairs}
+    row |= {"seconds": since.seconds, "pairs_per_second": since.pairs / since.seconds if since.seconds else None}
     record.log.append(row)
-    on_validation(row)
     ndcg = measured["ndcg"] or 0.0
-    if ndcg > record.best_ndcg:
+    better = ndcg > record.best_ndcg
+    if better:
         record.best_ndcg, record.best_step, record.waited = ndcg, record.step, 0
-        save_best(folder, model, record.step)
     else:
         record.waited += 1
+    if devices.main:
+        write_log(trainer.folder / "log.jsonl", record.log)
+        on_validation(row)
+        if better:
+            save_best(trainer.folder, model, record.step)
     if record.waited >= config.patience:
         record.stopped = f"no better nDCG@10 in {config.patience} validations"
     elif record.step >= config.max_steps:

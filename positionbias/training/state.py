@@ -2,8 +2,9 @@
 
 It lives in a working folder beside the checkpoint to be (``.NAME.training``):
 
-state-STEP/  model.safetensors, optimizers.safetensors, state.json (settings, counters, log)
+state-STEP/  model.safetensors, optimizers.safetensors, state.json (settings, counters, log, the scale of half precision)
 best-STEP/   model.safetensors, the weights with the best validation so far
+log.jsonl    a line a validation, for whoever looks on; what a resumed training goes on from stands in the state
 
 Each save is whole before what it replaces goes, so a training killed at any moment continues from its last save to the weights
 it would have had.
@@ -17,12 +18,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from positionbias.core.errors import InputError, OutputExistsError, bad_input
 from positionbias.core.files import atomic_folder, read_json, write_json
+from positionbias.models.protocols import Ranker
 from positionbias.models.tensors import load_tensors, load_weights, save_tensors
-from positionbias.models.tk import TK
 
 __all__ = ["find_state", "load_best", "restore_state", "save_best", "save_state", "unfinished", "working_folder"]
 
@@ -101,7 +102,13 @@ def _restore_optimizers(optimizers: Sequence[torch.optim.Optimizer], flat: Mappi
         optimizer.load_state_dict(record)
 
 
-def save_state(folder: Path, model: TK, optimizers: Sequence[torch.optim.Optimizer], record: Mapping[str, Any]) -> None:
+def save_state(
+    folder: Path,
+    model: Ranker,
+    optimizers: Sequence[torch.optim.Optimizer],
+    scaler: torch.amp.GradScaler,
+    record: Mapping[str, Any],
+) -> None:
     """Write the whole state, then drop what it replaces.
 
     ``record`` holds ``step``, ``settings``, and as ``record`` the counters (``best_step`` among them) and the log.
@@ -110,34 +117,42 @@ def save_state(folder: Path, model: TK, optimizers: Sequence[torch.optim.Optimiz
     with atomic_folder(final, overwrite=True) as partial:
         save_tensors(partial / "model.safetensors", model.state_dict())
         save_tensors(partial / "optimizers.safetensors", _optimizer_tensors(optimizers))
-        write_json(partial / "state.json", record)
+        write_json(partial / "state.json", {**record, "scaler": scaler.state_dict()})
     kept = {final, _best(folder, record["record"]["best_step"])}
     for older in {*folder.glob("state-*"), *folder.glob("best-*")} - kept:
         shutil.rmtree(older)
 
 
-def restore_state(out: Path, model: TK, optimizers: Sequence[torch.optim.Optimizer]) -> None:
-    """Fill model and optimisers from the last saved state.
+def restore_state(out: Path, model: Ranker, optimizers: Sequence[torch.optim.Optimizer], scaler: torch.amp.GradScaler) -> None:
+    """Fill model, optimisers and scaler from the last saved state.
 
     Raises:
         InputError: a missing or damaged file.
     """
     latest = unfinished(out)
     assert latest is not None
-    load_weights(model, latest / "model.safetensors")
+    _fill(model, latest)
     _restore_optimizers(optimizers, load_tensors(latest / "optimizers.safetensors"))
+    scale = read_json(latest / "state.json", what="a training's state").get("scaler")
+    if scale:  # empty where there is nothing to scale
+        scaler.load_state_dict(scale)
 
 
 def _best(folder: Path, step: int) -> Path:
     return folder / f"best-{step:08d}"
 
 
-def save_best(folder: Path, model: TK, step: int) -> None:
+def save_best(folder: Path, model: Ranker, step: int) -> None:
     """Keep these weights. Those kept before stay until ``save_state`` has written a state that names these."""
     with atomic_folder(_best(folder, step), overwrite=True) as partial:
         save_tensors(partial / "model.safetensors", model.state_dict())
 
 
-def load_best(folder: Path, model: TK, step: int) -> None:
+def load_best(folder: Path, model: Ranker, step: int) -> None:
     """Put the best weights back."""
-    load_weights(model, _best(folder, step) / "model.safetensors")
+    _fill(model, _best(folder, step))
+
+
+def _fill(model: Ranker, folder: Path) -> None:
+    assert isinstance(model, nn.Module)
+    load_weights(model, folder / "model.safetensors")

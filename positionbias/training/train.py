@@ -19,9 +19,12 @@ from positionbias.core.run import Run
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from positionbias.probe.passages import original_collection, sample_passages
 from positionbias.ranking.rerank import known_queries
+from positionbias.training.batches import TrainingTexts
 from positionbias.training.build import build_model
-from positionbias.training.loop import Trained, TrainingData, forget_state, train
+from positionbias.training.devices import find_devices
+from positionbias.training.loop import forget_state, train
 from positionbias.training.plan import INPUTS, TrainPlan
+from positionbias.training.record import Row, Trained, untimed
 from positionbias.training.state import find_state
 from positionbias.training.trainsets.sample import GroupSource, StoredGroups, make_sampler
 from positionbias.training.validation import RotatedTexts, Validation
@@ -38,45 +41,68 @@ def train_model(
     *,
     resume: bool = False,
     overwrite: bool = False,
-    on_validation: Callable[[Mapping[str, float | None]], None] = lambda row: None,
+    on_validation: Callable[[Row], None] = lambda row: None,
+    tensorboard: Path | None = None,
 ) -> Checkpoint:
     """Train a model and write its checkpoint to ``out``; ``source`` is what ``plan`` names, candidates or a training set.
+
+    Started by ``accelerate launch`` or ``torchrun`` in several processes, all of them make this call; ``out`` is a place that
+    all of them see, and ``on_validation`` is called in the main one.
 
     Raises:
         InputError: candidates that do not fit collection and split, nothing to resume, other settings than it began with.
         OutputExistsError: ``out``, or an unfinished training towards it, stands there.
+        SettingError: a precision that the device has not, a training that diverged, a batch that memory has no room for.
+        DependencyError: ``tensorboard`` without its package.
     """
     refuse_existing(out, overwrite=overwrite)
-    training = plan.training
     settings = plan.settings(collection)
+    devices = find_devices(plan.training.precision)
+    if plan.training.threads:
+        torch.set_num_threads(plan.training.threads)
     # whatever is wrong shows now, not when the words have been counted or a batch draws an unknown passage
     find_state(out, settings, resume=resume)
     for run in (source, validation_candidates):
         if isinstance(run, Run):
             collection.rows(run.passage_ids)
     known_queries(validation_candidates, collection.queries(plan.validation_split))
-    sampler = _group_source(collection, source, plan)
-    data = TrainingData(collection, collection.queries(plan.split), sampler, plan.rotate)
+    groups = _group_source(collection, source, plan)
+    texts = TrainingTexts(collection, {q.query_id: q.text for q in collection.queries(plan.split)}, groups, plan.rotate)
     model, counted = build_model(collection, plan)
+    options: dict[str, Any] = {"settings": settings, "resume": resume, "tensorboard": tensorboard}
+    options["on_validation"] = on_validation
+    with devices.own_generator():
+        record = train(
+            model, texts, _validation(collection, validation_candidates, plan), plan.training, out, devices, **options
+        )
+    if devices.main:
+        facts = {"training_seconds": round(record.seconds, 1), **devices.facts()}
+        manifest = _manifest(collection, plan, settings, _content(counted, groups, record), out, facts)
+        log = {"log": untimed(record.log), "best_step": record.best_step, "stopped": record.stopped}
+        save_checkpoint(
+            out, model, depth=record.depth, training=log, manifest=manifest, timed_log=record.log, overwrite=overwrite
+        )
+        forget_state(out)
+    devices.wait()
+    return load_checkpoint(out)
+
+
+def _validation(collection: Collection, candidates: Run, plan: TrainPlan) -> Validation:
+    training = plan.training
     # MATS is logged on passages of the original collection whatever is trained on, so that trainings can be compared
-    probed = original_collection(collection) if training.probe_passages else collection
-    validation = Validation(
+    looked_at = training.probe_passages if plan.kind == "tk" else 0
+    probed = original_collection(collection) if looked_at else collection
+    return Validation(
         RotatedTexts(collection, plan.rotate) if plan.rotate else collection,
         collection.queries(plan.validation_split),
         [
             Qrel(q.query_id, q.passage_id, q.grade if q.grade >= plan.relevant_from else 0)
             for q in collection.qrels(plan.validation_split)
         ],
-        validation_candidates,
+        candidates,
         probed,
-        sample_passages(probed, training.probe_passages, training.seed) if training.probe_passages else [],
+        sample_passages(probed, looked_at, training.seed) if looked_at else [],
     )
-    record = train(model, data, validation, training, out, settings=settings, resume=resume, on_validation=on_validation)
-    manifest = _manifest(collection, plan, settings, sampler, record, counted, out)
-    log = {"log": record.log, "best_step": record.best_step, "stopped": record.stopped}
-    save_checkpoint(out, model, depth=record.depth, training=log, manifest=manifest, overwrite=overwrite)
-    forget_state(out)
-    return load_checkpoint(out)
 
 
 def _group_source(collection: Collection, source: Run | Groups, plan: TrainPlan) -> GroupSource:
@@ -97,53 +123,64 @@ def _group_source(collection: Collection, source: Run | Groups, plan: TrainPlan)
 def training_result(model: Checkpoint, collection: str) -> Result:
     """What was logged at each validation, as a Result; its value is the best validation nDCG@10."""
     log = model.training["log"]
-    names = {"loss": "loss", "validation nDCG@10": "ndcg", "MATS": "mats", "pair accuracy": "pair_accuracy", "gate": "gate"}
+    names = {
+        "loss": "loss",
+        "validation nDCG@10": "ndcg",
+        "MATS": "mats",
+        "pair accuracy": "pair_accuracy",
+        "score margin": "score_margin",
+        "gate": "gate",
+    }
     content = model.manifest.content
     notes = {key: content[key] for key in ("best_step", "steps", "stopped", "depth", "training_pairs")}
-    curve = TrainingCurve(
-        [int(row["step"]) for row in log], {label: [row[key] for row in log] for label, key in names.items()}, notes
-    )
+    series = {label: [row[key] for row in log] for label, key in names.items()}
+    kept = {label: values for label, values in series.items() if any(value is not None for value in values)}
+    curve = TrainingCurve([int(row["step"]) for row in log], kept, notes)
     best = content["validation_ndcg@10"]
     return Result("training", collection, "validation", model.name, model.manifest.seed, best, None, len(log), curve)
+
+
+def _content(counted: Mapping[str, Any], groups: GroupSource, record: Trained) -> dict[str, Any]:
+    return {
+        **counted,
+        "training_pairs": len(groups),
+        "pairs_without_negatives": groups.left_out,
+        "pairs_without_their_passage": groups.absent,
+        "pairs_with_an_empty_side": record.dropped,
+        "steps": record.step,
+        "best_step": record.best_step,
+        "validation_ndcg@10": record.best_ndcg,
+        "depth": record.depth,
+        "stopped": record.stopped,
+    }
 
 
 def _manifest(
     collection: Collection,
     plan: TrainPlan,
     settings: Mapping[str, Any],
-    sampler: GroupSource,
-    record: Trained,
-    counted: Mapping[str, Any],
+    content: Mapping[str, Any],
     out: Path,
+    facts: Mapping[str, Any],
 ) -> Manifest:
     inputs = [input_ref("collection", collection.path, collection.checksum, artefact=out)]
     for role in INPUTS:
         path = getattr(plan, role)
         if path is not None:
             inputs.append(input_ref(role, path, settings[role], artefact=out))
-    kept = {k: v for k, v in settings.items() if k not in {*INPUTS, "collection"}}
+    licences = [collection.manifest.licence]
+    if plan.start is not None and (begun := load_checkpoint(plan.start).manifest.licence) not in licences:
+        licences.append(f"{begun} (the checkpoint that it started from)")
+    used = ("torch", "numpy", "blingfire") if plan.kind == "tk" else ("torch", "numpy", "transformers", "tokenizers")
     return Manifest(
         kind="checkpoint",
         name=out.name.split(".")[0],
         command=f"train {plan.kind}",
-        settings=kept,
+        settings={k: v for k, v in settings.items() if k not in {*INPUTS, "collection"}},
         seed=plan.training.seed,
         inputs=tuple(inputs),
-        content={
-            **counted,
-            "training_pairs": len(sampler),
-            "pairs_without_negatives": sampler.left_out,
-            "pairs_without_their_passage": sampler.absent,
-            "pairs_with_an_empty_side": record.dropped,
-            "steps": record.step,
-            "best_step": record.best_step,
-            "validation_ndcg@10": record.best_ndcg,
-            "depth": record.depth,
-            "stopped": record.stopped,
-        },
-        licence=collection.manifest.licence,
-        versions=package_versions("torch", "numpy", "blingfire"),
-        provenance=provenance(
-            training_seconds=round(record.seconds, 1), **{**plan.training.means(), "threads": torch.get_num_threads()}
-        ),
+        content=content,
+        licence="; ".join(filter(None, licences)),
+        versions=package_versions(*used, "accelerate"),
+        provenance=provenance(**{**plan.training.means(), **facts}),
     )

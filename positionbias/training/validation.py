@@ -12,8 +12,8 @@ from positionbias.evaluation.depth import tune_depth
 from positionbias.models.protocols import Ranker, TermEncoder
 from positionbias.positions.rotate import Rotation
 from positionbias.probe.term_vectors import probe
-from positionbias.ranking.scored import PassageTexts
 from positionbias.ranking.rerank import rescore
+from positionbias.ranking.scored import PassageTexts
 
 __all__ = ["RotatedTexts", "Validation", "validate"]
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,7 +16,7 @@ from positionbias.core.run import Run
 from positionbias.models.protocols import pad_rows
 from positionbias.models.tk import TK
 from positionbias.positions.rotate import Rotation
-from positionbias.training.batches import Batch, batches, encode_ragged
+from positionbias.training.batches import Batch, TrainingTexts, batches
 from positionbias.training.trainsets.sample import GroupSampler, make_sampler
 
 from ..tiny import tiny_tk
@@ -50,11 +50,12 @@ def sampler(positives: dict[str, str] | None = None, negatives: list[str] | None
 
 def read(model: TK, collection: Collection, drawn: GroupSampler | None = None, **options: object) -> list[Batch]:
     settings = {"size": 3, "epoch": 0, **options}
-    return list(batches(drawn or sampler(), model, collection, QUERIES, **settings))  # type: ignore[arg-type]
+    texts = TrainingTexts(collection, QUERIES, drawn or sampler(), settings.pop("rotation", None))  # type: ignore[arg-type]
+    return list(batches(model, texts, **settings))  # type: ignore[arg-type]
 
 
 def rows(batch: Batch) -> tuple[list, list]:
-    return batch.queries.tolist(), batch.passages.tolist()
+    return batch.queries, batch.passages
 
 
 def test_positives_first_then_negatives(collection: Collection, model: TK) -> None:
@@ -62,9 +63,12 @@ def test_positives_first_then_negatives(collection: Collection, model: TK) -> No
     first, last = found[0], found[-1]
     expected = [group for _, group in sampler().epoch(0)]
     assert len(first) == 3
-    assert first.queries.tolist() == pad_rows([model.read_queries([QUERIES[g.query_id]])[0] for g in expected[:3]]).tolist()
+    queries = [model.read_queries([QUERIES[g.query_id]])[0] for g in expected[:3]]
+    assert (first.queries, first.inputs["queries"].tolist()) == (queries, pad_rows(queries).tolist())
     texts = [TEXTS[g.passage_ids[side]] for side in (0, 1) for g in expected[:3]]
-    assert first.passages.tolist() == pad_rows([model.read_passages([text])[0] for text in texts]).tolist()
+    passages = [model.read_passages([text])[0] for text in texts]
+    assert (first.passages, first.inputs["passages"].tolist()) == (passages, pad_rows(passages).tolist())
+    assert first.groups == expected[:3]
     assert (len(last), last.number, last.epoch) == (1, 2, 0)  # seven pairs: 3, 3 and 1
 
 
@@ -81,15 +85,15 @@ def test_pairs_with_an_empty_side_are_dropped_and_counted(collection: Collection
     drawn = sampler({"q1": "p1", "q2": "empty", "q3": "blank", "q-empty": "p2"})
     found = read(model, collection, drawn, size=10)
     assert [(len(batch), batch.dropped) for batch in found] == [(1, 3)]
-    assert found[0].queries.tolist() == [model.read_queries([QUERIES["q1"]])[0]]
+    assert found[0].queries == [model.read_queries([QUERIES["q1"]])[0]]
     none = read(model, collection, sampler({"q1": "p1"}, ["empty"]))
-    assert [(len(batch), batch.dropped) for batch in none] == [(0, 1)]
+    assert [(len(batch), batch.dropped, batch.inputs) for batch in none] == [(0, 1, {})]
 
 
 def turns(model: TK, collection: Collection, **options: object) -> list[tuple[str, ...]]:
     """The words of each passage read, positives then negatives, of a first batch of all seven pairs."""
     (batch,) = read(model, collection, size=7, **options)
-    return [tuple(model.vocabulary.word(n) for n in row if n) for row in batch.passages.tolist()]
+    return [tuple(model.vocabulary.word(n) for n in row) for row in batch.passages]
 
 
 def test_a_read_turns_the_passage_and_loses_no_word(collection: Collection, model: TK) -> None:
@@ -126,29 +130,77 @@ def test_positive_and_negative_turn_independently(tmp_path: Path, model: TK) -> 
     agreed = total = 0
     for epoch in range(40):
         (batch,) = read(model, Collection(tmp_path / "c"), drawn, size=7, epoch=epoch, rotation=Rotation(seed=1))
-        agreed += sum(a == b for a, b in zip(batch.passages[:7].tolist(), batch.passages[7:].tolist(), strict=True))
+        agreed += sum(a == b for a, b in zip(batch.passages[:7], batch.passages[7:], strict=True))
         total += 7
     assert 0.08 < agreed / total < 0.26
 
 
-@given(st.lists(st.integers(0, 9), min_size=2, max_size=9), st.integers(1, 4))
+# -- batches of alike length --------------------------------------------------------------------------------
+
+
+def ids(found: list[Batch]) -> list[list[str]]:
+    return [[group.query_id for group in batch.groups] for batch in found]
+
+
+def test_a_bucket_is_sorted_by_length_then_cut_and_shuffled(collection: Collection, model: TK) -> None:
+    # seven pairs in one window of four batches of two; lengths of the longer passage of each, in characters
+    groups = [group for _, group in sampler().epoch(0)]
+    lengths = [max(len(TEXTS[item]) for item in group.passage_ids) for group in groups]
+    order = sorted(range(7), key=lambda place: (lengths[place], place))
+    cuts = [[groups[place].query_id for place in order[first : first + 2]] for first in (0, 2, 4, 6)]
+    found = ids(read(model, collection, size=2, bucket=4))
+    assert sorted(found) == sorted(cuts)
+    orders = {tuple(map(tuple, ids(read(model, collection, size=2, bucket=4, seed=seed)))) for seed in range(8)}
+    assert len(orders) > 4  # 24 orders of four batches
+
+
+@given(st.integers(1, 4), st.integers(1, 5), st.integers(0, 7))
 @settings(max_examples=30)
-def test_ragged_encoding_is_encoding(lengths: list[int], parts: int) -> None:
-    tk = tiny_tk([" ".join(WORDS)] * 2)
-    passages = pad_rows([[2 + (i + j) % 12 for j in range(length)] for i, length in enumerate(lengths)])
-    with torch.no_grad():
-        ragged, plain = encode_ragged(tk, passages, parts), tk.passage_vectors(passages)
-    present = passages != 0
-    torch.testing.assert_close(ragged[present], plain[present], atol=1e-5, rtol=1e-5)
-    assert ragged.shape == plain.shape
+def test_buckets_hold_each_pair_once_and_can_be_entered_anywhere(
+    collection: Collection, model: TK, size: int, bucket: int, start: int
+) -> None:
+    options = {"size": size, "bucket": bucket, "epoch": 1, "rotation": Rotation(seed=2)}
+    whole = read(model, collection, **options)
+    assert sorted(chain.from_iterable(ids(whole))) == [f"q{i}" for i in range(7)]
+    assert [batch.number for batch in whole] == list(range(-(-7 // size)))
+    assert read_again(model, collection, start, options) == [(b.number, *rows(b)) for b in whole[start:]]
 
 
-def test_ragged_gradients_are_gradients(model: TK) -> None:
-    passages = pad_rows([[2, 3, 4, 5], [2], [6, 7]])
-    gradients = []
-    for encode in (encode_ragged, lambda m, p: m.passage_vectors(p)):
-        model.zero_grad()
-        (encode(model, passages) * (passages != 0).unsqueeze(-1)).square().sum().backward()
-        gradients.append([p.grad.to_dense().clone() for p in model.parameters() if p.grad is not None])
-    for one, other in zip(*gradients, strict=True):
-        torch.testing.assert_close(one, other, atol=1e-4, rtol=1e-4)
+def read_again(model: TK, collection: Collection, start: int, options: dict) -> list[tuple]:
+    return [(batch.number, *rows(batch)) for batch in read(model, collection, start=start, **options)]
+
+
+def test_a_read_turns_alike_wherever_its_batch_stands(collection: Collection, model: TK) -> None:
+    def turned(**options: object) -> dict[str, list]:
+        found = read(model, collection, rotation=Rotation(seed=4), **options)
+        return {g.query_id: [b.passages[i], b.passages[len(b) + i]] for b in found for i, g in enumerate(b.groups)}
+
+    assert turned(size=2, bucket=4) == turned(size=3) == turned(size=7)
+
+
+# -- parts of a batch, for several processes ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("parts", [2, 3])
+def test_parts_make_the_whole(collection: Collection, model: TK, parts: int) -> None:
+    whole = read(model, collection, size=4, bucket=2)
+    found = [read(model, collection, size=4, bucket=2, part=(place, parts)) for place in range(parts)]
+    for number, batch in enumerate(whole):
+        assert [len(part[number]) for part in found] == [len(batch.groups[place::parts]) for place in range(parts)]
+        for place in range(parts):
+            assert [g.query_id for g in found[place][number].groups][: len(found[place][number])] == [
+                g.query_id for g in batch.groups[place::parts]
+            ]
+
+
+def test_a_process_without_a_pair_computes_one_of_the_others(collection: Collection, model: TK) -> None:
+    drawn = sampler({"q1": "p1", "q2": "empty"})
+    first, second = (read(model, collection, drawn, size=2, part=(place, 2))[0] for place in (0, 1))
+    whole = read(model, collection, drawn, size=2)[0]
+    assert sorted([(len(first), first.dropped, first.idle), (len(second), second.dropped, second.idle)]) == [
+        (0, 1, True),
+        (1, 0, False),
+    ]
+    assert rows(first) == rows(second) == rows(whole)  # an idle part reads the pair that is there; nothing comes of it
+    none = read(model, collection, sampler({"q1": "empty"}), part=(0, 2))[0]
+    assert (len(none), none.dropped, none.idle, none.queries, none.passages) == (0, 1, True, [[1]], [[1], [1]])

@@ -86,10 +86,10 @@ def test_killed_between_the_best_weights_and_the_state(
     task: Task, uninterrupted: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int
 ) -> None:
     # validation is done and better weights are kept, but the state that names them is not yet written
-    def stopped(folder, model, optimizers, record):
+    def stopped(folder, model, optimizers, scaler, record):
         if record["step"] == step:
             raise KeyboardInterrupt
-        save_state(folder, model, optimizers, record)
+        save_state(folder, model, optimizers, scaler, record)
 
     save_state = loop.save_state
     out = tmp_path / "tk.ckpt"
@@ -114,7 +114,7 @@ def test_only_the_last_state_and_its_best_weights_are_kept(task: Task, tmp_path:
         task.train(out, on_validation=stop_at(6))
     state = json.loads((working_folder(out) / "state-00000004" / "state.json").read_text())
     kept = sorted(item.name for item in working_folder(out).iterdir())
-    assert kept == [f"best-{state['record']['best_step']:08d}", "state-00000004"]
+    assert kept == [f"best-{state['record']['best_step']:08d}", "log.jsonl", "state-00000004"]
 
 
 # -- what cannot be resumed -------------------------------------------------------------------------------

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice, pairwise
 from pathlib import Path
 
 import ir_measures
@@ -20,15 +22,17 @@ from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.evaluation.depth import apply_depth
 from positionbias.models.checkpoint import Checkpoint
-from positionbias.models.tk import TK
+from positionbias.models.tensors import load_tensors
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
 from positionbias.ranking.rerank import rescore
 from positionbias.text.vocabulary import UNKNOWN
-from positionbias.training.batches import batches
+from positionbias.training.batches import Batch, TrainingTexts, batches
 from positionbias.training.build import build_model
-from positionbias.training.loop import make_optimizers, score_batch, take_step
-from positionbias.training.state import working_folder
+from positionbias.training.devices import find_devices
+from positionbias.training.loop import Trainer
+from positionbias.training.record import TIMES
+from positionbias.training.state import unfinished, working_folder
 from positionbias.training.trainsets.sample import make_sampler
 from positionbias.training.validation import RotatedTexts, Validation, validate
 
@@ -38,62 +42,110 @@ from .conftest import QUICK, Task
 # -- steps ------------------------------------------------------------------------------------------------
 
 
-def first_batch(task: Task, model: TK):
-    collection = task.collection
-    sampler = make_sampler(collection.qrels("train"), read_run(task.runs["train"]), seed=1)
-    texts = {query.query_id: query.text for query in collection.queries("train")}
-    return next(batches(sampler, model, collection, texts, size=4, epoch=0))
+def made(task: Task, folder: Path, **changes: object) -> tuple[Trainer, TrainingTexts]:
+    """A trainer before its first step, and what its batches are made of."""
+    collection, config = task.collection, replace(QUICK, **changes)  # type: ignore[arg-type]
+    model, _ = build_model(collection, task.plan())
+    source = make_sampler(collection.qrels("train"), read_run(task.runs["train"]), seed=1)
+    texts = TrainingTexts(collection, {query.query_id: query.text for query in collection.queries("train")}, source)
+    return Trainer(model, config, find_devices(config.precision), folder), texts
 
 
-def test_a_first_step_moves_each_part_by_its_learning_rate(task: Task) -> None:
+def first_batches(trainer: Trainer, texts: TrainingTexts, size: int = 4, count: int = 1) -> list[Batch]:
+    return list(islice(batches(trainer.model, texts, size=size, epoch=0), count))
+
+
+def test_a_first_step_moves_each_part_by_its_learning_rate(task: Task, tmp_path: Path) -> None:
     # Adam's first step is lr · g / (|g| + 1e−8): the learning rate itself wherever there is a gradient
-    model, _ = build_model(task.collection, task.plan())
-    before = {name: parameter.detach().clone() for name, parameter in model.named_parameters()}
-    batch = first_batch(task, model)
-    config = replace(QUICK, learning_rate=1e-3, kernel_learning_rate=1e-2)
-    loss, right = take_step(model, batch, make_optimizers(model, config), config)
-    assert loss > 0
-    assert right in {0, 0.25, 0.5, 0.75, 1}
-    moved = {name: (parameter - before[name]).abs().detach() for name, parameter in model.named_parameters()}
+    trainer, texts = made(task, tmp_path, learning_rate=1e-3, kernel_learning_rate=1e-2)
+    before = {name: parameter.detach().clone() for name, parameter in trainer.model.named_parameters()}
+    (batch,) = first_batches(trainer, texts)
+    assert trainer.step([batch]) == 1e-3
+    moved = {name: (parameter - before[name]).abs().detach() for name, parameter in trainer.model.named_parameters()}
     for name, change in moved.items():
         rate = 1e-2 if name.startswith("pooling") else 1e-3
         if not name.endswith("key.bias"):  # attention does not change when all keys shift alike: its gradient is rounding
             assert change.max().item() == pytest.approx(rate, rel=1e-2), name
-    read = set(batch.queries.flatten().tolist()) | set(batch.passages.flatten().tolist())
+    words = {number for row in (*batch.queries, *batch.passages) for number in row}
     rows = set(torch.nonzero(moved["embedding.weight"].sum(dim=1)).flatten().tolist())
-    assert rows <= read - {0}
-    assert len(rows) > 0.9 * len(read - {0})  # the sparse optimiser touches what was read, and never padding
+    assert rows <= words
+    assert len(rows) > 0.9 * len(words)  # the sparse optimiser touches what was read, and never padding
 
 
-def test_the_loss_of_a_step_is_that_of_its_scores(task: Task) -> None:
-    model, _ = build_model(task.collection, task.plan())
-    batch = first_batch(task, model)
+def test_the_loss_of_a_step_is_that_of_its_scores(task: Task, tmp_path: Path) -> None:
+    trainer, texts = made(task, tmp_path)
+    (batch,) = first_batches(trainer, texts)
     with torch.no_grad():
-        positive, negative = score_batch(model, batch, half=False)
-        texts = [batch.passages[:4], batch.passages[4:]]
-        alone = [model(batch.queries, side) for side in texts]
-    assert positive.tolist() == pytest.approx(alone[0].tolist(), abs=1e-5)
-    assert negative.tolist() == pytest.approx(alone[1].tolist(), abs=1e-5)
-    hinge = [max(0.0, 1 - p + n) for p, n in zip(positive.tolist(), negative.tolist(), strict=True)]
-    loss, right = take_step(model, batch, make_optimizers(model, QUICK), QUICK)
-    assert loss == pytest.approx(sum(hinge) / 4, abs=1e-5)
-    assert right == sum(p > n for p, n in zip(positive.tolist(), negative.tolist(), strict=True)) / 4
+        positive, negative = (
+            trainer.model(**trainer.model.inputs(batch.queries, side)).tolist()
+            for side in (batch.passages[:4], batch.passages[4:])
+        )
+    trainer.step([batch])
+    margins = [p - n for p, n in zip(positive, negative, strict=True)]
+    since = trainer.record.since
+    assert (since.pairs, since.right) == (4, sum(margin > 0 for margin in margins))
+    assert since.loss == pytest.approx(sum(max(0.0, 1 - margin) for margin in margins), abs=1e-5)
+    assert since.margin == pytest.approx(sum(margins), abs=1e-5)
+    assert since.means()["loss"] == pytest.approx(since.loss / 4)
 
 
-def test_half_precision_scores_stay_near(task: Task) -> None:
-    model, _ = build_model(task.collection, task.plan())
-    batch = first_batch(task, model)
+def test_accumulated_batches_are_one_large_one(task: Task, tmp_path: Path) -> None:
+    # eight pairs at once, and 3 + 3 + 2: the mean is over all pairs of the step either way
+    whole, texts = made(task, tmp_path)
+    parts, _ = made(task, tmp_path)
+    for trainer in (whole, parts):  # plain descent: the weights move by the gradient
+        trainer.optimizers = [torch.optim.SGD([{"params": list(trainer.model.parameters()), "lr": 1.0, "base": 1.0}])]
+    whole.step(first_batches(whole, texts, size=8))
+    parts.step([next(batches(parts.model, texts, size=8, epoch=0, part=(place, 3))) for place in range(3)])
+    assert (parts.record.step, parts.record.since.pairs) == (1, 8)
+    assert parts.record.since.loss == pytest.approx(whole.record.since.loss, abs=1e-5)
+    for one, other in zip(whole.model.parameters(), parts.model.parameters(), strict=True):
+        torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-5)
+
+
+def test_clipping_bounds_the_step_of_plain_descent(task: Task, tmp_path: Path) -> None:
+    # under plain gradient descent at rate 1 the weights move by the gradient: together by exactly the bound
+    trainer, texts = made(task, tmp_path, clip=0.01)
+    trainer.optimizers = [torch.optim.SGD([{"params": list(trainer.model.parameters()), "lr": 1.0, "base": 1.0}])]
+    before = [parameter.detach().clone() for parameter in trainer.model.parameters()]
+    trainer.step(first_batches(trainer, texts))
+    moved = [(after - was).detach() for after, was in zip(trainer.model.parameters(), before, strict=True)]
+    assert torch.stack([part.norm() for part in moved]).norm().item() == pytest.approx(0.01, rel=1e-4)
+
+
+def test_half_precision_scores_stay_near(task: Task, tmp_path: Path) -> None:
+    full, texts = made(task, tmp_path)
+    half, _ = made(task, tmp_path, precision="bfloat16")
+    (batch,) = first_batches(full, texts)
     with torch.no_grad():
-        full, half = score_batch(model, batch, half=False), score_batch(model, batch, half=True)
-    for one, other in zip(full, half, strict=True):
-        assert other.dtype == torch.float32
-        assert other.tolist() == pytest.approx(one.tolist(), abs=0.1)
+        for one, other in zip(full._scores(batch), half._scores(batch), strict=True):
+            assert other.dtype == torch.float32
+            assert other.tolist() == pytest.approx(one.tolist(), abs=0.1)
 
 
-def test_a_loss_that_is_no_number_stops_the_training(task: Task, tmp_path: Path) -> None:
+def test_float16_needs_a_gpu(task: Task, tmp_path: Path) -> None:
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(SettingError, match="--precision: float16 needs a GPU; found cpu; give bfloat16 or float32"):
+        task.train(tmp_path / "tk.ckpt", task.plan(precision="float16"))
+
+
+def test_a_loss_that_is_no_number_names_its_batch_and_leaves_what_was_saved(task: Task, tmp_path: Path) -> None:
+    out = tmp_path / "tk.ckpt"
     plan = task.plan(learning_rate=1e30, validate_every=50, max_steps=50, probe_passages=0)
-    with pytest.raises(SettingError, match="--learning-rate: wanted a finite loss; found (nan|inf); lower it"):
-        task.train(tmp_path / "tk.ckpt", plan)
+    with pytest.raises(SettingError, match="--learning-rate: wanted a finite loss; found (nan|inf) in epoch 0, batch") as stop:
+        task.train(out, plan)
+    message = str(stop.value)
+    place = re.search(r"epoch (\d), batch (\d) \(query (\S+) with passages (\S+) and (\S+);", message)
+    assert place is not None
+    epoch, number, query_id, positive, negative = place.groups()
+    source = make_sampler(task.collection.qrels("train"), read_run(task.runs["train"]), seed=1)
+    _, group = next(source.epoch(int(epoch), 8 * int(number)))
+    assert (group.query_id, group.passage_ids) == (query_id, (positive, negative))
+    assert f"at step 0) stands in {working_folder(out)}" in message
+    assert unfinished(out) is not None
+    weights = load_tensors(unfinished(out) / "model.safetensors")  # type: ignore[operator]
+    assert all(torch.isfinite(tensor).all() for tensor in weights.values())
 
 
 # -- a training -------------------------------------------------------------------------------------------
@@ -107,7 +159,11 @@ def test_it_learns(task: Task, tmp_path: Path) -> None:
     assert rows[0]["loss"] is None
     assert rows[-1]["loss"] < 0.5 * rows[1]["loss"]
     assert rows[-1]["pair_accuracy"] > 0.9 > rows[1]["pair_accuracy"]
-    assert checkpoint.training["log"] == rows
+    assert checkpoint.training["log"] == [{k: v for k, v in row.items() if k not in TIMES} for row in rows]
+    assert [json.loads(line) for line in (checkpoint.path / "log.jsonl").read_text().splitlines()] == rows
+    assert [row["learning_rate"] for row in rows] == [None] + [0.02] * 8
+    assert [row["pairs"] for row in rows] == [0] + [76, 74] * 4  # ten batches, of 8, 8, 8 and 6 pairs in turn
+    assert all(row["score_margin"] > previous["score_margin"] for previous, row in pairwise(rows[1:4]))
     best = max(rows, key=lambda row: row["ndcg"])
     assert (checkpoint.training["best_step"], checkpoint.manifest.content["validation_ndcg@10"]) == (best["step"], best["ndcg"])
     # padding is where it was, after eighty steps
@@ -305,4 +361,19 @@ def test_an_unjudged_validation_split(task: Task, tmp_path: Path) -> None:
 def test_the_log_is_json(uninterrupted: Checkpoint) -> None:
     stored = json.loads((uninterrupted.path / "training.json").read_text())
     assert stored["stopped"] == "6 steps"
-    assert set(stored["log"][0]) == {"step", "epoch", "loss", "pair_accuracy", "ndcg", "depth", "mats", "gate"}
+    names = {
+        "step",
+        "epoch",
+        "loss",
+        "pair_accuracy",
+        "score_margin",
+        "ndcg",
+        "depth",
+        "mats",
+        "gate",
+        "learning_rate",
+        "pairs",
+    }
+    assert set(stored["log"][0]) == names
+    timed = [json.loads(line) for line in (uninterrupted.path / "log.jsonl").read_text().splitlines()]
+    assert all(row["pairs_per_second"] == pytest.approx(row["pairs"] / row["seconds"]) for row in timed[1:])

@@ -1,0 +1,121 @@
+"""Where a training computes: one device or several, one process each, as ``accelerate launch`` or ``torchrun`` started them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from positionbias.core.errors import SettingError
+from positionbias.models.protocols import Ranker
+
+if TYPE_CHECKING:
+    from accelerate import Accelerator
+
+__all__ = ["Devices", "find_devices"]
+
+T = TypeVar("T")
+
+_HALVES = {"bfloat16": torch.bfloat16, "float16": torch.float16}
+
+
+class Devices:
+    """This process's device, and the others. Every call but ``autocast`` has to be made by all processes alike."""
+
+    def __init__(self, accelerator: Accelerator, precision: str) -> None:
+        self.accelerator, self.half = accelerator, _HALVES.get(precision)
+        self.device: torch.device = accelerator.device
+        self.processes: int = accelerator.num_processes
+        self.place: int = accelerator.process_index
+        self.main: bool = accelerator.is_main_process
+        if self.half is torch.float16 and self.device.type != "cuda":
+            raise SettingError(f"--precision: float16 needs a GPU; found {self.device.type}; give bfloat16 or float32")
+        if self.half is torch.bfloat16 and self.device.type == "cuda" and not torch.cuda.is_bf16_supported(False):
+            raise SettingError("--precision: this GPU has no bfloat16; give float16 or float32")
+        # gradients of half-precision scores are scaled up, so that small ones do not vanish (float16 only)
+        self.scaler = torch.amp.GradScaler(self.device.type, enabled=self.half is torch.float16)
+
+    def autocast(self) -> Any:
+        """Arithmetic in the precision asked for."""
+        return torch.autocast(self.device.type, dtype=self.half, enabled=self.half is not None)
+
+    def prepare(self, model: Ranker) -> nn.Module:
+        """What to call for scores: the model itself, or, in several processes, a wrapper that averages its gradients.
+
+        An embedding of sparse gradients stays out of that: ``share_sparse`` adds those up.
+        """
+        assert isinstance(model, nn.Module)
+        sparse = set(map(id, model.parameter_roles()["embedding"]))
+        apart = [name for name, parameter in model.named_parameters() if id(parameter) in sparse]
+        apart += [name for name, _ in model.named_buffers()]  # constants: no need to send them round at each step
+        nn.parallel.DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(model, apart)
+        return self.accelerator.prepare_model(model)
+
+    def share_sparse(self, gradient: Tensor) -> Tensor:
+        """The mean over processes of a sparse gradient, as dense ones are shared; rows and values are gathered.
+
+        (NCCL adds up dense tensors only.)
+        """
+        gradient = gradient.coalesce()
+        if self.processes == 1:
+            return gradient
+        pad, gather = self.accelerator.pad_across_processes, self.accelerator.gather
+        rows = gather(pad(gradient.indices()[0], pad_index=-1))
+        values = gather(pad(gradient.values()))[rows >= 0]
+        rows = rows[rows >= 0].unsqueeze(0)
+        return torch.sparse_coo_tensor(rows, values / self.processes, gradient.shape, check_invariants=False).coalesce()
+
+    def total(self, numbers: Tensor) -> Tensor:
+        """The sum of a tensor over processes."""
+        return numbers if self.processes == 1 else self.accelerator.reduce(numbers, "sum")
+
+    def from_main(self, value: T | None) -> T:
+        """What the main process holds."""
+        if self.processes > 1:
+            from accelerate.utils import broadcast_object_list
+
+            (value,) = broadcast_object_list([value])
+        assert value is not None
+        return value
+
+    @contextmanager
+    def own_generator(self) -> Iterator[None]:
+        """What is drawn from torch's generators inside leaves them as they were."""
+        with torch.random.fork_rng(devices=[self.device.index or 0] if self.device.type == "cuda" else []):
+            yield
+
+    def facts(self) -> dict[str, Any]:
+        """What a manifest says of them, where comparisons do not look."""
+        name = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else self.device.type
+        return {"device": name, "processes": self.processes, "threads": torch.get_num_threads()}
+
+    def wait(self) -> None:
+        """Go on when all processes are here."""
+        self.accelerator.wait_for_everyone()
+
+
+def find_devices(precision: str = "float32") -> Devices:
+    """The devices that this process and its like were started for.
+
+    Raises:
+        SettingError: a precision that the device does not have, or processes whose devices cannot work together.
+    """
+    from accelerate import Accelerator
+    from accelerate.utils import InitProcessGroupKwargs
+
+    # the others wait while the main process validates, however long that takes
+    options = [InitProcessGroupKwargs(timeout=timedelta(days=7))]
+    # half precision is ours: accelerate's would stay on the model, and change what validation computes
+    accelerator = Accelerator(cpu=not torch.accelerator.is_available(), mixed_precision="no", kwargs_handlers=options)
+    started = int(os.environ.get("WORLD_SIZE", "1"))
+    if started != accelerator.num_processes:
+        raise SettingError(
+            f"{started} processes: wanted devices that can train together; found {accelerator.device.type}; "
+            "start one process, or with accelerate launch --cpu"
+        )
+    return Devices(accelerator, precision)

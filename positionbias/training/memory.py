@@ -1,0 +1,48 @@
+"""What to do when the GPU's memory is too small for a batch: find out how much of it would fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+
+from positionbias.core.errors import SettingError
+
+__all__ = ["fitting_size", "out_of_memory", "room_for_moments"]
+
+
+def fitting_size(attempt: Callable[[int], None], size: int) -> int:
+    """The largest of size/2, size/4 … 1 at which ``attempt`` does not run out of memory; 0 where none does."""
+    while size := size // 2:
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        try:
+            attempt(size)
+        except torch.OutOfMemoryError:
+            continue
+        return size
+    return 0
+
+
+def room_for_moments(optimizers: Sequence[torch.optim.Optimizer]) -> list[torch.Tensor]:
+    """Two tensors for each parameter that has no moments yet: an attempt must leave room for those that a first step makes."""
+    parameters = [
+        parameter
+        for optimizer in optimizers
+        for group in optimizer.param_groups
+        for parameter in group["params"]
+        if parameter not in optimizer.state
+    ]
+    return [torch.empty_like(parameter) for parameter in parameters for _ in range(2)]
+
+
+def out_of_memory(size: int, fits: int, *, accumulate: int, where: str, folder: object) -> SettingError:
+    """The one line for a batch of ``size`` pairs that did not fit, where ``fits`` do."""
+    found = f"--batch-size: wanted room for {size} pairs in the GPU's memory; found too little of it, {where}; "
+    if not fits:
+        return SettingError(f"{found}not even one pair fits: cut the texts shorter, or give --precision bfloat16")
+    parts = accumulate * -(-size // fits)
+    same = "the same number a step" if size % fits == 0 else f"{fits * parts} a step"
+    return SettingError(
+        f"{found}{fits} fit: give --batch-size {fits} --accumulate {parts} ({same}), and begin anew (remove {folder})"
+    )

@@ -1,0 +1,48 @@
+"""How weights are moved: one optimiser for sparse gradients, one for the rest; warm-up; clipping."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import torch
+from torch import Tensor
+
+from positionbias.models.protocols import Ranker, Role
+from positionbias.training.config import TrainConfig
+
+__all__ = ["clip_gradients", "make_optimizers", "set_learning_rates"]
+
+
+def make_optimizers(model: Ranker, config: TrainConfig) -> list[torch.optim.Optimizer]:
+    """SparseAdam for an embedding (a dense one would touch every word at each step), Adam for the rest; kernels faster."""
+    roles = model.parameter_roles()
+    assert config.learning_rate is not None
+    rates: dict[Role, float] = {"body": config.learning_rate, "kernels": config.kernel_learning_rate}
+    groups = [{"params": roles[role], "lr": rate, "base": rate} for role, rate in rates.items() if roles[role]]
+    optimizers: list[torch.optim.Optimizer] = [torch.optim.Adam(groups, fused=model.device.type in ("cpu", "cuda"))]
+    if embedding := roles["embedding"]:
+        rate = config.learning_rate
+        optimizers.insert(0, torch.optim.SparseAdam([{"params": embedding, "lr": rate, "base": rate}], lr=rate))
+    return optimizers
+
+
+def set_learning_rates(optimizers: Sequence[torch.optim.Optimizer], step: int, warmup_steps: int) -> float:
+    """Rates of the step after ``step`` others: base · min(1, (step + 1) / warmup_steps); gives back the body's."""
+    share = min(1.0, (step + 1) / warmup_steps) if warmup_steps else 1.0
+    for optimizer in optimizers:
+        for group in optimizer.param_groups:
+            group["lr"] = group["base"] * share
+    return optimizers[-1].param_groups[0]["lr"]
+
+
+def clip_gradients(parameters: Iterable[Tensor], most: float) -> Tensor:
+    """Scale gradients, sparse (coalesced) ones too, so that their norm together is at most ``most``; the norm before."""
+    held = [p.grad for p in parameters if p.grad is not None]
+    values = [gradient._values() if gradient.is_sparse else gradient for gradient in held]
+    norms = torch.stack([torch.linalg.vector_norm(value) for value in values]) if values else torch.zeros(1)
+    norm = torch.linalg.vector_norm(norms)
+    share = torch.clamp(most / (norm + math.ulp(1.0)), max=1.0)
+    for value in values:
+        value.mul_(share)
+    return norm

@@ -1,0 +1,109 @@
+"""What a training keeps of itself: counters, means since the last validation, and the log, on disk and in TensorBoard."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from positionbias.core.errors import DependencyError
+from positionbias.core.files import atomic_file
+
+__all__ = ["TIMES", "Board", "Row", "Sums", "Trained", "untimed", "write_log"]
+
+Row = dict[str, float | None]
+
+# what differs from run to run: not in training.json
+TIMES = ("seconds", "pairs_per_second")
+
+
+@dataclass
+class Sums:
+    """Since the last validation: sums over training pairs, and what they took. ``margin`` is positive − negative score."""
+
+    loss: float = 0.0
+    right: float = 0.0
+    margin: float = 0.0
+    pairs: float = 0.0
+    seconds: float = 0.0
+
+    def means(self) -> Row:
+        """Loss, share of pairs in the right order, score margin: means over pairs; None where there were none."""
+        names = {"loss": self.loss, "pair_accuracy": self.right, "score_margin": self.margin}
+        return {name: value / self.pairs if self.pairs else None for name, value in names.items()}
+
+
+@dataclass
+class Trained:
+    """How a training went. The log holds one row a validation, step 0 (the untrained model) first.
+
+    ``epoch`` and ``batch`` are where the next step begins; ``since`` is what the next row will be made of.
+    """
+
+    step: int = 0
+    epoch: int = 0
+    batch: int = 0
+    best_step: int = 0
+    best_ndcg: float = -1.0
+    waited: int = 0
+    dropped: int = 0
+    seconds: float = 0.0
+    depth: int = 0
+    stopped: str = ""
+    since: Sums = field(default_factory=Sums)
+    log: list[Row] = field(default_factory=list)
+
+    @classmethod
+    def from_json(cls, record: Mapping[str, Any]) -> Trained:
+        """What ``asdict`` made.
+
+        Raises:
+            TypeError, KeyError: it is something else.
+        """
+        return cls(**{**record, "since": Sums(**record["since"])})
+
+
+def untimed(log: Sequence[Row]) -> list[Row]:
+    """The log without what differs from run to run."""
+    return [{name: value for name, value in row.items() if name not in TIMES} for row in log]
+
+
+def write_log(path: Path, log: Sequence[Row]) -> None:
+    """The log as JSON lines."""
+    with atomic_file(path, overwrite=True) as partial:
+        partial.write_text("".join(f"{json.dumps(row)}\n" for row in log))
+
+
+class Board:
+    """TensorBoard's events, where a folder for them is given; a resumed training goes on in it.
+
+    Raises:
+        DependencyError: the package is not installed.
+    """
+
+    def __init__(self, folder: Path | None, first_step: int) -> None:
+        self._writer: Any = None
+        if folder is None:
+            return
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError as error:
+            raise DependencyError(
+                "--tensorboard: wanted the package tensorboard; found none; run: pip install tensorboard"
+            ) from error
+        # what an interrupted training wrote beyond its last state is to come again
+        self._writer = SummaryWriter(str(folder), purge_step=first_step)
+
+    def add(self, row: Row) -> None:
+        """One validation's row."""
+        if self._writer is not None:
+            for name, value in row.items():
+                if name != "step" and value is not None:
+                    self._writer.add_scalar(name, value, int(row["step"] or 0))
+            self._writer.flush()
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
