@@ -1,10 +1,12 @@
-"""Re-ranking with each distinct passage encoded once, against scoring pair by pair, with an untrained TK at its full size.
+"""Re-ranking with each distinct passage encoded once, against scoring pair by pair, for TK and BERT_DOT.
 
-    python benchmarks/rerank_cached.py            # writes benchmarks/results/rerank_cached_HARDWARE_DATE.md
+    posbias import squad $POSBIAS_DATA/squad --out squad
+    posbias retrieve squad --split test --depth 30 --out squad.run
+    python benchmarks/rerank_cached.py squad --candidates squad.run   # writes benchmarks/results/rerank_cached_HARDWARE_DATE.md
 
-Questions and passages are those of SQuAD's dev file under $POSBIAS_DATA; invented ones with Zipf's frequencies where that names
-nothing. Candidates are BM25's. Both ways read the text, encode each query once and score the same batches of one query's
-candidates: they differ in that the second encodes a passage again for every query that it is a candidate of.
+All candidates of all queries are re-ranked with passages encoded once; a sample of the queries is scored pair by pair before and after
+that, with the same code that re-ranks for BERT_CAT: pairs of alike length batched together, tokenised ahead. Weights are TK's at its
+full size as drawn, and MiniLM's (extra ``minilm``): what they are changes no time.
 """
 
 from __future__ import annotations
@@ -12,164 +14,140 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import re
+import random
+import statistics
 import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
+from measuring import hardware, result_place
 
-from positionbias.core.collection import Collection
-from positionbias.core.collection_writer import create_collection
-from positionbias.core.records import Passage, Query
-from positionbias.core.run import Run
-from positionbias.firststage.bm25 import Bm25Settings, retrieve
-from positionbias.models.protocols import pad_rows
+from positionbias.core.collection import Collection, find_collection
+from positionbias.core.progress import step
+from positionbias.core.records import Query
+from positionbias.core.run import Run, read_run
+from positionbias.models.bert_dot import BertDot, BertDotConfig
+from positionbias.models.encoder import load_encoder
+from positionbias.models.protocols import PassageEncoder
 from positionbias.models.tk import TK, TKConfig
-from positionbias.ranking.rerank import PAIR_WORDS, rescore
+from positionbias.ranking.config import RankingConfig
+from positionbias.ranking.pairs import score_by_pair
+from positionbias.ranking.rerank import known_queries, rescore
 from positionbias.text.vocabulary import Vocabulary, count_words
 
-SIZES = (25, 50, 100, 200)
-DEPTH = 100
+
+def models(collection: Collection) -> Iterator[tuple[str, PassageEncoder]]:
+    shape = TKConfig()
+    words = Vocabulary.build(count_words(passage.text for passage in collection.passages()))
+    yield (
+        f"TK, {shape.layers} layers, {shape.heads} heads of {shape.head_size}, {shape.dimension} wide",
+        TK(shape, words).eval(),
+    )
+    yield "BERT_DOT, MiniLM (6 layers, 384 wide)", BertDot(BertDotConfig(), load_encoder("minilm")).eval()
 
 
-def squad(data: Path) -> tuple[list[str], list[str]]:
-    """The passages and the questions of SQuAD's dev file."""
-    from positionbias.formats.squad_json import read_squad
-
-    paragraphs = [p for article in read_squad(data / "squad" / "dev-v1.1.json").articles for p in article.paragraphs]
-    return [p.text for p in paragraphs], [question.text for p in paragraphs for question in p.questions]
+def sampled(run: Run, count: int) -> Run:
+    """Some of the run's queries."""
+    chosen = random.Random(1).sample(list(run), min(count, len(run)))
+    return Run("sample", [(query_id, run[query_id].passage_ids, run[query_id].scores) for query_id in chosen])
 
 
-def invented(count: int = 2_000) -> tuple[list[str], list[str]]:
-    """Passages of 20 to 200 words and queries of 5 to 15, with frequencies by Zipf's law over 20,000 words."""
-    rng = np.random.default_rng(1)
-    weights = 1 / np.arange(1, 20_001)
-
-    def texts(fewest: int, most: int) -> Iterator[str]:
-        for _ in range(count):
-            yield " ".join(f"w{n}" for n in rng.choice(20_000, rng.integers(fewest, most + 1), p=weights / weights.sum()))
-
-    return list(texts(20, 200)), list(texts(5, 15))
+def pair_by_pair(
+    model: PassageEncoder, collection: Collection, queries: list[Query], run: Run, config: RankingConfig
+) -> tuple[float, Run]:
+    """Pairs a second, and the scores."""
+    began = time.perf_counter()
+    with step("pair by pair", run.pairs, unit="pairs") as bar:
+        done = score_by_pair(model, collection, known_queries(run, queries), run, config, bar)
+    return run.pairs / (time.perf_counter() - began), run.rescored("pairs", done.scores)
 
 
-def write_collection(place: Path) -> Collection:
-    """A collection of the passages, with the questions in a shuffled order as its split ``test``."""
-    data = os.environ.get("POSBIAS_DATA")
-    passages, questions = squad(Path(data)) if data else invented()
-    order = np.random.default_rng(1).permutation(len(questions))[: max(SIZES) * 5]
-    with create_collection(place) as writer:
-        writer.add_passages(Passage(f"p{number}", text) for number, text in enumerate(passages))
-        writer.add_split("test", [Query(f"q{number}", questions[number]) for number in order], [])
-        writer.finish(name="SQuAD dev" if data else "invented", command="a benchmark", settings={})
-    return Collection(place)
-
-
-@torch.inference_mode()
-def pair_by_pair(model: TK, collection: Collection, queries: list[Query], run: Run) -> Run:
-    """As ``rescore``, but a passage is read and encoded for each of its pairs."""
-    texts = {query.query_id: query.text for query in queries}
-    rankings = []
-    for ranking in run.rankings():
-        numbers = pad_rows(model.read_queries([texts[ranking.query_id]]))
-        query, query_mask = model.query_vectors(numbers), numbers != 0
-        rows = model.read_passages(collection.texts(ranking.passage_ids))
-        size = max(1, PAIR_WORDS // max(1, *map(len, rows)))
-        scores = []
-        for start in range(0, len(rows), size):
-            passages = pad_rows(rows[start : start + size])
-            scores.append(model.interact(query, query_mask, model.passage_vectors(passages), passages != 0).numpy())
-        rankings.append((ranking.query_id, ranking.passage_ids, np.concatenate(scores)))
-    return Run("pairs", rankings)
-
-
-def timed(work: Callable[[], Run]) -> tuple[Run, float, float]:
-    """What it gives, in how many seconds on the clock and of the processor."""
-    began, used = time.perf_counter(), time.process_time()
-    run = work()
-    return run, time.perf_counter() - began, time.process_time() - used
-
-
-def largest_difference(one: Run, other: Run) -> float:
-    """Between two runs' scores of the same pairs."""
-    largest = 0.0
+def largest_difference(one: Run, other: Run) -> tuple[float, float]:
+    """Between two runs' scores of the same pairs: the largest, and what scores spread around their query's mean."""
+    apart, spread = 0.0, []
     for ranking in one.rankings():
         scores = dict(zip(other[ranking.query_id].passage_ids, other[ranking.query_id].scores, strict=True))
         found = np.array([scores[passage_id] for passage_id in ranking.passage_ids])
-        largest = max(largest, float(np.abs(found - ranking.scores).max()))
-    return largest
+        apart = max(apart, float(np.abs(found - ranking.scores).max(initial=0)))
+        spread.append(float(np.std(ranking.scores)))
+    return apart, statistics.mean(spread)
 
 
-def table(collection: Collection, model: TK, sizes: list[int], depth: int) -> list[str]:
-    headings = ["queries", "pairs", "distinct passages", "pairs a passage", "cached, s", "pair by pair, s"]
-    headings += ["cached, pairs/s", "pair by pair, pairs/s", "speed-up", "largest difference in score"]
-    lines = [f"| {' | '.join(headings)} |", f"|{'---:|' * len(headings)}"]
-    every = collection.queries("test")
-    for size in sizes:
-        queries = every[:size]
-        run = retrieve(collection, queries, depth, Bm25Settings())
-        cached, clock, seconds = timed(lambda: rescore(model, collection, queries, run, name="cached").run)  # noqa: B023
-        pairs, pairs_clock, pairs_seconds = timed(lambda: pair_by_pair(model, collection, queries, run))  # noqa: B023
-        distinct = len(run.passage_ids)
-        cells = [f"{len(run):,}", f"{run.pairs:,}", f"{distinct:,}", f"{run.pairs / distinct:.1f}"]
-        cells += [f"{seconds:.1f} ({clock:.1f})", f"{pairs_seconds:.1f} ({pairs_clock:.1f})"]
-        cells += [f"{run.pairs / seconds:,.0f}", f"{run.pairs / pairs_seconds:,.0f}", f"{pairs_seconds / seconds:.1f}"]
-        lines.append(f"| {' | '.join([*cells, f'{largest_difference(cached, pairs):.0e}'])} |")
-        print(lines[-1], file=sys.stderr, flush=True)
-    return lines
-
-
-def hardware() -> str:
-    """The processor's name and the number of cores."""
-    names = re.findall(r"model name\s*:\s*(.+)", Path("/proc/cpuinfo").read_text()) if Path("/proc/cpuinfo").exists() else []
-    return f"{names[0] if names else platform.processor() or platform.machine()}, {os.cpu_count()} cores"
-
-
-def report(given: argparse.Namespace, collection: Collection, model: TK, lines: list[str], load: float) -> str:
-    versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "numpy", "positionbias"))
-    shape: Any = model.config
-    head = [
-        "# Re-ranking with each passage encoded once, against scoring pair by pair",
-        "",
-        f"{hardware()}; threads: {given.threads}; Python {platform.python_version()}, {versions}; {date.today().isoformat()}.",
-        "",
-        f"    python benchmarks/rerank_cached.py --threads {given.threads} --depth {given.depth} "
-        f"--sizes {' '.join(map(str, given.sizes))}",
-        "",
-        f"{collection.name}: {len(collection):,} passages, candidates by BM25. TK of {shape.layers} layers, {shape.heads} heads of "
-        f"{shape.head_size}, {shape.dimension} wide, untrained. Seconds of the processor (and on the clock); rates and speed-up are "
-        f"of the former, since the machine may be shared (load average {load:.1f} at the start). The speed-up exceeds the pairs a "
-        "passage: passages that are encoded once can be batched by their length, and those of one query cannot without padding.",
-        "",
+def row(name: str, model: PassageEncoder, collection: Collection, run: Run, given: argparse.Namespace) -> str:
+    queries = collection.queries(given.split)
+    part = sampled(run, given.sample)
+    config = RankingConfig(precision=given.precision)
+    model.to(torch.device(given.device))
+    pair_by_pair(model, collection, queries, sampled(run, 1), config)  # whatever is made at the first use
+    before, scores = pair_by_pair(model, collection, queries, part, config)
+    cached = rescore(model, collection, queries, run, name="cached", config=config)
+    after, _ = pair_by_pair(model, collection, queries, part, config)
+    apart, spread = largest_difference(scores, cached.run)
+    ours, pairs = run.pairs / cached.seconds, statistics.mean([before, after])
+    passages = len(run.passage_ids)
+    cells = [
+        name,
+        f"{run.pairs:,}",
+        f"{passages:,}",
+        f"{run.pairs / passages:.1f}",
+        f"{cached.counts.truncated / passages:.1%}",
     ]
-    return "\n".join([*head, *lines, ""])
+    cells += [f"{cached.seconds:,.0f}", f"{ours:,.0f}", f"{before:,.1f} and {after:,.1f}", f"{ours / pairs:.1f}"]
+    line = f"| {' | '.join([*cells, f'{apart:.0e} (spread {spread:.2g})'])} |"
+    print(line, file=sys.stderr, flush=True)
+    return line
+
+
+def report(given: argparse.Namespace, collection: Collection, run: Run, rows: list[str], load: float) -> str:
+    versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "numpy", "positionbias"))
+    headings = ["model", "pairs", "distinct passages", "pairs a passage", "passages up to the limit", "once each, s"]
+    headings += ["pairs/s", "pair by pair, pairs/s before and after", "speed-up", "largest difference in score"]
+    where = torch.cuda.get_device_name() if given.device == "cuda" else hardware()
+    return "\n".join(
+        [
+            "# Re-ranking with each passage encoded once, against scoring pair by pair",
+            "",
+            f"{where}; threads: {given.threads}; Python {platform.python_version()}, {versions}; {date.today().isoformat()}.",
+            "",
+            f"    python benchmarks/rerank_cached.py {Path(given.collection).name} --candidates {Path(given.candidates).name} "
+            f"--split {given.split} --sample {given.sample} --threads {given.threads} --device {given.device} --precision {given.precision}",
+            "",
+            f"{collection.name}: {len(collection):,} passages; {len(run):,} queries with up to {run.depth} candidates of BM25. From texts "
+            f"to scores; pair by pair on {given.sample} of the queries, before and after (load average {load:.1f} at the start).",
+            "",
+            f"| {' | '.join(headings)} |",
+            f"|---|{'---:|' * (len(headings) - 1)}",
+            *rows,
+            "",
+        ]
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--depth", type=int, default=DEPTH, help="candidates a query")
-    parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), help="numbers of queries")
+    parser.add_argument("collection")
+    parser.add_argument("--candidates", required=True, help="a run over the split's queries")
+    parser.add_argument("--split", default="test")
+    parser.add_argument("--queries", type=int, help="only so many of the run's queries")
+    parser.add_argument("--sample", type=int, default=20, help="queries that are scored pair by pair")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--precision", choices=["float32", "bfloat16", "float16"], default="float32")
     parser.add_argument("--out", type=Path, help="by default benchmarks/results/rerank_cached_HARDWARE_DATE.md")
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     torch.manual_seed(1)
     load = os.getloadavg()[0]
-    with tempfile.TemporaryDirectory() as temporary:
-        collection = write_collection(Path(temporary) / "collection")
-        model = TK(TKConfig(), Vocabulary.build(count_words(p.text for p in collection.passages()))).eval()
-        lines = table(collection, model, given.sizes, given.depth)
-        text = report(given, collection, model, lines, load)
-    name = re.sub(r"[^a-z0-9]+", "-", hardware().lower()).strip("-")
-    place = given.out or Path(__file__).parent / "results" / f"rerank_cached_{name}_{date.today().isoformat()}.md"
-    place.parent.mkdir(parents=True, exist_ok=True)
-    place.write_text(text, encoding="utf-8")
+    collection, run = find_collection(given.collection), read_run(given.candidates)
+    run = sampled(run, given.queries) if given.queries else run
+    rows = [row(name, model, collection, run, given) for name, model in models(collection)]
+    place = given.out or result_place("rerank_cached" if given.device == "cpu" else "rerank_cached_gpu")
+    place.write_text(report(given, collection, run, rows, load), encoding="utf-8")
     print(place)
 
 
