@@ -1,16 +1,17 @@
 """TK: shallow Transformers over word vectors, gated, then kernel pooling (position-bias paper, Eqs. 4–6).
 
 Settings follow the authors' published code where the paper is silent: head size apart from width, positions as
-a sine half beside a cosine half, one gate for both sides. Dropout is 0, as there.
+a sine half beside a cosine half, one gate for both sides. Dropout is 0, as there. Without positions, or with relative ones, a
+term's vector does not depend on where in a text its neighbourhood stands: what rotating the data is compared with.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 import torch
@@ -19,17 +20,29 @@ from torch import Tensor, nn
 
 from positionbias.core.errors import SettingError
 from positionbias.core.files import read_json, write_json
+from positionbias.models.attention import RelativePositions, attend
 from positionbias.models.kernels import KERNEL_LAYOUTS, KernelLayout, KernelPooling, cosine_matrix
+from positionbias.models.linear import FastLinear
 from positionbias.models.protocols import Role, Tokens, pad_rows
 from positionbias.models.tensors import load_weights, save_tensors
 from positionbias.text.vocabulary import PADDING, Vocabulary
 
-__all__ = ["TK", "TKConfig", "TransformerLayer", "sinusoid_positions"]
+__all__ = ["POSITIONS", "TK", "Positions", "TKConfig", "TransformerLayer", "sinusoid_positions"]
+
+Positions = Literal["sinusoid", "none", "relative"]
+POSITIONS: tuple[Positions, ...] = get_args(Positions)
+GROUP = 8  # passages taken together on a CPU: few enough that what a layer makes of them stays in the processor's cache
+WIDTH = 8  # their width is a multiple of it: oneDNN prepares a product of new size for longer than it computes it
 
 
 @dataclass(frozen=True, slots=True)
 class TKConfig:
-    """TK's shape. ``embedding_deviation`` is used where no word vectors are given [decision]."""
+    """TK's shape.
+
+    ``positions``: ``sinusoid`` (the paper), ``none``, or ``relative`` (Shaw et al. 2018, up to ``relative_distance`` words apart;
+    16 as there). ``passage_start``, where a passage's positions begin, is the sinusoid's. ``embedding_deviation`` is used where no
+    word vectors are given [decision].
+    """
 
     dimension: int = 300
     layers: int = 2
@@ -39,17 +52,22 @@ class TKConfig:
     kernels: int = 11
     kernel_layout: KernelLayout = "reference"
     kernel_sigma: float = 0.1
+    positions: Positions = "sinusoid"
+    relative_distance: int = 16
     query_length: int = 30
     passage_length: int = 200
     passage_start: int = 500
     embedding_deviation: float = 0.4
 
     def __post_init__(self) -> None:
-        for name in ("dimension", "layers", "heads", "head_size", "feed_forward", "query_length", "passage_length"):
+        sizes = ("dimension", "layers", "heads", "head_size", "feed_forward", "query_length", "passage_length")
+        for name in (*sizes, "relative_distance"):
             if getattr(self, name) < 1:
                 raise SettingError(f"--{name.replace('_', '-')}: wanted at least 1; found {getattr(self, name)}; raise it")
         if self.dimension % 2 or self.dimension < 4:
             raise SettingError(f"--dimension: wanted an even number from 4; found {self.dimension}; positions need two halves")
+        if self.positions not in POSITIONS:
+            raise SettingError(f"--positions: wanted {', '.join(POSITIONS)}; found {self.positions!r}; pick one")
         if self.kernels < 3 or self.kernel_layout not in KERNEL_LAYOUTS:
             known = " or ".join(KERNEL_LAYOUTS)
             raise SettingError(
@@ -74,16 +92,18 @@ def sinusoid_positions(length: int, dimension: int) -> Tensor:
 class TransformerLayer(nn.Module):
     """Self-attention and feed-forward, each added and then normalised (post-norm); no dropout."""
 
-    def __init__(self, dimension: int, heads: int, head_size: int, feed_forward: int) -> None:
+    def __init__(self, dimension: int, heads: int, head_size: int, feed_forward: int, relative_distance: int = 0) -> None:
+        """``relative_distance`` 0: attention without positions of its own."""
         super().__init__()
         self.heads, self.head_size = heads, head_size
-        self.query = nn.Linear(dimension, heads * head_size)
-        self.key = nn.Linear(dimension, heads * head_size)
-        self.value = nn.Linear(dimension, heads * head_size)
-        self.output = nn.Linear(heads * head_size, dimension)
+        self.query = FastLinear(dimension, heads * head_size)
+        self.key = FastLinear(dimension, heads * head_size)
+        self.value = FastLinear(dimension, heads * head_size)
+        self.relative = RelativePositions(head_size, relative_distance) if relative_distance else None
+        self.output = FastLinear(heads * head_size, dimension)
         self.norm_attention = nn.LayerNorm(dimension)
-        self.expand = nn.Linear(dimension, feed_forward)
-        self.contract = nn.Linear(feed_forward, dimension)
+        self.expand = FastLinear(dimension, feed_forward)
+        self.contract = FastLinear(feed_forward, dimension)
         self.norm_feed_forward = nn.LayerNorm(dimension)
 
     def forward(self, terms: Tensor, key_mask: Tensor) -> Tensor:
@@ -91,11 +111,8 @@ class TransformerLayer(nn.Module):
         batch, length, _ = terms.shape
         shape = (batch, length, self.heads, self.head_size)
         query, key, value = (part(terms).view(shape).transpose(1, 2) for part in (self.query, self.key, self.value))
-        # full precision inside attention: on a CPU half precision is several times slower here, and less exact
-        with torch.autocast(terms.device.type, enabled=False):
-            mixed = F.scaled_dot_product_attention(
-                query.float(), key.float(), value.float(), attn_mask=key_mask[:, None, None, :]
-            )
+        with torch.autocast("cpu", enabled=False):  # autocast would force its fused attention, slow in half precision
+            mixed = attend(query, key, value, key_mask, self.relative)  # (batch, heads, length, head_size)
         mixed = mixed.transpose(1, 2).reshape(batch, length, self.heads * self.head_size)
         terms = self.norm_attention(terms + self.output(mixed))
         return self.norm_feed_forward(terms + self.contract(F.relu(self.expand(terms))))
@@ -105,7 +122,7 @@ class TK(nn.Module):
     """The model. It reads word numbers of its vocabulary; 0 is padding and is masked everywhere."""
 
     kind: ClassVar[str] = "tk"
-    positions: Tensor
+    positions: Tensor | None
 
     def __init__(self, config: TKConfig, vocabulary: Vocabulary, word_vectors: np.ndarray | None = None) -> None:
         """``word_vectors (len(vocabulary), dimension)`` start the embedding; none: normal, with a stated deviation."""
@@ -119,8 +136,10 @@ class TK(nn.Module):
                 self.embedding.weight.copy_(torch.from_numpy(np.asarray(word_vectors, dtype=np.float32)))
             self.embedding.weight[PADDING] = 0.0
         length = max(config.query_length, config.passage_start + config.passage_length)
-        self.register_buffer("positions", sinusoid_positions(length, config.dimension), persistent=False)
-        shape = (config.dimension, config.heads, config.head_size, config.feed_forward)
+        sinusoid = sinusoid_positions(length, config.dimension) if config.positions == "sinusoid" else None
+        self.register_buffer("positions", sinusoid, persistent=False)
+        distance = config.relative_distance if config.positions == "relative" else 0
+        shape = (config.dimension, config.heads, config.head_size, config.feed_forward, distance)
         self.layers = nn.ModuleList(TransformerLayer(*shape) for _ in range(config.layers))
         self.gate = nn.Parameter(torch.tensor(0.5))
         self.pooling = KernelPooling(config.kernel_layout, config.kernels, config.kernel_sigma)
@@ -158,7 +177,9 @@ class TK(nn.Module):
         embedded = self.embedding(numbers)  # (batch, length, dim)
         mask = numbers != PADDING
         key_mask = mask | ~mask.any(dim=1, keepdim=True)  # an empty text attends to padding: finite, and masked later
-        context = embedded + self.positions[start : start + numbers.shape[1]]
+        context = embedded
+        if self.positions is not None:
+            context = embedded + self.positions[start : start + numbers.shape[1]]
         for layer in self.layers:
             context = layer(context, key_mask)
         return self.gate * embedded + (1 - self.gate) * context.to(embedded.dtype)
@@ -173,11 +194,19 @@ class TK(nn.Module):
             return self.pooling(cosines, query_mask, passage_mask)
 
     def forward(self, queries: Tensor, passages: Tensor) -> Tensor:
-        """Scores ``(k·n,)`` of padded word numbers: queries ``(n, query_len)``, each against k passages ``(k·n, passage_len)``."""
-        times = len(passages) // max(1, len(queries))
+        """Scores ``(k·n,)`` of padded word numbers: queries ``(n, query_len)``, each against k passages ``(k·n, passage_len)``.
+
+        Passages go through in groups of alike length, so that hardly any padding is computed: no score depends on it.
+        """
         query, query_mask = self.query_vectors(queries), queries != PADDING
-        passage = self.passage_vectors(passages)
-        return self.interact(query.repeat(times, 1, 1), query_mask.repeat(times, 1), passage, passages != PADDING)
+        scores, order = [], []
+        for index, numbers in _groups(passages):
+            asked = index % max(1, len(queries))
+            passage = self.passage_vectors(numbers)  # (group, its longest, dim)
+            # index_select: its gradient is added up in a fixed order
+            scores.append(self.interact(query.index_select(0, asked), query_mask[asked], passage, numbers != PADDING))
+            order.append(index)
+        return torch.cat(scores)[torch.cat(order).argsort()]
 
     # -- encoding once, and keeping ------------------------------------------------------------------
 
@@ -209,7 +238,7 @@ class TK(nn.Module):
 
     def parameter_roles(self) -> dict[Role, list[Tensor]]:
         """The word vectors are updated sparsely; kernel weights learn at a rate of their own."""
-        body = [p for name, p in self.named_parameters() if not name.startswith(("embedding", "pooling"))]
+        body: list[Tensor] = [p for name, p in self.named_parameters() if not name.startswith(("embedding", "pooling"))]
         return {"embedding": [self.embedding.weight], "kernels": list(self.pooling.parameters()), "body": body}
 
     def save(self, folder: Path) -> None:
@@ -224,3 +253,17 @@ class TK(nn.Module):
         model = cls(TKConfig(**shape), Vocabulary(words))
         load_weights(model, folder / "model.safetensors")
         return model
+
+
+def _groups(passages: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+    """Passages of alike length, longest first: their places in the batch, and their word numbers with hardly any padding.
+
+    All of them at once on a GPU, which is kept waiting by small pieces and not by padding.
+    """
+    if not passages.is_cpu or len(passages) <= 1:
+        yield torch.arange(len(passages), device=passages.device), passages
+        return
+    lengths = (passages != PADDING).sum(dim=1)
+    for index in lengths.argsort(descending=True, stable=True).split(GROUP):
+        longest = max(1, int(lengths[index[0]]))
+        yield index, passages[index, : -(-longest // WIDTH) * WIDTH]

@@ -201,6 +201,104 @@ def test_word_order_changes_the_score_and_padding_at_the_end_does_not() -> None:
     assert scores[0] == pytest.approx(scores[2], abs=1e-6)
 
 
+# -- other positions ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("positions", ["none", "relative"])
+def test_vectors_do_not_depend_on_where_a_passage_starts(positions: str) -> None:
+    rows = pad_rows([[2, 5, 3, 4]])
+    near, far = (model(positions=positions, passage_start=start, layers=2) for start in (0, 500))
+    assert torch.equal(near.passage_vectors(rows), far.passage_vectors(rows))
+    assert torch.equal(far.query_vectors(rows), far.passage_vectors(rows))
+    usual = [model(passage_start=start).passage_vectors(rows) for start in (0, 500)]
+    assert not torch.allclose(*usual, atol=1e-3)
+
+
+def test_relative_positions_see_a_neighbourhood_and_not_its_place() -> None:
+    # one layer that looks at a word itself and at what follows: a text's last two words are the same whatever stands before
+    tk = model(positions="relative", relative_distance=1)
+    layer = tk.layers[0]
+    layer.relative.keys.data.copy_(torch.tensor([[-1e4], [0.0], [0.0]]).expand(3, 3))  # what stands before is not looked at
+    for part in (layer.query, layer.key):
+        part.weight.data.zero_()
+    layer.query.bias.data.fill_(1.0)
+    early, late = tk.passage_vectors(pad_rows([[2, 5]])), tk.passage_vectors(pad_rows([[4, 3, 7, 2, 5]]))
+    torch.testing.assert_close(early[0], late[0, 3:])
+
+
+def test_without_positions_the_order_of_words_says_nothing() -> None:
+    words, turn = torch.tensor([[2, 5, 3, 4, 2]]), [3, 0, 4, 2, 1]
+    without, relative, usual = (model(positions=p, layers=2) for p in ("none", "relative", "sinusoid"))
+    torch.testing.assert_close(without.passage_vectors(words[:, turn]), without.passage_vectors(words)[:, turn])
+    for tk in (relative, usual):
+        assert not torch.allclose(tk.passage_vectors(words[:, turn]), tk.passage_vectors(words)[:, turn], atol=1e-3)
+    query = pad_rows([[2, 3]])
+    assert without(query, words[:, turn]).item() == pytest.approx(without(query, words).item(), abs=1e-5)
+
+
+def test_only_relative_positions_are_learned() -> None:
+    names = {p: set(model(positions=p).state_dict()) for p in ("sinusoid", "none", "relative")}
+    assert names["sinusoid"] == names["none"]
+    assert names["relative"] - names["none"] == {"layers.0.relative.keys", "layers.0.relative.values"}
+    tk = model(positions="relative")
+    assert tk.layers[0].relative.keys.shape == (33, 3)  # −16 … 16, the head's size
+    tk(pad_rows([[2, 3]]), pad_rows([[5, 2, 4]])).sum().backward()
+    assert all(table.grad.abs().max() > 0 for table in tk.layers[0].relative.parameters())
+    assert any(parameter is tk.layers[0].relative.keys for parameter in tk.parameter_roles()["body"])
+
+
+# -- what need not be computed --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("positions", ["sinusoid", "none", "relative"])
+@pytest.mark.parametrize("times", [1, 2])
+def test_groups_of_alike_length_change_nothing(positions: str, times: int) -> None:
+    tk = model(positions=positions, layers=2)
+    generator = torch.Generator().manual_seed(7)
+    lengths = torch.randint(0, 30, (11 * times,), generator=generator).tolist()
+    passages = pad_rows([torch.randint(1, 10, (n,), generator=generator).tolist() for n in lengths])
+    queries = pad_rows([torch.randint(1, 10, (n % 5,), generator=generator).tolist() for n in range(11)])
+    query, mask = tk.query_vectors(queries).repeat(times, 1, 1), (queries != 0).repeat(times, 1)
+    expected = tk.interact(query, mask, tk.passage_vectors(passages), passages != 0)  # all at once, padded to the longest
+    found = tk(queries, passages)
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
+    weights = torch.randn(len(passages), generator=generator)
+    gradients = [torch.autograd.grad((scores * weights).sum(), list(tk.parameters())) for scores in (expected, found)]
+    for (name, _), one, other in zip(tk.named_parameters(), *gradients, strict=True):
+        torch.testing.assert_close(
+            other.to_dense(), one.to_dense(), atol=2e-4, rtol=1e-4, msg=lambda text, n=name: f"{n}: {text}"
+        )
+
+
+def test_the_same_batch_gives_the_same_bits() -> None:
+    tk = model(layers=2)
+    generator = torch.Generator().manual_seed(3)
+    passages = torch.randint(1, 10, (24, 40), generator=generator)
+    queries = torch.randint(1, 10, (12, 6), generator=generator)
+    results = []
+    for _ in range(3):
+        scores = tk(queries, passages)
+        gradients = torch.autograd.grad(scores.square().sum(), list(tk.parameters()))
+        results.append([scores, *(gradient.to_dense() for gradient in gradients)])
+    for other in results[1:]:
+        assert all(torch.equal(one, two) for one, two in zip(results[0], other, strict=True))
+
+
+@pytest.mark.parametrize("positions", ["sinusoid", "relative"])
+def test_half_precision_is_near_full_precision(positions: str) -> None:
+    tk = model(positions=positions)
+    queries, passages = pad_rows([[2, 3], [4, 5, 6]]), pad_rows([[5, 2, 4, 3], [3, 6]])
+    full = tk(queries, passages)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        half = tk(queries, passages)
+    assert half.dtype == torch.float32  # the kernels stay in full precision
+    torch.testing.assert_close(half, full, atol=0.05, rtol=0.05)
+
+
+def test_no_passage_no_score() -> None:
+    assert model()(pad_rows([]), pad_rows([])).shape == (0,)
+
+
 # -- making one -------------------------------------------------------------------------------------------
 
 
@@ -239,6 +337,8 @@ def test_it_is_what_the_re_ranker_asks_for() -> None:
         ({"embedding_deviation": -0.1}, "--embedding-deviation"),
         ({"embedding_deviation": math.nan}, "--embedding-deviation"),
         ({"passage_start": -1}, "passage_start"),
+        ({"positions": "learned"}, "--positions"),
+        ({"relative_distance": 0}, "--relative-distance"),
     ],
 )
 def test_a_setting_out_of_range_names_its_flag(change: dict, named: str) -> None:
