@@ -62,8 +62,8 @@ class AnswerRange:
             raise _no_range(f"{self.low:g}:{self.high:g}")
 
     @classmethod
-    def parse(cls, text: str) -> AnswerRange:
-        """``LOW:HIGH``, as ``str`` writes it.
+    def parse(cls, text: str, *, flag: str = "--answers-in") -> AnswerRange:
+        """``LOW:HIGH``, as ``str`` writes it; ``flag`` is whose value it is.
 
         >>> AnswerRange.parse("0:0.2")
         AnswerRange(low=0.0, high=0.2)
@@ -71,8 +71,8 @@ class AnswerRange:
         low, _, high = text.partition(":")
         try:
             return cls(float(low), float(high))
-        except ValueError:
-            raise _no_range(text) from None
+        except (ValueError, SettingError):
+            raise _no_range(text, flag) from None
 
     def __str__(self) -> str:
         return f"{self.low:g}:{self.high:g}"
@@ -85,8 +85,8 @@ class AnswerRange:
         )
 
 
-def _no_range(found: str) -> SettingError:
-    return SettingError(f"--answers-in: wanted LOW:HIGH with 0 ≤ LOW < HIGH ≤ 1, as in 0:0.2; found {found}; give such a range")
+def _no_range(found: str, flag: str = "--answers-in") -> SettingError:
+    return SettingError(f"{flag}: wanted LOW:HIGH with 0 ≤ LOW < HIGH ≤ 1, as in 0:0.2; found {found}; give such a range")
 
 
 @dataclass(frozen=True, slots=True)

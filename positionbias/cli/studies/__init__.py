@@ -15,6 +15,7 @@ STUDIES: dict[str, tuple[str, str, str]] = {
         "position_bias",
         "Do re-rankers lean on where answers sit, and does rotation cure it?",
     ),
+    "dose": ("positionbias.cli.studies.dose", "dose", "Does the bias grow with how front-loaded the training answers are?"),
     "transfer": ("positionbias.cli.studies.transfer", "transfer", "Does training on rotated passages first help elsewhere?"),
 }
 
