@@ -15,9 +15,10 @@ from positionbias.positions.histogram import HistogramOptions, position_histogra
 from positionbias.positions.locate import Matching
 from positionbias.studies.compared import ALL
 from positionbias.studies.findings import Change, baselines, idle_trainings, over, trainings
-from positionbias.studies.measured import Measured, measure_models
+from positionbias.studies.measured import measure_models
 from positionbias.studies.position_bias import StudySettings
 from positionbias.studies.systems import finding
+from positionbias.studies.tested import Measured
 
 __all__ = ["DOSES", "dose_findings", "measure_doses"]
 

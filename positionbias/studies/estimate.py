@@ -7,6 +7,7 @@ from pathlib import Path
 
 from positionbias.core.collection import Collection
 from positionbias.positions.rotate import Rotation
+from positionbias.studies.calibrate import Calibration, Rates
 from positionbias.studies.step import Work
 from positionbias.training.plan import TrainPlan
 
@@ -16,7 +17,7 @@ __all__ = ["measuring", "ordering", "probing", "reranking", "retrieving", "rotat
 ROTATED_PASSAGE = {"blingfire": 4e-5, "whitespace": 1e-5}
 INDEXED_PASSAGE = 2e-4
 ORDERED_QUERY = 3e-3
-MEASURED_INPUT = 5.0
+MEASURED_QUERY = 1e-3  # of one input, with its share of the bootstrap
 
 
 def _constant(seconds: float) -> Callable[[], float]:
@@ -38,18 +39,57 @@ def retrieving(collection: Collection, split: str) -> Work:
     return Work("BM25 passages × (queries + 1000)", len(collection) * (queries + 1000), _constant(INDEXED_PASSAGE / 1000))
 
 
-def training(collection: Collection, plan: TrainPlan, state: Path | None) -> tuple[Work, str]:
-    """Steps at most, less those that an interrupted training has behind it; and that in words."""
+def training(collection: Collection, plan: TrainPlan, state: Path | None, calibration: Calibration) -> tuple[Work, str]:
+    """Steps at most, less those that an interrupted training has behind it; and that in words.
+
+    A validation scores its candidates to the deepest depth and probes a sample of passages; its share is in each step's time.
+    """
     done = int(state.name.rpartition("-")[2]) if state else 0
-    steps = plan.training.max_steps
+    config, steps = plan.training, plan.training.max_steps
+    pairs = _queries(collection, plan.validation_split) * config.most_depth
+    looks = steps / config.validate_every + 2  # before the first step, and once more at the end
+
+    def each() -> float | None:
+        rates = calibration.rates(plan, collection)
+        if rates is None:
+            return None
+        probed = config.probe_passages if plan.kind == "tk" else 0
+        validation = _scoring(rates, pairs, len(collection)) + probed * rates.passage
+        return rates.step + looks * validation / steps
+
+    unit = f"steps of {plan.kind}, {config.batch_size} pairs each, validated every {config.validate_every}"
     note = f"at most {steps:,} steps" + (f", from {done:,}" if done else "")
-    unit = f"training steps of {plan.kind}, {plan.training.batch_size} pairs each"
-    return Work(unit, max(0, steps - done), lambda: None), note
+    return Work(unit, max(0, steps - done), each), note
 
 
-def reranking(collection: Collection, split: str, model: Path, depth: int) -> Work:
-    """Pairs to score."""
-    return Work(f"pairs re-ranked by {model.name.partition('-')[0]}", _queries(collection, split) * depth, lambda: None)
+def _scoring(rates: Rates, pairs: int, passages: int) -> float:
+    """Seconds for these pairs: no passage is encoded twice."""
+    return pairs * rates.pair + min(pairs, passages) * rates.passage
+
+
+def reranking(collection: Collection, split: str, plan: TrainPlan | None, depth: int, calibration: Calibration) -> Work | None:
+    """Pairs to score, down to a model's depth, or the deepest that it may be given."""
+    pairs = _queries(collection, split) * depth
+    if plan is None or not pairs:
+        return None
+
+    def each() -> float | None:
+        rates = calibration.rates(plan, collection)
+        return None if rates is None else _scoring(rates, pairs, len(collection)) / pairs
+
+    return Work(f"pairs re-ranked by {plan.kind}", pairs, each)
+
+
+def probing(collection: Collection, passages: int | None, plan: TrainPlan | None, calibration: Calibration) -> Work | None:
+    """Passages encoded, and about as much for what is done with their terms."""
+    if plan is None:
+        return None
+
+    def each() -> float | None:
+        rates = calibration.rates(plan, collection)
+        return None if rates is None else 2 * rates.passage
+
+    return Work(f"passages probed of {plan.kind}", min(passages or len(collection), len(collection)), each)
 
 
 def ordering(collection: Collection, split: str) -> Work:
@@ -57,13 +97,8 @@ def ordering(collection: Collection, split: str) -> Work:
     return Work("queries ordered by position", _queries(collection, split), _constant(ORDERED_QUERY))
 
 
-def probing(collection: Collection, passages: int | None, model: Path) -> Work:
-    """Passages encoded."""
-    return Work(
-        f"passages probed of {model.name.partition('-')[0]}", min(passages or len(collection), len(collection)), lambda: None
-    )
-
-
-def measuring(inputs: int) -> Work:
-    """Artefacts measured."""
-    return Work("artefacts measured", inputs, _constant(MEASURED_INPUT))
+def measuring(collection: Collection | None, inputs: int) -> Work:
+    """Artefacts measured, by the queries that are not trained on."""
+    splits = collection.splits if collection else []
+    queries = sum(_queries(collection, split) for split in splits if split != "train") if collection else 0
+    return Work("queries of artefacts measured", inputs * max(queries, 1), _constant(MEASURED_QUERY))

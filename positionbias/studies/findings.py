@@ -159,20 +159,18 @@ def baselines(results: Sequence[Result], measure: str) -> list[Finding]:
     groups = _groups(results, measure, "baseline", lambda r, c: (c.notes["systems"][0], r.system, c.notes["test_sets"][1]))
     if not groups:
         return []
-    lost = []
+    lost: dict[tuple[str, str], list[str]] = {}
     for (base, system, test), group in groups.items():
         change = _difference(group)
         if change is None or change.interval is None or change.interval.low <= 0:
-            lost.append(f"{system} on {test} against {base}")
+            lost.setdefault((system, base), []).append(test)
     if not lost:
         known = {"bm25": "BM25", "position-only": "a scorer that knows position only"}
         names = " and ".join(known[base] for base in dict.fromkeys(base for base, _, _ in groups))
         tests = ", on both test sets" if len({test for _, _, test in groups}) > 1 else ""
-        text = f"Every model beats {names}{tests}, with intervals off zero."
-        return [Finding(text, True)]
-    return [
-        Finding(f"Not shown to beat a baseline, so what it does with position counts for little: {'; '.join(lost)}.", False)
-    ]
+        return [Finding(f"Every model beats {names}{tests}, with intervals off zero.", True)]
+    named = "; ".join(f"{system} against {base} on {' and '.join(tests)}" for (system, base), tests in lost.items())
+    return [Finding(f"Not shown to beat a baseline, so what it does with position counts for little: {named}.", False)]
 
 
 def _term_similarity(results: Sequence[Result]) -> list[Finding]:
@@ -224,20 +222,19 @@ def _re_ranks(result: Result, idle: Sequence[_Idle]) -> bool:
 
 
 def _idleness(idle: Sequence[_Idle], results: Sequence[Result]) -> list[Finding]:
-    trainings = [result for result in results if isinstance(result.payload, TrainingCurve)]
-    found = []
-    for system in dict.fromkeys(item.system for item in idle):
-        number, all_of_it = sum(i.system == system for i in idle), sum(r.system == system for r in trainings)
-        which = "" if all_of_it == 1 else f" (in {number} of {all_of_it} trainings, which the sentences below leave out)"
-        found.append(
-            Finding(
-                f"{system}: no re-ranking depth did better on the validation queries than BM25's own order, so its depth is 1 and it "
-                f"re-ranks nothing{which}. Its effectiveness is BM25's and says nothing about the model; train longer, or start from "
-                "word vectors or an encoder.",
-                None,
-            )
-        )
-    return found
+    if not idle:
+        return []
+    ended = [result.system for result in results if isinstance(result.payload, TrainingCurve)]
+    counts = {
+        system: (sum(i.system == system for i in idle), ended.count(system)) for system in dict.fromkeys(i.system for i in idle)
+    }
+    named = ", ".join(name if both == (1, 1) else f"{name} ({both[0]} of {both[1]} trainings)" for name, both in counts.items())
+    text = (
+        f"No re-ranking depth did better on the validation queries than BM25's own order for {named}: the depth is 1, and nothing is re-ranked. "
+        "The effectiveness is BM25's and says nothing about the model, so the sentences about models leave it out; train longer, or start "
+        "from word vectors or an encoder."
+    )
+    return [Finding(text, None)]
 
 
 def idle_trainings(results: Sequence[Result]) -> tuple[list[Finding], list[Result]]:

@@ -2,270 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import chain
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Sequence
+from dataclasses import replace
 
-from positionbias.core.collection import Collection
-from positionbias.core.records import Qrel
-from positionbias.core.result import Comparison, Facts, Finding, PerQuery, Result, load_results
-from positionbias.core.run import Run, read_run
-from positionbias.evaluation.measures import evaluate_run
-from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
-from positionbias.models.checkpoint import load_checkpoint
-from positionbias.positions.debias import queries_by_cut, rotation_result
+from positionbias.core.result import Finding, Result, load_results
+from positionbias.positions.debias import rotation_result
 from positionbias.positions.histogram import position_histogram
+from positionbias.studies.compared import comparisons
 from positionbias.studies.findings import findings
+from positionbias.studies.systems import curve_of, finding, system_name
+from positionbias.studies.tested import Measured, Study, answered_splits
 from positionbias.text.statistics import collection_counts
-from positionbias.training.train import training_result
 
-__all__ = [
-    "ALL",
-    "WHOLE",
-    "Measured",
-    "Subject",
-    "SystemRuns",
-    "curve_of",
-    "evaluated",
-    "finding",
-    "measure_models",
-    "measure_study",
-    "split_label",
-    "subject_of",
-    "values_of",
-]
-
-ALL = "all queries"
-WHOLE = "queries whose answer was left whole"
-FIRST_STAGE, POSITION = "bm25", "position-only"
+__all__ = ["measure_models", "measure_study"]
 
 
-class Subject(NamedTuple):
-    """A trained model: its name in results, the same for all seeds and draws; what the results say of it; its checkpoint."""
-
-    system: str
-    facts: Facts
-    path: Path
-
-
-class SystemRuns(NamedTuple):
-    """A system on one set of test passages: a run for each test split."""
-
-    system: str
-    facts: Facts
-    runs: tuple[Path, ...]
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What there is to measure: the test collections by draw, candidates and runs by test split, probes and trained models."""
-
-    original: Path
-    rotated: Mapping[int, Path]
-    tests: tuple[str, ...]
-    candidates: tuple[Path, ...]
-    baselines: Sequence[SystemRuns]
-    tested: Sequence[SystemRuns]
-    probes: Sequence[Path]
-    subjects: Sequence[Subject]
-
-    def inputs(self) -> dict[str, Path]:
-        """Every artefact that is read, by its part."""
-        runs = {path.stem: path for item in (*self.baselines, *self.tested) for path in item.runs}
-        return {
-            "collection": self.original,
-            **{f"rotated {draw}": path for draw, path in self.rotated.items()},
-            **{f"candidates {split}": path for split, path in zip(self.tests, self.candidates, strict=True)},
-            **runs,
-            **{f"probe {path.name}": path for path in self.probes},
-            **{subject.path.name: subject.path for subject in self.subjects},
-        }
-
-
-def split_label(tests: Sequence[str]) -> str:
-    """Several test splits, as results name them."""
-    return "+".join(tests)
-
-
-def joined(name: str, runs: Sequence[Path]) -> Run:
-    """The rankings of several splits as one run; the splits share no query."""
-    return Run(name, chain.from_iterable(((r.query_id, r.passage_ids, r.scores) for r in read_run(p).rankings()) for p in runs))
-
-
-def evaluated(
-    item: SystemRuns,
-    qrels: Sequence[Qrel],
-    measures: Sequence[str],
-    *,
-    collection: str,
-    split: str,
-    clusters: Mapping[str, str],
-    seed: int,
-) -> list[Result]:
-    """A Result a measure, with the system's facts."""
-    run = joined(item.system, item.runs)
-    found = evaluate_run(run, qrels, measures, collection=collection, split=split, seed=seed, clusters=clusters)
-    return [replace(result, facts=item.facts) for result in found]
-
-
-Values = Mapping[str, Mapping[str, float]]  # measure → query → value
-
-
-def values_of(results: Sequence[Result]) -> Values:
-    """The per-query values of one system by measure."""
-    found = {}
-    for result in results:
-        assert isinstance(result.payload, PerQuery)
-        found[result.measure] = dict(zip(result.payload.query_ids, result.payload.values, strict=True))
-    return found
-
-
-class _Study:
-    """The collections, the judgements, and every system evaluated once."""
-
-    def __init__(self, measured: Measured, measures: Sequence[str], relevant_from: int, seed: int) -> None:
-        self.measured, self.seed, self.label = measured, seed, split_label(measured.tests)
-        self.original = Collection(measured.original)
-        self.rotated = {draw: Collection(path) for draw, path in measured.rotated.items()}
-        self.qrels: list[Qrel] = [qrel for split in measured.tests for qrel in self.original.qrels(split)]
-        self.clusters = clusters_by_passage(self.qrels, level=relevant_from)
-        self.by_cut = {draw: self._by_cut(rotated) for draw, rotated in self.rotated.items()}
-        self.systems = [
-            self._measured(item, measures) for item in (*self._first_stage(), *measured.baselines, *measured.tested)
-        ]
-
-    def _first_stage(self) -> Iterator[SystemRuns]:
-        for draw in (None, *self.rotated):
-            facts = Facts(model=FIRST_STAGE, test="original" if draw is None else "rotated", rotation=draw)
-            yield SystemRuns(FIRST_STAGE, facts, self.measured.candidates)
-
-    def _measured(self, item: SystemRuns, measures: Sequence[str]) -> tuple[SystemRuns, list[Result]]:
-        where = {"collection": self.passages(item.facts).name, "split": self.label}
-        return item, evaluated(item, self.qrels, measures, clusters=self.clusters, seed=self.seed, **where)
-
-    def passages(self, facts: Facts) -> Collection:
-        """The test passages that these facts speak of."""
-        return self.original if facts.test == "original" or facts.rotation is None else self.rotated[facts.rotation]
-
-    def _by_cut(self, rotated: Collection) -> tuple[set[str], set[str]]:
-        """Test queries whose answers the rotation left whole, and those with one that it cut."""
-        whole: set[str] = set()
-        cut: set[str] = set()
-        for split in set(self.measured.tests) & set(answered_splits(self.original)):
-            for found, more in zip((whole, cut), queries_by_cut(self.original, rotated, split), strict=True):
-                found |= more
-        return whole, cut
-
-
-class _Repeat:
-    """The systems of one training seed and one rotation draw, compared on shared queries; p-values corrected within axis and measure."""
-
-    def __init__(self, study: _Study, seed: int, draw: int) -> None:
-        self.study, self.whole = study, study.by_cut[draw][0]
-        self.systems: dict[tuple[str, str], tuple[SystemRuns, Values]] = {}
-        for item, results in study.systems:
-            if item.facts.seed in (None, seed) and item.facts.rotation in (None, draw):
-                self.systems[item.system, item.facts.test] = (item, values_of(results))
-        self.models = list(dict.fromkeys(s for s, _ in self.systems if s not in (FIRST_STAGE, POSITION)))
-        self.tests = list(dict.fromkeys(test for _, test in self.systems))
-
-    def pairs(self, axis: str) -> list[tuple[tuple[str, str], tuple[str, str], str]]:
-        """All comparisons of one axis: (system, test) of the baseline and of the candidate, and the subset of queries."""
-        if axis == "test sets":
-            subsets = (ALL, WHOLE) if self.whole else (ALL,)
-            systems = (*self.models, POSITION)
-            return [((system, "original"), (system, "rotated"), subset) for subset in subsets for system in systems]
-        if axis == "trainings":
-            return [((one, test), (other, test), ALL) for one, other in self._trained_on_both() for test in self.tests]
-        bases = (FIRST_STAGE, POSITION)
-        return [((base, test), (model, test), ALL) for model in self.models for test in self.tests for base in bases]
-
-    def _trained_on_both(self) -> list[tuple[str, str]]:
-        """Models that differ in the passages that they were trained on, and in nothing else: original, rotated."""
-        facts = {model: replace(self.systems[model, "original"][0].facts, rotation=None) for model in self.models}
-        return [
-            (one, other)
-            for one in self.models
-            for other in self.models
-            if facts[one].training == "original" and facts[other] == replace(facts[one], training="rotated")
-        ]
-
-    def compared(self, axis: str, measure: str) -> list[tuple[SystemRuns, SystemRuns, Result]]:
-        """The comparisons of one axis as Results, with their corrected p-values."""
-        chosen = [(self.systems[one], self.systems[other], subset) for one, other, subset in self.pairs(axis)]
-        family = [self._compare(axis, measure, one, other, subset) for one, other, subset in chosen]
-        return [
-            (one[0], other[0], self._result(measure, comparison, other[0]))
-            for (one, other, _), comparison in zip(chosen, adjust(family) if family else [], strict=True)
-        ]
-
-    def _compare(
-        self, axis: str, measure: str, one: tuple[SystemRuns, Values], other: tuple[SystemRuns, Values], subset: str
-    ) -> Comparison:
-        columns = [values[measure] for _, values in (one, other)]
-        if subset == WHOLE:
-            columns = [{q: v for q, v in column.items() if q in self.whole} for column in columns]
-        items = (one[0], other[0])
-        names = [f"{item.system} on {self.study.passages(item.facts).name}" for item in items]
-        notes = {"axis": axis, "systems": [i.system for i in items], "test_sets": [i.facts.test for i in items]}
-        return compare(
-            *columns,
-            baseline_name=names[0],
-            candidate_name=names[1],
-            clusters=self.study.clusters,
-            seed=self.study.seed,
-            subset=subset,
-            notes=notes,
-        )
-
-    def _result(self, measure: str, comparison: Comparison, candidate: SystemRuns) -> Result:
-        between_tests = comparison.notes["axis"] == "test sets"
-        return Result(
-            measure=measure,
-            collection=self.study.original.name if between_tests else self.study.passages(candidate.facts).name,
-            split=self.study.label,
-            system=candidate.system,
-            seed=self.study.seed,
-            value=comparison.difference,
-            interval=comparison.difference_interval,
-            count=comparison.notes["queries"],
-            payload=comparison,
-            facts=candidate.facts,
-        )
-
-
-def _comparisons(study: _Study, names: Sequence[str]) -> list[Result]:
-    """Every comparison once: one that a seed or draw plays no part in comes with the first of them."""
-    seeds = list(dict.fromkeys(item.facts.seed for item, _ in study.systems if item.facts.seed is not None))
-    repeats = [_Repeat(study, seed, draw) for seed in seeds for draw in study.rotated]
-    found: dict[tuple, Result] = {}
-    for axis in ("test sets", "trainings", "baseline"):
-        for name in names:
-            for repeat in repeats:
-                for one, other, result in repeat.compared(axis, name):
-                    assert isinstance(result.payload, Comparison)
-                    found.setdefault((axis, name, one, other, result.payload.subset), result)
-    return list(found.values())
-
-
-def curve_of(subject: Subject, collection: str) -> Result:
-    """What was logged in a training, under the system's name."""
-    return replace(training_result(load_checkpoint(subject.path), collection), system=subject.system, facts=subject.facts)
-
-
-def finding(collection: str, split: str, sentence: Finding, seed: int) -> Result:
-    """A sentence as a Result."""
-    return Result("finding", collection, split, "", seed, None, None, 0, sentence)
-
-
-def answered_splits(collection: Collection) -> list[str]:
-    """The splits that hold answers; none where the collection has none."""
-    return [split for split, facts in collection.manifest.content["splits"].items() if facts["answers"]]
-
-
-def _histograms(study: _Study) -> list[Result]:
+def _histograms(study: Study) -> list[Result]:
     """Figure 1: the training split's answers where it has some, else those of the first split that has."""
     splits = answered_splits(study.original)
     if not splits:
@@ -290,7 +42,7 @@ def measure_models(
 
     MATS of every model on the same passages: the original ones, then the rotated.
     """
-    study = _Study(measured, measures, relevant_from, seed)
+    study = Study(measured, measures, relevant_from, seed)
     effectiveness = [result for _, found in study.systems for result in found]
     names = list(dict.fromkeys(result.measure for result in effectiveness))
     probed = [replace(result, system=system_name(result.facts)) for path in measured.probes for result in load_results(path)]
@@ -299,19 +51,9 @@ def measure_models(
         *(rotation_result(collection) for collection in study.rotated.values()),
         *_histograms(study),
         *effectiveness,
-        *_comparisons(study, names),
+        *comparisons(study, names),
         *sorted(probed, key=lambda result: result.facts.test),
         *(curve_of(subject, study.original.name) for subject in measured.subjects),
     ]
     cuts = {draw: (len(whole), len(cut)) for draw, (whole, cut) in study.by_cut.items()}
     return [replace(result, seed=seed) for result in results], cuts
-
-
-def subject_of(facts: Facts, path: Path) -> Subject:
-    """A trained model under the name that these facts give it."""
-    return Subject(system_name(facts), facts, path)
-
-
-def system_name(facts: Facts) -> str:
-    """What results call a training of a model, the same for all seeds and draws."""
-    return f"{facts.model}-{facts.training}" + (f", {facts.variant}" if facts.variant else "")

@@ -22,8 +22,10 @@ from positionbias.core.run import read_run
 from positionbias.evaluation.evaluate import check_run
 from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.positions.rotate import Rotation
-from positionbias.studies.measured import Measured, Subject, SystemRuns, measure_study, subject_of
+from positionbias.studies.measured import measure_study
 from positionbias.studies.model_settings import ModelSettings
+from positionbias.studies.systems import Subject, SystemRuns, subject_of
+from positionbias.studies.tested import Measured
 from positionbias.studies.workshop import Workshop
 
 __all__ = [

@@ -18,9 +18,9 @@ from positionbias.evaluation.significance import adjust, clusters_by_passage, co
 from positionbias.positions.debias import rotation_result
 from positionbias.studies.against import against_transfer
 from positionbias.studies.findings import baselines, idle_trainings, trainings
-from positionbias.studies.measured import FIRST_STAGE, Subject, SystemRuns, curve_of, evaluated, finding, split_label, values_of
 from positionbias.studies.model_settings import ModelSettings
 from positionbias.studies.position_bias import StudySettings, candidate_runs, check_splits
+from positionbias.studies.systems import FIRST_STAGE, Subject, SystemRuns, curve_of, evaluated, finding, split_label, values_of
 from positionbias.studies.workshop import Workshop
 from positionbias.text.statistics import collection_counts
 
@@ -48,8 +48,8 @@ class _Artefacts:
 
     def inputs(self) -> dict[str, Path]:
         return {
-            "source": self.source,
             "target": self.target,
+            "source": self.source,
             **{f"source rotated {draw}": path for draw, path in self.rotated.items()},
             **{f"candidates {split}": path for split, path in zip(self.tests, self.candidates, strict=True)},
             **{path.stem: path for item in self.tested for path in item.runs},

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,7 @@ from positionbias.positions.rotate import Rotation
 from positionbias.probe.term_vectors import probe_model
 from positionbias.ranking.rerank import rerank_run
 from positionbias.studies import estimate
+from positionbias.studies.calibrate import Calibration
 from positionbias.studies.step import Planned, Steps
 from positionbias.text.overlap import position_only
 from positionbias.training.plan import TrainPlan
@@ -64,7 +65,8 @@ class Workshop:
         self.folder, self.workers, self.prefix = folder, workers, ""
         self.steps = Steps(folder, tell, dry_run=dry_run)
         self._sources: dict[Path, Path] = {}  # a rotated collection → the one it is made from, for its numbers in a dry run
-        self._depths: dict[Path, int] = {}  # a model → how deep it may re-rank
+        self._plans: dict[Path, TrainPlan] = {}  # a model → how it is trained
+        self._calibration = Calibration()
 
     def within(self, name: str) -> Workshop:
         """The same workshop in the subfolder ``name``: for a study of several collections."""
@@ -153,8 +155,8 @@ class Workshop:
 
         settings = plan.settings(Collection(collection)) if made else {}
         inputs = {"collection": self.checksum(collection) if made else None}
-        self._depths[place] = plan.training.most_depth
-        work, note = estimate.training(self.counted(collection), plan, unfinished(place))
+        self._plans[place] = plan
+        work, note = estimate.training(self.counted(collection), plan, unfinished(place), self._calibration)
         return self.steps.make(f"{self.prefix}train-{name}", place, settings, inputs, make, work=work, note=note)
 
     def reranked(self, model: Path, collection: Path, split: str, candidates: Path, *, on: str) -> Path:
@@ -169,7 +171,9 @@ class Workshop:
         # the weights and the depth, not how they came to be: a training that ends where it ended before leaves nothing to do
         weights, depth = (read_manifest(model).content["checksum"], _depth(model)) if self._made(model) else (None, None)
         inputs = {"model": weights, "collection": self.checksum(collection), "candidates": self.checksum(candidates)}
-        work = estimate.reranking(self.counted(collection), split, model, depth or self._depths.get(model, 100))
+        plan = self._plans.get(model)
+        deepest = depth or (plan.training.most_depth if plan else 1)
+        work = estimate.reranking(self.counted(collection), split, plan, deepest, self._calibration)
         return self.steps.make(f"{self.prefix}rerank-{label}", place, {"split": split, "depth": depth}, inputs, make, work=work)
 
     def by_position(self, collection: Path, split: str, candidates: Path, *, on: str) -> Path:
@@ -200,7 +204,7 @@ class Workshop:
         settings = {"passages": passages, "seed": seed, "facts": asdict(facts)}
         weights = read_manifest(model).content["checksum"] if self._made(model) else None
         inputs = {"model": weights, "collection": self.checksum(collection)}
-        work = estimate.probing(self.counted(collection), passages, model)
+        work = estimate.probing(self.counted(collection), passages, self._plans.get(model), self._calibration)
         return self.steps.make(f"{self.prefix}probe-{model.name}-on-{on}", place, settings, inputs, make, work=work)
 
     def results(
@@ -224,9 +228,15 @@ class Workshop:
             self._save(place, measure(), command, {"study": settings}, inputs, title=title, notes=notes, seed=seed)
 
         sums = {role: self.checksum(path) for role, path in inputs.items()}
-        work = estimate.measuring(len(inputs))
+        work = estimate.measuring(self._collection_among(inputs.values()), len(inputs))
         record = {"title": title, "study": settings, "seed": seed}
         return self.steps.make(f"{self.prefix}measure", place, record, sums, make, work=work)
+
+    def _collection_among(self, artefacts: Iterable[Path]) -> Collection | None:
+        for path in artefacts:
+            if path in self._sources or (path.is_dir() and read_manifest(path).kind == "collection"):
+                return self.counted(path)
+        return None
 
     def _save(
         self,

@@ -1,0 +1,107 @@
+"""The systems of a study, models and baselines: what results call them, their runs, and their values on every query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import NamedTuple
+
+from positionbias.core.records import Qrel
+from positionbias.core.result import Facts, Finding, PerQuery, Result
+from positionbias.core.run import Run, read_run
+from positionbias.evaluation.measures import evaluate_run
+from positionbias.models.checkpoint import load_checkpoint
+from positionbias.training.train import training_result
+
+__all__ = [
+    "FIRST_STAGE",
+    "POSITION",
+    "Subject",
+    "SystemRuns",
+    "Values",
+    "curve_of",
+    "evaluated",
+    "finding",
+    "split_label",
+    "subject_of",
+    "system_name",
+    "values_of",
+]
+
+FIRST_STAGE, POSITION = "bm25", "position-only"
+
+
+class Subject(NamedTuple):
+    """A trained model: its name in results, the same for all seeds and draws; what the results say of it; its checkpoint."""
+
+    system: str
+    facts: Facts
+    path: Path
+
+
+class SystemRuns(NamedTuple):
+    """A system on one set of test passages: a run for each test split."""
+
+    system: str
+    facts: Facts
+    runs: tuple[Path, ...]
+
+
+def subject_of(facts: Facts, path: Path) -> Subject:
+    """A trained model under the name that these facts give it."""
+    return Subject(system_name(facts), facts, path)
+
+
+def system_name(facts: Facts) -> str:
+    """What results call a training of a model, the same for all seeds and draws."""
+    return f"{facts.model}-{facts.training}" + (f", {facts.variant}" if facts.variant else "")
+
+
+def split_label(tests: Sequence[str]) -> str:
+    """Several test splits, as results name them."""
+    return "+".join(tests)
+
+
+def joined(name: str, runs: Sequence[Path]) -> Run:
+    """The rankings of several splits as one run; the splits share no query."""
+    return Run(name, chain.from_iterable(((r.query_id, r.passage_ids, r.scores) for r in read_run(p).rankings()) for p in runs))
+
+
+def evaluated(
+    item: SystemRuns,
+    qrels: Sequence[Qrel],
+    measures: Sequence[str],
+    *,
+    collection: str,
+    split: str,
+    clusters: Mapping[str, str],
+    seed: int,
+) -> list[Result]:
+    """A Result a measure, with the system's facts."""
+    run = joined(item.system, item.runs)
+    found = evaluate_run(run, qrels, measures, collection=collection, split=split, seed=seed, clusters=clusters)
+    return [replace(result, facts=item.facts) for result in found]
+
+
+Values = Mapping[str, Mapping[str, float]]  # measure → query → value
+
+
+def values_of(results: Sequence[Result]) -> Values:
+    """The per-query values of one system by measure."""
+    found = {}
+    for result in results:
+        assert isinstance(result.payload, PerQuery)
+        found[result.measure] = dict(zip(result.payload.query_ids, result.payload.values, strict=True))
+    return found
+
+
+def curve_of(subject: Subject, collection: str) -> Result:
+    """What was logged in a training, under the system's name."""
+    return replace(training_result(load_checkpoint(subject.path), collection), system=subject.system, facts=subject.facts)
+
+
+def finding(collection: str, split: str, sentence: Finding, seed: int) -> Result:
+    """A sentence as a Result."""
+    return Result("finding", collection, split, "", seed, None, None, 0, sentence)
