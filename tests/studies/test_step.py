@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from positionbias.studies import step as step_module
-from positionbias.studies.step import Steps
+from positionbias.studies.step import Planned, Steps, Work, content_of, shown_time
 
 
 class Study:
@@ -71,6 +71,75 @@ def test_a_lost_artefact_or_receipt_makes_it_again(study: Study) -> None:
     receipt.unlink()
     assert study.step()
     assert not study.step()
+
+
+def test_an_artefact_changed_by_hand_is_made_again(study: Study) -> None:
+    (study.folder / "thing").write_text("by hand")
+    assert study.step()
+    assert (study.folder / "thing").read_text() == "made 2"
+    assert not study.step()
+
+
+def test_content_of_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "folder"
+    (folder / "cache").mkdir(parents=True)
+    (folder / "a").write_bytes(b"one")
+    first = content_of(folder)
+    (folder / "cache" / "index").write_bytes(b"rebuilt at will")
+    assert content_of(folder) == first
+    (folder / "a").write_bytes(b"two")
+    second = content_of(folder)
+    (folder / "a").rename(folder / "b")
+    assert len({first, second, content_of(folder)}) == 3
+    # of a large file size, beginning and end count
+    monkeypatch.setattr(step_module, "WHOLE", 4)
+    monkeypatch.setattr(step_module, "EDGE", 2)
+    seen = set()
+    for content in (b"abcdef", b"abXYef", b"abcdefg", b"Xbcdef", b"abcdeX"):
+        (folder / "b").write_bytes(content)
+        seen.add(content_of(folder))
+    assert len(seen) == 4  # the first two are alike
+
+
+def dry(folder: Path, settings: dict, inputs: dict | None = None, seconds: float | None = 2.0) -> Steps:
+    """A dry run of one step of 10 units."""
+
+    def make() -> None:
+        raise AssertionError("a dry run makes nothing")
+
+    steps = Steps(folder, dry_run=True)
+    steps.make(
+        "thing", folder / "thing", settings, inputs or {"collection": "abc"}, make, work=Work("units", 10, lambda: seconds)
+    )
+    return steps
+
+
+def test_a_dry_run_says_what_is_done_and_what_would_be_made(study: Study) -> None:
+    before = sorted((path, path.stat().st_mtime_ns) for path in study.folder.rglob("*"))
+    done = dry(study.folder, {"k": 1})
+    assert (done.planned, done.unmade) == ([Planned("thing", True)], set())
+    other = dry(study.folder, {"k": 2})
+    assert (other.planned, other.unmade) == ([Planned("thing", False, 20.0)], {study.folder / "thing"})
+    assert dry(study.folder, {"k": 2}, seconds=None).planned == [Planned("thing", False, None)]
+    # what it rests on is not there yet: it would be made again whatever its receipt says
+    assert dry(study.folder, {"k": 1}, {"collection": None}).planned == [Planned("thing", False, 20.0)]
+    assert sorted((path, path.stat().st_mtime_ns) for path in study.folder.rglob("*")) == before
+
+
+def test_a_dry_run_goes_by_what_the_study_has_taken(tmp_path: Path) -> None:
+    steps = Steps(tmp_path)
+    for name in ("one", "two"):
+        steps.make(name, tmp_path / name, {}, {}, (tmp_path / name).touch, work=Work("units", 5, lambda: 1e9))
+        receipt = tmp_path / "steps" / f"{name}.json"
+        record = json.loads(receipt.read_text())
+        record["seconds"] = {"one": 1.0, "two": 4.0}[name]
+        receipt.write_text(json.dumps(record))
+    assert dry(tmp_path, {}).planned == [Planned("thing", False, 5.0)]  # 5 s for 10 units then, 10 units now
+
+
+@pytest.mark.parametrize(("seconds", "shown"), [(0.4, "0 s"), (99, "99 s"), (150, "2 min"), (7200, "2.0 h")])
+def test_times(seconds: float, shown: str) -> None:
+    assert shown_time(seconds) == shown
 
 
 def test_another_version_makes_it_again(study: Study, monkeypatch: pytest.MonkeyPatch) -> None:
