@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Engine",
+    "embedding_option",
     "emit",
     "engine_options",
     "input_place",
@@ -111,31 +112,60 @@ words_option: Decorator = click.option(
 
 
 _TRAINING_OPTIONS: tuple[Decorator, ...] = (
-    click.option("--batch-size", type=int, default=32, show_default=True, help="Training pairs a step."),
-    click.option("--learning-rate", type=float, default=1e-4, show_default=True, help="Words and contextualisation."),
-    click.option("--kernel-learning-rate", type=float, default=1e-3, show_default=True, help="Kernel weights."),
-    click.option("--max-steps", type=int, default=100_000, show_default=True, help="Batches at most."),
-    click.option("--validate-every", type=int, default=2_000, show_default=True, help="Batches between validations."),
+    click.option("--batch-size", type=int, default=32, show_default=True, help="Training pairs a batch."),
+    click.option(
+        "--accumulate", type=int, default=1, show_default=True, help="Batches a step of training: more pairs than memory holds."
+    ),
+    click.option("--learning-rate", type=float, help="Of all but the kernels. [default: 1e-4 for tk, 7e-6 over an encoder]"),
+    click.option("--kernel-learning-rate", type=float, default=1e-3, show_default=True, help="Of tk's kernel weights."),
+    click.option(
+        "--warmup-steps", type=int, default=0, show_default=True, help="Steps over which the learning rate grows from nothing."
+    ),
+    click.option("--clip", type=float, default=0.0, show_default=True, help="Largest norm of a step's gradient; 0: any."),
+    click.option("--max-steps", type=int, default=100_000, show_default=True, help="Steps at most."),
+    click.option("--validate-every", type=int, default=2_000, show_default=True, help="Steps between validations."),
     click.option(
         "--patience", type=int, default=30, show_default=True, help="Validations without a better nDCG@10 before stopping."
     ),
     click.option(
+        "--bucket",
+        type=int,
+        default=1,
+        show_default=True,
+        help="Batches sorted by length together, so that less is padded; 1: not sorted.",
+    ),
+    click.option(
         "--precision",
-        type=click.Choice(["float32", "bfloat16"]),
+        type=click.Choice(["float32", "bfloat16", "float16"]),
         default="float32",
         show_default=True,
-        help="Of the arithmetic in training.",
+        help="Of the arithmetic in training; float16 needs a GPU.",
+    ),
+    click.option("--read-ahead", type=int, default=4, show_default=True, help="Batches read in the background; 0: none."),
+    click.option(
+        "--save-every", type=int, default=0, show_default=True, help="Steps between saves for --resume; 0: by time alone."
+    ),
+    click.option(
+        "--save-minutes",
+        type=float,
+        default=10.0,
+        show_default=True,
+        help="Minutes between saves for --resume, beside those at validations; 0: none.",
     ),
     click.option("--threads", type=int, default=0, help="CPU threads in training; 0 leaves it to torch."),
-    click.option("--embedding-deviation", type=float, default=0.4, show_default=True, help="Of words that start at random."),
 )
 
 
 def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """How TK is trained: the same options wherever it is, in ``train`` and in a study."""
+    """How a model is trained: the same options wherever one is, in ``train`` and in a study."""
     for option in reversed(_TRAINING_OPTIONS):
         command = option(command)
     return command
+
+
+embedding_option: Decorator = click.option(
+    "--embedding-deviation", type=float, default=0.4, show_default=True, help="Of tk's words that start at random."
+)
 
 
 def output_place(out: str) -> Path:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from positionbias.cli.common import (
+    embedding_option,
     emit,
     input_place,
     json_option,
@@ -21,68 +24,169 @@ from positionbias.cli.common import (
 
 __all__ = ["train"]
 
+FILE = click.Path(dir_okay=False, path_type=Path)
+ENCODER = "distilbert-base-uncased"  # the paper's
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
 
 @click.group()
 def train() -> None:
-    """Train a re-ranker."""
+    """Train a re-ranker.
+
+    Several GPUs, or machines that share a file system: accelerate launch --no_python posbias train …
+    """
 
 
-FILE = click.Path(dir_okay=False, path_type=Path)
+_DATA: tuple[Decorator, ...] = (
+    click.argument("collection"),
+    click.option("--candidates", metavar="RUN", help="Over the training queries: negatives are drawn from it."),
+    click.option("--trainset", metavar="DIR", help="Training groups to take as they are, instead of --candidates."),
+    click.option("--validation-candidates", metavar="RUN", required=True, help="Over the validation queries."),
+    out_option(what="The checkpoint, a folder."),
+    click.option("--split", default="train", show_default=True, help="Queries to train on."),
+    click.option("--validation-split", default="validation", show_default=True, help="Queries to validate on."),
+    click.option("--rotate", is_flag=True, help="Rotate every passage anew at each read in training."),
+    click.option(
+        "--relevant-from", type=int, default=1, show_default=True, help="Grade from which a passage counts as relevant."
+    ),
+    click.option("--start", metavar="CHECKPOINT", help="A checkpoint of this kind to go on from: its weights, and its shape."),
+)
+_TRAINING: tuple[Decorator, ...] = (
+    training_options,
+    click.option("--margin", type=float, default=1.0, show_default=True, help="Of the pairwise hinge loss."),
+    click.option(
+        "--most-depth", type=int, default=100, show_default=True, help="Deepest re-ranking depth tried in validation."
+    ),
+    click.option("--tensorboard", metavar="DIR", help="Also log there, for TensorBoard."),
+    click.option("--resume", is_flag=True, help="Continue an interrupted training with the same settings."),
+    seed_option(),
+    overwrite_option,
+    json_option,
+)
+_TK_SHAPE: tuple[Decorator, ...] = (
+    click.option("--dimension", type=int, default=300, show_default=True, help="Width of word vectors."),
+    click.option("--layers", type=int, default=2, show_default=True, help="Transformer layers."),
+    click.option("--heads", type=int, default=16, show_default=True, help="Attention heads of a layer."),
+    click.option("--head-size", type=int, default=32, show_default=True, help="Width of a head."),
+    click.option("--feed-forward", type=int, default=100, show_default=True, help="Width of a layer's feed-forward part."),
+    click.option("--query-length", type=int, default=30, show_default=True, help="Words read of a query."),
+    click.option("--passage-length", type=int, default=200, show_default=True, help="Words read of a passage."),
+    click.option(
+        "--kernel-layout",
+        type=click.Choice(["reference", "even"]),
+        default="reference",
+        show_default=True,
+        help="Means of the 11 kernels: 1, 0.9, 0.7 … −0.9, or evenly from −1 to 1.",
+    ),
+    embedding_option,
+)
+_ENCODER: Decorator = click.option(
+    "--encoder",
+    metavar="PATH|ID",
+    help=f"What to start from: a folder, a Hugging Face id, or minilm (a pip package). [default: {ENCODER}]",
+)
+
+
+def _options(*groups: Sequence[Decorator]) -> Decorator:
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed([option for group in groups for option in group]):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 @train.command()
-@click.argument("collection")
-@click.option("--candidates", metavar="RUN", help="Over the training queries: negatives are drawn from it.")
-@click.option("--trainset", metavar="DIR", help="Training groups to take as they are, instead of --candidates.")
-@click.option("--validation-candidates", metavar="RUN", required=True, help="Over the validation queries.")
-@out_option(what="The checkpoint, a folder.")
-@click.option("--split", default="train", show_default=True, help="Queries to train on.")
-@click.option("--validation-split", default="validation", show_default=True, help="Queries to validate on.")
-@click.option("--rotate", is_flag=True, help="Rotate every passage anew at each read in training.")
-@click.option("--word-vectors", type=FILE, help="GloVe or word2vec text to start from; by default words start at random.")
-@click.option("--relevant-from", type=int, default=1, show_default=True, help="Grade from which a passage counts as relevant.")
-@training_options
-@click.option("--margin", type=float, default=1.0, show_default=True, help="Of the pairwise hinge loss.")
-@click.option("--most-depth", type=int, default=100, show_default=True, help="Deepest re-ranking depth tried in validation.")
-@click.option("--probe-passages", type=int, default=500, show_default=True, help="Passages on which MATS is logged; 0: none.")
-@click.option("--dimension", type=int, default=300, show_default=True, help="Width of word vectors.")
-@click.option("--layers", type=int, default=2, show_default=True, help="Transformer layers.")
-@click.option("--heads", type=int, default=16, show_default=True, help="Attention heads of a layer.")
-@click.option("--head-size", type=int, default=32, show_default=True, help="Width of a head.")
-@click.option("--feed-forward", type=int, default=100, show_default=True, help="Width of a layer's feed-forward part.")
-@click.option("--query-length", type=int, default=30, show_default=True, help="Words read of a query.")
-@click.option("--passage-length", type=int, default=200, show_default=True, help="Words read of a passage.")
-@click.option(
-    "--kernel-layout",
-    type=click.Choice(["reference", "even"]),
-    default="reference",
-    show_default=True,
-    help="Means of the 11 kernels: 1, 0.9, 0.7 … −0.9, or evenly from −1 to 1.",
+@_options(
+    _DATA,
+    [
+        click.option(
+            "--word-vectors",
+            type=FILE,
+            help="Vectors to start from: GloVe's, word2vec's or ours; by default words start at random.",
+        )
+    ],
+    _TRAINING,
+    [
+        click.option(
+            "--probe-passages", type=int, default=500, show_default=True, help="Passages on which MATS is logged; 0: none."
+        )
+    ],
+    _TK_SHAPE,
 )
-@click.option("--resume", is_flag=True, help="Continue an interrupted training with the same settings.")
-@seed_option()
-@overwrite_option
-@json_option
-def tk(collection: str, out: str, resume: bool, overwrite: bool, rotate: bool, seed: int, as_json: bool, **given: Any) -> None:
+def tk(**given: Any) -> None:
     """TK on COLLECTION with a pairwise hinge loss, stopped early on validation nDCG@10."""
+    _train("tk", given)
+
+
+@train.command("bert_cat")
+@_options(
+    _DATA,
+    [_ENCODER],
+    _TRAINING,
+    [
+        click.option(
+            "--pair-length", type=int, default=230, show_default=True, help="Word pieces read of a query and a passage."
+        )
+    ],
+)
+def bert_cat(**given: Any) -> None:
+    """BERT_CAT on COLLECTION: query and passage read together. Pairwise hinge loss, stopped early on validation nDCG@10."""
+    _train("bert_cat", given)
+
+
+@train.command("bert_dot")
+@_options(
+    _DATA,
+    [_ENCODER],
+    _TRAINING,
+    [
+        click.option("--query-length", type=int, default=30, show_default=True, help="Word pieces read of a query."),
+        click.option("--passage-length", type=int, default=200, show_default=True, help="Word pieces read of a passage."),
+        click.option(
+            "--pooling",
+            type=click.Choice(["cls", "mean"]),
+            default="cls",
+            show_default=True,
+            help="A text's vector: that of [CLS], or the mean over its tokens.",
+        ),
+        click.option("--normalize", is_flag=True, help="Vectors of length 1: cosines."),
+    ],
+)
+def bert_dot(**given: Any) -> None:
+    """BERT_DOT on COLLECTION: a vector a text, one encoder. Pairwise hinge loss, stopped early on validation nDCG@10."""
+    _train("bert_dot", given)
+
+
+def _train(kind: str, given: dict[str, Any]) -> None:
     from positionbias.core.collection import find_collection
     from positionbias.core.groups import Groups
+    from positionbias.core.progress import set_quiet
     from positionbias.core.run import read_run
-    from positionbias.models.tk import TKConfig
-    from positionbias.positions.rotate import Rotation
-    from positionbias.training.config import TrainConfig
-    from positionbias.training.train import TrainPlan, train_model, training_result
+    from positionbias.training.train import train_model, training_result
 
-    model = TKConfig(**{name: given.pop(name) for name in TKConfig.__dataclass_fields__ if name in given})
-    training = TrainConfig(seed=seed, **{name: given.pop(name) for name in TrainConfig.__dataclass_fields__ if name in given})
-    place = output_place(out)
-    for name in ("candidates", "trainset", "validation_candidates"):
-        given[name] = input_place(given[name]) if given[name] is not None else None
-    plan = TrainPlan(model=model, training=training, rotate=Rotation(seed=seed) if rotate else None, **given)
+    main = os.environ.get("RANK", "0") == "0"  # one of several processes says what there is to say
+    if not main:
+        set_quiet(True)
+    collection, place, as_json = given.pop("collection"), output_place(given.pop("out")), given.pop("as_json")
+    resume, overwrite, board = given.pop("resume"), given.pop("overwrite"), given.pop("tensorboard")
+    plan = _plan(kind, given)
     found = find_collection(collection)
     source = read_run(plan.candidates) if plan.candidates else Groups(str(plan.trainset))
-    validation = read_run(plan.validation_candidates)
-    checkpoint = train_model(found, source, validation, plan, place, resume=resume, overwrite=overwrite, on_validation=_say_row)
+    checkpoint = train_model(
+        found,
+        source,
+        read_run(plan.validation_candidates),
+        plan,
+        place,
+        resume=resume,
+        overwrite=overwrite,
+        on_validation=lambda row: _say_row(row),
+        tensorboard=Path(board) / place.stem if board else None,
+    )
+    _leave_group()
+    if not main:
+        return
     content = checkpoint.manifest.content
     say(
         f"{content['training_pairs']:,} training pairs; left out: {content['pairs_without_negatives']:,} without a candidate to "
@@ -96,12 +200,53 @@ def tk(collection: str, out: str, resume: bool, overwrite: bool, rotate: bool, s
         f"(re-ranking depth {checkpoint.depth}); stopped after {content['steps']:,} steps: {content['stopped']}; written to {place}"
     )
     emit([training_result(checkpoint, found.name)], as_json=as_json, table=lambda: best)
-    say(f"next: posbias rerank --model {out} {collection} --split test --candidates RUN --out RUN2")
+    say(f"next: posbias rerank --model {place} {collection} --split test --candidates RUN --out RUN2")
+
+
+def _plan(kind: str, given: dict[str, Any]) -> Any:
+    """The plan that a command's options describe."""
+    from positionbias.core.errors import SettingError
+    from positionbias.models.kinds import config_class
+    from positionbias.positions.rotate import Rotation
+    from positionbias.training.config import TrainConfig
+    from positionbias.training.train import TrainPlan
+
+    shape = config_class(kind)
+    own = {name: given.pop(name) for name in shape.__dataclass_fields__ if name in given}
+    seed, rotate = given["seed"], given.pop("rotate")
+    training = TrainConfig(**{name: given.pop(name) for name in TrainConfig.__dataclass_fields__ if name in given})
+    for name in ("candidates", "trainset", "validation_candidates", "start"):
+        given[name] = input_place(given[name]) if given[name] is not None else None
+    if kind != "tk" and given["encoder"] is None and given["start"] is None:
+        given["encoder"] = ENCODER
+    context = click.get_current_context()
+    asked = [name for name in own if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT]
+    if given["start"] is not None and asked:
+        flag = f"--{asked[0].replace('_', '-')}"
+        raise SettingError(f"{flag}: wanted no shape beside --start, which has its own; found {own[asked[0]]}; leave it out")
+    model = shape(**own) if given["start"] is None else None
+    return TrainPlan(kind=kind, model=model, training=training, rotate=Rotation(seed=seed) if rotate else None, **given)
+
+
+def _leave_group() -> None:
+    """Several processes take leave of each other; else torch complains at the end."""
+    import torch
+
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        torch.distributed.destroy_process_group()
 
 
 def _say_row(row: Any) -> None:
     parts = [f"step {row['step']:,}"]
-    for key, label in (("loss", "loss"), ("ndcg", "nDCG@10"), ("mats", "MATS")):
+    for key, label in (
+        ("loss", "loss"),
+        ("pair_accuracy", "pair accuracy"),
+        ("score_margin", "margin"),
+        ("ndcg", "nDCG@10"),
+        ("mats", "MATS"),
+    ):
         if row[key] is not None:
             parts.append(f"{label} {row[key]:.4f}")
+    if row["pairs_per_second"] is not None:
+        parts.append(f"{row['pairs_per_second']:,.1f} pairs/s")
     say("  ".join(parts))

@@ -88,6 +88,8 @@ class TrainPlan:
         if self.trainset is not None:
             record["trainset"] = Groups(self.trainset).checksum
         if self.start is not None:
+            if not Path(self.start).is_dir():
+                raise bad_input(self.start, wanted="the folder of a checkpoint", found="no such folder", do="check the path")
             record["start"] = weights_checksum(self.start)
         if self.encoder is not None:
             record["encoder"] = _encoder_facts(self.encoder)

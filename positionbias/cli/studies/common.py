@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from positionbias.cli.common import emit, input_place, say, training_options
+from positionbias.cli.common import embedding_option, emit, input_place, say, training_options
 
 if TYPE_CHECKING:
     from positionbias.core.result import Result
@@ -51,6 +51,7 @@ _MODELS: tuple[Decorator, ...] = (
         help="A checkpoint that a model goes on from, instead; may be given again.",
     ),
     training_options,
+    embedding_option,
     click.option(
         "--set", "assignments", multiple=True, metavar="[MODEL.]SETTING=VALUE", help=f"As bert_cat.batch_size=16; {_SET}."
     ),
