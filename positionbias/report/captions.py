@@ -10,6 +10,8 @@ from positionbias.report.select import BASELINES, comparisons, distinct, labels,
 
 __all__ = ["ats_caption", "change_caption", "dose_caption", "positions_caption", "training_caption"]
 
+MOST_NAMED = 8  # models whose figures a caption repeats
+
 
 def positions_caption(results: Sequence[Result]) -> str:
     """The share in the first fifth beside what unbiased would give, for each histogram."""
@@ -60,13 +62,15 @@ def training_caption(results: Sequence[Result]) -> str:
 
 
 def change_caption(results: Sequence[Result]) -> str:
-    """The plain relative change of each model in the first measure; baselines are not in the figure."""
+    """The plain relative change of each model in the first measure, where these are not too many; baselines are not in the figure."""
     every = comparisons(results, "test sets")
     found = [(result, payload) for result, payload in every if result.system not in BASELINES]
     first = next((result.measure for result, _ in found), None)
     parts = []
     for subset in distinct(payload.subset for _, payload in found):
         shown = [(r, p) for r, p in found if r.measure == first and p.subset == subset]
+        if len(shown) > MOST_NAMED:
+            continue
         values = (
             f"{label} {with_interval(percent(p.relative, sign=True), interval(p.relative_interval, as_percent=True, sign=True))}"
             for (_, p), label in zip(shown, labels([r for r, _ in shown]), strict=True)

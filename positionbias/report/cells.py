@@ -50,18 +50,22 @@ def decimal_cell(
     value: float | None, bounds: Interval | None = None, *, places: int = 3, sign: bool = False, letters: str = ""
 ) -> Cell:
     """A value with fixed decimals, its significance letters and its interval."""
-    shown = with_interval(decimal(value, places, sign=sign) + letters, interval(bounds, places=places, sign=sign))
-    low, high = (bounds.low, bounds.high) if bounds else (None, None)
-    return Cell(shown, value, low, high, letters=letters)
+    brief = decimal(value, places, sign=sign) + letters
+    if bounds is None:
+        return Cell(brief, value, letters=letters)
+    shown = with_interval(brief, interval(bounds, places=places, sign=sign))
+    return Cell(shown, value, bounds.low, bounds.high, letters=letters, brief=brief)
 
 
 def percent_cell(
     value: float | None, bounds: Interval | None = None, *, sign: bool = True, strong: bool = False, more: str = ""
 ) -> Cell:
     """A fraction as per cent with its interval; ``more`` stands behind it in the text alone."""
-    shown = with_interval(percent(value, sign=sign), interval(bounds, as_percent=True, sign=sign)) + more
-    low, high = (bounds.low, bounds.high) if bounds else (None, None)
-    return Cell(shown, value, low, high, strong=strong)
+    brief = percent(value, sign=sign)
+    if bounds is None:
+        return Cell(brief + more, value, strong=strong)
+    shown = with_interval(brief, interval(bounds, as_percent=True, sign=sign))
+    return Cell(shown + more, value, bounds.low, bounds.high, strong=strong, brief=brief + more)
 
 
 def drop_columns(columns: list[Column], rows: list[list[Cell]], gone: Sequence[int]) -> None:

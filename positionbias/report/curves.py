@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from positionbias.core.result import AtsCurve, Result, TrainingCurve
@@ -20,7 +21,7 @@ from positionbias.report.drawing import (
 )
 from positionbias.report.figure import MUTED, WIDE, styled
 from positionbias.report.formatting import count
-from positionbias.report.select import distinct, labels, of_kind
+from positionbias.report.select import distinct, labels, of_kind, repeat_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,17 +62,13 @@ def ats_curves(results: Sequence[Result], *, width: float = WIDE) -> Figure:
     return figure
 
 
-def _series_key(result: Result) -> tuple[str, str, int | None]:
-    return result.system, result.split, result.seed
+def _series_key(result: Result) -> tuple[str, str, int | None, int | None]:
+    return result.system, result.split, *repeat_of(result)
 
 
 def _series_labels(found: Sequence[Result]) -> list[str]:
     """Labels that leave the collection out: each has its panel."""
-    seeds, splits = len({r.seed for r in found}) > 1, len({r.split for r in found}) > 1
-    return [
-        " · ".join([r.system, *([r.split] if splits else []), *([f"seed {r.seed}"] if seeds and r.seed is not None else [])])
-        for r in found
-    ]
+    return labels([replace(result, collection="") for result in found])
 
 
 def _ats_line(axes: Axes, curve: Any, index: int) -> bool:

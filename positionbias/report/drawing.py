@@ -125,10 +125,16 @@ def wrap(text: str, room: int) -> str:
 
 
 def legend_above(figure: Figure, handles: list[Any], texts: Sequence[str], width: float) -> None:
-    """A legend above the panels: never over the data; as many columns as the longest entry allows."""
+    """A legend above the panels: never over the data; as many columns as the longest entry allows.
+
+    Figures are made with room for three lines of it; for more lines the figure grows, so that the panels keep their height.
+    """
     wrapped = [wrap(text, letters(width)) for text in texts]
     longest = max(max(map(len, text.split("\n"))) for text in wrapped)
     columns = max(1, min(len(texts), int((width - 0.1) / (0.088 * longest + 0.55))))
+    rows = -(-len(texts) // columns)
+    lines = sum(max(text.count("\n") + 1 for text in wrapped[row::rows]) for row in range(rows))
+    figure.set_figheight(figure.get_figheight() + 0.17 * max(0, lines - 3))
     # a label that begins with "_" is one that matplotlib leaves out; a zero-width mark in front keeps it
     shown = [f"\u200b{text}" if text.startswith("_") else text for text in wrapped]
     figure.legend(handles, shown, loc="outside upper left", ncols=columns, handlelength=2.4, columnspacing=1.6)

@@ -15,7 +15,7 @@ from positionbias.report.figure import NARROW, WIDE
 from positionbias.report.formatting import percent, slug
 from positionbias.report.load import Study, dose_of
 from positionbias.report.published import Published
-from positionbias.report.select import ALL_QUERIES, AXES, BASELINES, axis_of, comparisons, distinct, of_kind
+from positionbias.report.select import ALL_QUERIES, AXES, BASELINES, axis_of, comparisons, distinct, of_kind, repeat_of
 from positionbias.report.table import Table
 
 if TYPE_CHECKING:
@@ -210,7 +210,8 @@ def _counts(results: Sequence[Result]) -> str:
         ("collections", distinct(result.collection for result in results)),
         ("systems", distinct(result.system for result in ranked)),
         ("measures", distinct(result.measure for result in ranked)),
-        ("seeds", distinct(str(result.seed) for result in results if result.seed is not None)),
+        ("seeds", distinct(str(seed) for result in results if (seed := repeat_of(result)[0]) is not None)),
+        ("rotation draws", distinct(str(draw) for result in results if (draw := repeat_of(result)[1]) is not None)),
     ):
         named = [item for item in items if item]
         if named:

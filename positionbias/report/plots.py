@@ -124,8 +124,9 @@ def relative_change(results: Sequence[Result], *, width: float = WIDE, limit: fl
     names = labels([result for result, _ in found])
     rows = distinct(names)
     room = max(10, int(letters(width) * 0.4))
+    each = max(0.16 + 0.17 * len(subsets), 0.15 * max(wrap(name, room).count("\n") + 1 for name in rows) + 0.05)  # inches a row
     with styled():
-        figure = new_figure(width, 1.0 + len(measures) * (0.42 + (0.16 + 0.17 * len(subsets)) * len(rows)))
+        figure = new_figure(width, 1.0 + len(measures) * (0.42 + each * len(rows)))
         column = figure.subplots(len(measures), 1, sharex=True, squeeze=False)[:, 0]
         for axes, measure in zip(column, measures, strict=True):
             shown = [(n, p) for n, (r, p) in zip(names, found, strict=True) if r.measure == measure]

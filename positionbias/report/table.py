@@ -6,7 +6,7 @@ import csv
 import io
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 
@@ -14,10 +14,15 @@ from positionbias.core.files import atomic_folder
 
 __all__ = ["Cell", "Column", "Table", "as_csv", "as_latex", "as_text", "header_groups", "row_spans", "save_tables"]
 
+LINE, MOST = 90, 160  # letters across a line in LaTeX, and of one shrunk to what can still be read
+
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What is shown, and beside it what CSV writes: the unrounded value and, where there are any, interval and letters."""
+    """What is shown, and beside it what CSV writes: the unrounded value and, where there are any, interval and letters.
+
+    ``brief`` is what is shown where there is no room for an interval; "" where nothing is left out.
+    """
 
     text: str
     value: str | int | float | None = None
@@ -25,6 +30,7 @@ class Cell:
     high: float | None = None
     strong: bool = False
     letters: str = ""
+    brief: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,14 +206,23 @@ def latex_escape(text: str) -> str:
 
 
 def as_latex(table: Table) -> str:
-    """A ``table`` environment for booktabs: caption, label ``tab:NAME``, notes below."""
+    """A ``table`` environment for booktabs: caption, label ``tab:NAME``, notes below.
+
+    A table too wide for a line is shrunk to it; one that could not be read then leaves its intervals to the CSV.
+    """
+    brief = _letters_across(table) > MOST and any(cell.brief for row in table.rows for cell in row)
+    if brief:
+        rows = [[replace(cell, text=cell.brief or cell.text) for cell in row] for row in table.rows]
+        table = replace(table, rows=rows, notes=[*table.notes, "Intervals stand in the CSV of this table."])
+    wide = _letters_across(table) > LINE
     alignment = "".join("r" if column.numeric else "l" for column in table.columns)
     lines = [
-        "% needs \\usepackage{booktabs}",
+        f"% needs \\usepackage{{booktabs{',graphicx' * wide}}}",
         "\\begin{table}",
         "\\centering",
         f"\\caption{{{latex_escape(table.title)}}}",
         f"\\label{{tab:{table.name}}}",
+        *(["\\resizebox{\\linewidth}{!}{%"] if wide else []),
         f"\\begin{{tabular}}{{{alignment}}}",
         "\\toprule",
     ]
@@ -224,9 +239,14 @@ def as_latex(table: Table) -> str:
         if number and table.stub > 1 and span[0]:
             lines.append("\\addlinespace")
         lines.append(" & ".join(_latex_cells(row, span)) + r" \\")
-    lines += ["\\bottomrule", "\\end{tabular}"]
+    lines += ["\\bottomrule", "\\end{tabular}" + "}" * wide]
     lines += [f"\\par\\smallskip\\footnotesize {latex_escape(note)}" for note in table.notes]
     return "\n".join([*lines, "\\end{table}", ""])
+
+
+def _letters_across(table: Table) -> int:
+    columns = [[column.name, *(row[index].text for row in table.rows)] for index, column in enumerate(table.columns)]
+    return sum(max(map(len, column)) for column in columns)
 
 
 def _latex_cells(row: Sequence[Cell], span: Sequence[int]) -> list[str]:

@@ -267,6 +267,21 @@ def test_letters_and_intervals_have_columns_of_their_own_in_csv() -> None:
     assert r"mini (original) $\rightarrow$ squad (original)" in as_latex(table)
 
 
+def test_a_wide_table_in_latex_leaves_intervals_to_the_csv() -> None:
+    (narrow,) = tables.retrieval_tables(grid())
+    (wide,) = tables.retrieval_tables([*grid(), *grid(measure="R@10"), *grid(measure="RR@10")])
+    assert "0.807a~[0.797,~0.817]" in as_latex(narrow)
+    latex = as_latex(wide)
+    assert "0.807a & 0.757a & " in latex
+    assert "0.797" not in latex
+    assert "Intervals stand in the CSV of this table." in latex
+    assert "0.797" in as_text(wide)
+    # three times four columns are still wider than a line
+    assert r"\usepackage{booktabs,graphicx}" in latex
+    assert latex.index(r"\resizebox{\linewidth}{!}{%") < latex.index(r"\begin{tabular}") < latex.index(r"\end{tabular}}")
+    assert "resizebox" not in as_latex(tables.collection_table(invented.study()))
+
+
 def test_the_report_holds_them() -> None:
     counted = [
         Result("passages", name, "", "", 1, 5.0, None, 5, Statistics({"manifest": {"command": command}}))
