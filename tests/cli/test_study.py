@@ -12,10 +12,11 @@ from positionbias.core.collection import Collection
 from positionbias.core.manifest import read_manifest
 from positionbias.planted.generator import PlantedSettings
 from positionbias.studies import demo as demo_module
+from positionbias.studies.model_settings import ModelSettings
 from positionbias.studies.position_bias import StudySettings
 from positionbias.training.config import TrainConfig
 
-from ..tiny import TINY, planted
+from ..tiny import TINY, planted, tiny_encoder
 
 
 def posbias(capsys, *arguments):
@@ -32,8 +33,10 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
     return planted(tmp_path_factory.mktemp("study") / "planted", settings)
 
 
-# the command has no options for a smaller TK, so this one is whole, on little
-LITTLE = ("--depth", 3, "--train-depth", 3, "--max-steps", 1, "--validate-every", 1, "--batch-size", 4, "--threads", 1)
+SMALL = [item for name, size in (("dimension", 8), ("heads", 2), ("head_size", 3)) for item in ("--set", f"tk.{name}={size}")]
+LITTLE = (
+    "--depth", 3, "--train-depth", 3, "--max-steps", 1, "--validate-every", 1, "--batch-size", 4, "--threads", 1, *SMALL,
+)  # fmt: skip
 
 
 def test_a_study(collection, tmp_path, capsys):
@@ -47,14 +50,19 @@ def test_a_study(collection, tmp_path, capsys):
     assert page.lstrip().startswith("<!DOCTYPE html>")
     assert {path.suffix for path in (tmp_path / "study" / "tables").iterdir()} >= {".csv", ".tex"}
     settings = read_manifest(tmp_path / "study" / "results").settings["study"]
-    assert (settings["probe_passages"], settings["training"]["probe_passages"]) == (10, 500)
-    assert (settings["seed"], settings["training"]["seed"], settings["rotation"]["seed"]) == (2, 2, 2)
-    assert (settings["depth"], settings["training"]["most_depth"]) == (3, 3)
+    training = settings["models"][0]["training"]
+    assert (settings["probe_passages"], training["probe_passages"]) == (10, 500)
+    assert (settings["seed"], settings["seeds"], settings["draws"]) == (2, [2], [2])
+    assert (settings["depth"], training["most_depth"]) == (3, 3)
 
     code, out, err = posbias(capsys, *command, "--probe-passages", 10, "--seed", 2, "--json")
     assert code == 0
-    steps = [line for line in err.splitlines() if line.startswith(("rotate", "bm25", "train", "rerank", "measure"))]
-    assert len(steps) == 11
+    steps = [
+        line
+        for line in err.splitlines()
+        if line.startswith(("rotate", "bm25", "position", "train", "rerank", "probe", "measure"))
+    ]
+    assert len(steps) == 17
     assert all(line.endswith(": done before") for line in steps)
     results = json.loads(out)["results"]
     assert {"finding", "nDCG@10", "MATS", "training", "answer positions", "rotation"} <= {r["measure"] for r in results}
@@ -67,7 +75,7 @@ def test_only_one_training_with_rotations_at_reading_and_all_passages_probed(col
     results = json.loads(out)["results"]
     assert {r["system"] for r in results if r["measure"] == "MATS"} == {"tk-rotated"}
     assert {r["count"] for r in results if r["measure"] == "MATS"} == {40}
-    model = read_manifest(tmp_path / "s" / "models" / "tk-rotated")
+    model = read_manifest(tmp_path / "s" / "models" / "tk-rotated-1-seed-1")
     assert model.settings["rotate"]["words"] == "whitespace"
     trained_on = model.input("collection")
     assert trained_on is not None
@@ -77,7 +85,22 @@ def test_only_one_training_with_rotations_at_reading_and_all_passages_probed(col
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("--models", "bert"), "--models: wanted some of tk; found bert"),
+        (("--models", "bert"), "--models: wanted some of tk, bert_cat, bert_dot; found 'bert'"),
+        (("--models", "tk", "--models", "tk"), "--models: wanted at least one, each once; found tk, tk"),
+        (("--models", "bert_cat"), "--encoder, --start: wanted one of the two; found neither"),
+        (("--encoder", "minilm"), "--encoder: wanted a model that it is for; found tk"),
+        (
+            ("--models", "bert_cat", "--encoder", "minilm", "--word-vectors", "x"),
+            "--word-vectors: wanted a model that it is for",
+        ),
+        (("--set", "tk.headz=2"), "found 'headz'"),
+        (("--start", "tk"), "--start: wanted MODEL=CHECKPOINT with a model of the study (tk); found 'tk'"),
+        (("--seeds", 1, "--seeds", 1), "--seeds: wanted at least one, each once; found 1, 1"),
+        (("--candidates", "test"), "--candidates: wanted SPLIT=RUN; found 'test'"),
+        (("--candidates", "dev=x.run"), "--candidates: wanted splits of the study (train, validation, test); found 'dev'"),
+        (("--candidates", "test=nowhere.run"), "nowhere.run: wanted a readable file"),
+        (("--test", "dl19"), "found no dl19 (there are train, validation, test)"),
+        (("--validation-split", "dev"), "wanted the splits train, dev, test; found no dev"),
         (("--only", "both"), "--only: wanted some of original, rotated; found both"),
         (("--depth", 0), "'--depth'"),
         (("--train-depth", 0), "'--train-depth'"),
@@ -100,12 +123,62 @@ def test_a_collection_without_training_queries(small_collection, tmp_path, capsy
     assert "found no validation" in err
 
 
+def test_three_models_with_settings_of_their_own_dry_and_then_made(collection, tmp_path, capsys):
+    encoder = tiny_encoder(tmp_path / "encoder")
+    models = [item for kind in ("tk", "bert_cat", "bert_dot") for item in ("--models", kind)]
+    lengths = ("--set", "bert_cat.pair_length=30", "--set", "bert_dot.passage_length=20", "--set", "bert_dot.batch_size=2")
+    small = [
+        item for name, size in (("dimension", 8), ("heads", 2), ("head_size", 3)) for item in ("--set", f"tk.{name}={size}")
+    ]
+    command = ("study", "position-bias", collection.path, "--out", tmp_path / "study", *LITTLE, *models, "--encoder", encoder)
+    command = (*command, *lengths, "-m", "nDCG@10", "--set", "probe_passages=0")
+    code, out, err = posbias(capsys, *command, "--dry-run")
+    assert code == 0, err
+    assert "steps to be made, about" in out
+    assert "train-bert_cat-original-seed-1" in out
+    assert not (tmp_path / "study").exists()
+
+    code, out, err = posbias(capsys, *command)
+    assert code == 0, err
+    assert "bert_dot-rotated" in out
+    settings = read_manifest(tmp_path / "study" / "results").settings["study"]["models"]
+    assert [(m["kind"], m["begins with"], m["training"]["batch_size"]) for m in settings] == [
+        ("tk", "", 4), ("bert_cat", "encoder", 4), ("bert_dot", "encoder", 2),
+    ]  # fmt: skip
+    assert (settings[0]["model"]["head_size"], settings[1]["model"]["pair_length"]) == (3, 30)
+
+    code, out, err = posbias(capsys, *command, "--dry-run", "--json")
+    (plan,) = json.loads(out)["results"]
+    assert (plan["measure"], plan["count"], plan["value"]) == ("plan", 0, 0.0)
+    assert all(step["done"] for step in plan["payload"]["rows"].values())
+
+
+def test_transfer(collection, tmp_path, capsys):
+    place = tmp_path / "far"
+    planted(place, PlantedSettings(queries=20, passages=40, test_share=0.4, validation_share=0.2, seed=5))
+    command = ("study", "transfer", place, collection.path, "--out", tmp_path / "t", *LITTLE, "--set-source", "max_steps=2")
+    code, out, err = posbias(capsys, *command, "--dry-run")
+    assert code == 0, err
+    assert "target/train-tk-after-original-seed-1" in out
+    code, out, err = posbias(capsys, *command)
+    assert code == 0, err
+    assert "What was found" in out
+    assert (tmp_path / "t" / "report.html").exists()
+    record = read_manifest(tmp_path / "t" / "results").settings["study"]
+    steps = [record[part]["models"][0]["training"]["max_steps"] for part in ("source", "target")]
+    assert (steps, record["source"]["tests"]) == ([2, 1], [])
+    code, out, err = posbias(capsys, "study", "transfer", place, place, "--out", tmp_path / "u", *LITTLE)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "wanted two collections" in err
+
+
 @pytest.fixture
 def small_demo(monkeypatch):
     settings = PlantedSettings(queries=40, passages=100, test_share=0.3, validation_share=0.2)
     training = TrainConfig(max_steps=2, validate_every=1, batch_size=8, probe_passages=20, threads=1)
     monkeypatch.setattr(demo_module, "DEMO_COLLECTION", settings)
-    study = StudySettings(depth=4, train_depth=4, model=TINY, training=training, probe_passages=50, measures=("nDCG@10",))
+    models = (ModelSettings("tk", TINY, training),)
+    study = StudySettings(models=models, depth=4, train_depth=4, probe_passages=50, measures=("nDCG@10",))
     monkeypatch.setattr(demo_module, "DEMO_STUDY", study)
 
 
@@ -115,7 +188,7 @@ def test_the_demo_goes_on_where_it_was_stopped(small_demo, tmp_path, capsys, mon
 
     monkeypatch.chdir(tmp_path)
     with monkeypatch.context() as patch:
-        patch.setattr("positionbias.studies.position_bias.rerank_run", stop)
+        patch.setattr("positionbias.studies.workshop.rerank_run", stop)
         code, out, err = posbias(capsys, "demo", "--seed", 4)
     assert (code, out) == (130, "")
     assert err.splitlines()[-1].startswith("posbias: stopped")
@@ -124,11 +197,12 @@ def test_the_demo_goes_on_where_it_was_stopped(small_demo, tmp_path, capsys, mon
     code, out, err = posbias(capsys, "demo", "--seed", 4)
     assert code == 0, err
     assert "plant: done before" in err
-    assert "train-tk-rotated: done before" in err
+    assert "train-tk-original-seed-4: done before" in err
     assert "What was found" in out
     assert "posbias import squad" in err
     place = Path("posbias-demo")
     assert (place / "report.html").exists()
     collection = Collection(place / "collection")
     assert (collection.name, collection.manifest.settings["seed"], len(collection)) == ("planted", 4, 100)
-    assert read_manifest(place / "results").settings["study"]["training"]["seed"] == 4
+    study = read_manifest(place / "results").settings["study"]
+    assert (study["seed"], study["seeds"], study["draws"]) == (4, [4], [4])
