@@ -236,6 +236,31 @@ def test_where_nothing_can_be_linked_all_is_copied(tmp_path: Path, monkeypatch: 
     assert copied.checksum == linked.checksum
 
 
+@pytest.mark.parametrize("links", [True, False])
+def test_an_interrupted_selection_goes_on_and_leaves_the_source_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+    whole = source(tmp_path / "whole", EACH)
+    before = [path.read_bytes() for path in whole.shard_paths]
+    with monkeypatch.context() as patched:
+        patched.setattr(select_module, "_carry_split", stop)
+        with pytest.raises(KeyboardInterrupt):
+            select(whole, tmp_path / "made", Selection(FRONT))
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".made.work", "whole"]
+    if not links:  # what was linked before is now copied: not through the link, into the source
+        monkeypatch.setattr(os, "link", refuse)
+    made = select(whole, tmp_path / "made", Selection(FRONT))
+    assert [path.read_bytes() for path in made.shard_paths] == before == [path.read_bytes() for path in whole.shard_paths]
+    assert kept(made) == ["q0", "q1", "q10", "q11"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["made", "whole"]
+
+
 def test_a_source_without_its_index_gets_one(tmp_path: Path) -> None:
     whole = source(tmp_path / "whole", EACH)
     (whole.cache / "passages" / "records.npy").write_bytes(b"damaged")
