@@ -15,27 +15,32 @@ from positionbias.models.checkpoint import Checkpoint
 from positionbias.training.config import TrainConfig
 from positionbias.training.train import TrainPlan, train_model
 
-from ..tiny import TINY, candidates, planted
+from ..tiny import TINY, candidates, planted, tiny_encoder
 
 QUICK = TrainConfig(
     batch_size=8, max_steps=6, validate_every=2, probe_passages=30, learning_rate=0.1, kernel_learning_rate=0.1, threads=1
 )
 
+SLOWLY = {"learning_rate": 1e-3}  # over an encoder
+
 
 class Task(NamedTuple):
-    """A collection, its runs, and a plan to train on it for a few steps."""
+    """A collection, its runs, and a plan to train on it for a few steps; ``encoder`` is the folder of a tiny one."""
 
     collection: Collection
     runs: dict[str, Path]
+    encoder: Path
 
-    def plan(self, **changes: object) -> TrainPlan:
+    def plan(self, kind: str = "tk", **changes: object) -> TrainPlan:
         """``training`` changes by keyword where the name is one of its settings, else the plan's own."""
         own = {name: changes.pop(name) for name in list(changes) if name in TrainPlan.__dataclass_fields__}
         plan = TrainPlan(
+            kind=kind,
             candidates=self.runs["train"],
             validation_candidates=self.runs["validation"],
-            model=TINY,
-            training=replace(QUICK, **changes),
+            model=TINY if kind == "tk" else None,
+            encoder=None if kind == "tk" else str(self.encoder),
+            training=replace(QUICK, **{**({} if kind == "tk" else SLOWLY), **changes}),  # type: ignore[arg-type]
         )
         return replace(plan, **own)  # type: ignore[arg-type]
 
@@ -49,7 +54,7 @@ class Task(NamedTuple):
 def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
     folder = tmp_path_factory.mktemp("training")
     collection = planted(folder / "planted")
-    return Task(collection, candidates(collection, folder))
+    return Task(collection, candidates(collection, folder), tiny_encoder(folder / "encoder"))
 
 
 @pytest.fixture(scope="package")

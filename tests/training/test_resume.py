@@ -18,11 +18,14 @@ from positionbias.training.state import unfinished, working_folder
 
 from .conftest import Task, stop_at
 
-FILES = ("model.safetensors", "posbias.json", "vocabulary.json", "training.json")
+FILES = ("posbias.json", "vocabulary.json", "training.json")
+EVERYTHING = {"accumulate": 2, "warmup_steps": 3, "bucket": 3, "clip": 0.5, "rotate": Rotation(seed=1), "batch_size": 4}
 
 
 def assert_alike(one: Checkpoint, other: Checkpoint) -> None:
-    for name in FILES:
+    weights = [path.relative_to(one.path).as_posix() for path in one.path.rglob("*.safetensors")]
+    assert weights
+    for name in [*weights, *(name for name in FILES if (one.path / name).exists())]:
         assert (one.path / name).read_bytes() == (other.path / name).read_bytes(), name
     records = [checkpoint.manifest.comparable() for checkpoint in (one, other)]
     for record in records:
@@ -56,28 +59,62 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from positionbias.core.collection import Collection
+from positionbias.training import loop
 from tests.training.conftest import Task
+from tests.training.test_resume import EVERYTHING
 
-collection, folder, out = map(Path, sys.argv[1:])
-task = Task(Collection(collection), {split: folder / f"{split}.run" for split in ("train", "validation", "test")})
+collection, folder, out, encoder = map(Path, sys.argv[1:5])
+kind, everything, save_every, at = sys.argv[5], sys.argv[6] == "True", int(sys.argv[7]), int(sys.argv[8])
+task = Task(Collection(collection), {split: folder / f"{split}.run" for split in ("train", "validation", "test")}, encoder)
+step = loop.Trainer.step
 
-def kill(row):
-    if row["step"] == 4:
+def killed(self, parts):
+    if self.record.step == at:  # in the middle of the step after this one: its batches are read, nothing of it is computed
         os.kill(os.getpid(), signal.SIGKILL)
+    return step(self, parts)
 
-task.train(out, on_validation=kill)
+loop.Trainer.step = killed
+task.train(out, task.plan(kind, save_every=save_every, **(EVERYTHING if everything else {})))
 """
 
 
-def test_killed_and_resumed(task: Task, uninterrupted: Checkpoint, tmp_path: Path) -> None:
-    out = tmp_path / "tk.ckpt"
-    root = Path(__file__).parents[2]
-    folder = task.runs["train"].parent
-    done = subprocess.run([sys.executable, "-c", KILLED, task.collection.path, folder, out], cwd=root, capture_output=True)
+@pytest.mark.parametrize(
+    ("kind", "everything", "save_every", "at", "left"),
+    [
+        ("tk", False, 0, 3, 2),  # back to the last validation
+        ("tk", True, 1, 3, 3),  # saved at every step: between two validations, inside an accumulation's window, in a warm-up
+        ("bert_cat", True, 1, 5, 5),
+        ("bert_dot", True, 0, 5, 4),
+    ],
+)
+def test_killed_and_resumed(
+    task: Task, tmp_path: Path, kind: str, everything: bool, save_every: int, at: int, left: int
+) -> None:
+    whole = task.train(tmp_path / "whole" / "m.ckpt", task.plan(kind, **(EVERYTHING if everything else {})))
+    out, folder = tmp_path / "cut" / "m.ckpt", task.runs["train"].parent
+    arguments = [task.collection.path, folder, out, task.encoder, kind, everything, save_every, at]
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, *map(str, arguments)], cwd=Path(__file__).parents[2], capture_output=True
+    )
     assert done.returncode == -9, done.stderr
     found = unfinished(out)
     assert found is not None
-    assert found.name == "state-00000002"
+    assert found.name == f"state-{left:08d}"
+    # saving between validations, and reading ahead, are no settings: the rest may go another way
+    plan = task.plan(kind, read_ahead=0, **(EVERYTHING if everything else {}))
+    assert_alike(whole, task.train(out, plan, resume=True))
+
+
+def test_saving_by_the_clock(task: Task, uninterrupted: Checkpoint, tmp_path: Path) -> None:
+    # a save that is always due: after every step, as the clock has moved on
+    out = tmp_path / "tk.ckpt"
+    with pytest.raises(KeyboardInterrupt):
+        task.train(out, task.plan(save_minutes=1e-9, max_steps=6), on_validation=stop_at(4))
+    found = unfinished(out)
+    assert found is not None
+    assert found.name == "state-00000003"
+    state = json.loads((found / "state.json").read_text())["record"]
+    assert (state["step"], state["since"]["pairs"]) == (3, 8)  # one step of eight pairs since the validation at 2
     assert_alike(uninterrupted, task.train(out, resume=True))
 
 
@@ -134,6 +171,8 @@ def stopped(task: Task, tmp_path: Path) -> Path:
         ({"learning_rate": 0.5}, "training.learning_rate", "0.1", "0.5"),
         ({"seed": 2}, "training.seed", "1", "2"),
         ({"max_steps": 10}, "training.max_steps", "6", "10"),
+        ({"accumulate": 2}, "training.accumulate", "1", "2"),
+        ({"bucket": 2}, "training.bucket", "1", "2"),
         ({"rotate": Rotation(seed=1)}, "rotate.identity", "None", "True"),
         ({"relevant_from": 2}, "relevant_from", "1", "2"),
     ],

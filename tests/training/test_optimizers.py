@@ -1,0 +1,56 @@
+"""Learning rates by role, warm-up, and clipping, by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import nn
+
+from positionbias.training.config import TrainConfig
+from positionbias.training.optimizers import clip_gradients, make_optimizers, set_learning_rates
+
+from ..tiny import tiny_tk
+
+RATES = TrainConfig(learning_rate=1e-4, kernel_learning_rate=1e-3)
+
+
+def test_each_role_has_its_optimiser_and_its_rate() -> None:
+    model = tiny_tk(["lamp gate"] * 2)
+    sparse, dense = make_optimizers(model, RATES)
+    assert isinstance(sparse, torch.optim.SparseAdam)
+    assert isinstance(dense, torch.optim.Adam)
+    assert [group["params"] for group in sparse.param_groups] == [[model.embedding.weight]]
+    body, kernels = dense.param_groups
+    assert {id(p) for p in kernels["params"]} == {id(p) for p in model.pooling.parameters()}
+    assert len(body["params"]) + len(kernels["params"]) + 1 == len(list(model.parameters()))
+    assert [group["lr"] for group in (*sparse.param_groups, body, kernels)] == [1e-4, 1e-4, 1e-3]
+
+
+def test_a_warm_up_grows_linearly_and_then_stays() -> None:
+    optimizers = make_optimizers(tiny_tk(["lamp gate"] * 2), RATES)
+    rates = [set_learning_rates(optimizers, step, 4) for step in range(6)]
+    assert rates == pytest.approx([0.25e-4, 0.5e-4, 0.75e-4, 1e-4, 1e-4, 1e-4])
+    set_learning_rates(optimizers, 0, 4)
+    assert [group["lr"] for optimizer in optimizers for group in optimizer.param_groups] == pytest.approx(
+        [0.25e-4, 0.25e-4, 0.25e-3]
+    )
+    assert set_learning_rates(optimizers, 0, 0) == 1e-4
+
+
+def test_clipping_by_hand() -> None:
+    # a dense gradient (3, 4) and a sparse one with the rows (0, 12) and (0, 0): norm 13
+    dense, sparse = nn.Parameter(torch.zeros(2)), nn.Parameter(torch.zeros(5, 2))
+    none = nn.Parameter(torch.zeros(2))
+    dense.grad = torch.tensor([3.0, 4.0])
+    rows, values = torch.tensor([[1, 4]]), torch.tensor([[0.0, 12.0], [0.0, 0.0]])
+    sparse.grad = torch.sparse_coo_tensor(rows, values, (5, 2), check_invariants=True).coalesce()
+    assert clip_gradients([dense, sparse, none], 1.3).item() == pytest.approx(13)
+    assert dense.grad.tolist() == pytest.approx([0.3, 0.4])
+    assert sparse.grad.to_dense()[1].tolist() == pytest.approx([0, 1.2])
+    assert clip_gradients([dense, sparse], 5.0).item() == pytest.approx(1.3)  # short enough: left alone
+    assert dense.grad.tolist() == pytest.approx([0.3, 0.4])
+    dense.grad, sparse.grad = torch.zeros(2), None
+    assert clip_gradients([dense, sparse], 1.0).item() == 0
+    assert math.isfinite(dense.grad.sum().item())
