@@ -151,7 +151,7 @@ def repeats_cell(row: TrainingRow) -> Cell:
     seeds, draws = (distinct(key[place] for key in row.repeats if key[place] is not None) for place in (0, 1))
     parts = [f"{len(items)} {word}" for items, word in ((seeds, "seeds"), (draws, "draws")) if len(items) > 1]
     shown = count(len(row.repeats)) + (f" ({', '.join(parts)})" if parts else "")
-    return Cell(shown, len(row.repeats))
+    return Cell(shown, len(row.repeats), brief=count(len(row.repeats)))
 
 
 def row_notes(rows: Sequence[TrainingRow], *, lettered: bool) -> list[str]:
