@@ -26,6 +26,7 @@ class Measured:
     peak: int
     anonymous: int
     output: str
+    errors: str
 
 
 def measured(command: Sequence[str], *, environment: Mapping[str, str] | None = None) -> Measured:
@@ -48,7 +49,7 @@ def measured(command: Sequence[str], *, environment: Mapping[str, str] | None = 
             continue
     if process.returncode:
         raise SystemExit(f"{' '.join(command)}: ended with {process.returncode}\n{errors}")
-    return Measured(time.perf_counter() - started, sum(ticks.values()), peak, anonymous, output)
+    return Measured(time.perf_counter() - started, sum(ticks.values()), peak, anonymous, output, errors)
 
 
 def _family(pid: int) -> list[int]:

@@ -16,7 +16,7 @@ __all__ = ["rerank"]
 
 @click.command()
 @click.argument("collection")
-@click.option("--model", required=True, help="The checkpoint, or a folder that sentence-transformers wrote.")
+@click.option("--model", required=True, help="The checkpoint; or what sentence-transformers wrote: a folder, a hub id, minilm.")
 @click.option("--split", default="test", show_default=True, help="Whose queries.")
 @click.option("--candidates", metavar="RUN", required=True, help="The run to re-rank.")
 @click.option(
@@ -74,7 +74,8 @@ def rerank(
     from positionbias.ranking.rerank import rerank_run
 
     config, where = RankingConfig(batch_tokens, precision), pick_device(device)  # type: ignore[arg-type]
-    checkpoint = load_checkpoint(input_place(model))
+    known = input_place(model)
+    checkpoint = load_checkpoint(known if known.exists() else model)  # a hub id, or minilm, is no place
     checkpoint.model.to(where)
     found = find_collection(collection)
     source, place = input_place(candidates), output_place(out)

@@ -14,7 +14,7 @@ from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.run import read_run
 
-from ..tiny import candidates, planted, saved_tk
+from ..tiny import candidates, planted, saved_tk, tiny_encoder
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +90,7 @@ def test_as_json(rerank, run_path, tmp_path):
         (("--depth", 0), "'--depth'"),
         (("--batch-tokens", -1), "'--batch-tokens'"),
         (("--precision", "int8"), "'--precision'"),
-        (("--model", "nothing-here"), "wanted a posbias checkpoint; found no"),
+        (("--model", "nothing-here"), "nothing-here: wanted a folder"),
         (("--candidates", "none.run"), "none.run: wanted a readable file"),
     ],
 )
@@ -124,3 +124,52 @@ def test_a_full_disk(collection, run_path, model, tmp_path):
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
     assert f"{place}" in done.stderr
     assert list(place.iterdir()) == []
+
+
+def test_a_model_that_reads_pairs(rerank, collection, run_path, tmp_path):
+    from positionbias.core.manifest import Manifest
+    from positionbias.models.bert_cat import BertCat, BertCatConfig
+    from positionbias.models.checkpoint import save_checkpoint
+    from positionbias.models.encoder import load_encoder
+
+    cat = BertCat(BertCatConfig(), load_encoder(tiny_encoder(tmp_path / "encoder")))
+    manifest = Manifest(kind="checkpoint", name="cat", command="train bert_cat")
+    save_checkpoint(tmp_path / "cat.ckpt", cat, depth=6, training={}, manifest=manifest)
+    code, out, err = rerank(
+        "--out", tmp_path / "cat.run", "--json", "--precision", "bfloat16", **{"--model": tmp_path / "cat.ckpt"}
+    )
+    assert code == 0, err
+    run, before = read_run(tmp_path / "cat.run"), read_run(run_path)
+    assert {q: sorted(run[q].passage_ids) for q in run} == {q: sorted(before[q].passage_ids) for q in before}
+    assert re.search(
+        rf"{before.pairs} pairs, each read for itself, of {len(before.passage_ids)} passages: [\d,]+ pairs/s\n", err
+    )
+    assert re.search(r"\d+\.\d% of the pairs fill the limit of 227 tokens", err)
+    (result,) = json.loads(out)["results"]
+    assert result["payload"]["rows"]["candidates"] == before.pairs
+    assert "pairs up to the length limit" in result["payload"]["rows"]
+    settings = json.loads((tmp_path / "cat.run.manifest.json").read_text())["settings"]
+    assert settings == {"split": "test", "depth": 6, "precision": "bfloat16"}
+
+
+def test_a_gpu_that_is_not_there(rerank, tmp_path, monkeypatch):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    code, out, err = rerank("--out", tmp_path / "tk.run", "--device", "cuda")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "--device: wanted cuda; found no GPU that this torch can use; give cpu" in err
+
+
+def test_what_was_halved_or_encoded_again_is_said(capsys):
+    from positionbias.cli.rerank import _say_counts
+    from positionbias.core.run import Run
+    from positionbias.ranking.rerank import Rescored
+    from positionbias.ranking.scored import Scored
+
+    run = Run("tk", [("q1", ["a", "b"], [2.0, 1.0])])
+    _say_counts(Rescored(run, 2, True, Scored(truncated=1, again=3, empty_queries=1, batch_tokens=512), 0.5), 200)
+    assert capsys.readouterr().err.splitlines() == [
+        "2 pairs of 2 passages, with 3 encodings beyond one each: 4 pairs/s",
+        "50.0% of the passages fill the limit of 200 tokens, and may go on behind it",
+        "the device's memory was too small for the batches: went on with 512 tokens a batch",
+        "1 queries hold no word: their passages tie",
+    ]
