@@ -28,7 +28,13 @@ def vectors() -> None:
 @click.option("--minimum-count", type=int, default=2, show_default=True, help="A word has a vector if it stands so often.")
 @click.option("--split", metavar="SPLIT", help="Its queries' words count too.  [default: train, where there is one]")
 @click.option("--batch-size", type=int, default=256, show_default=True, help="Words read together.")
-@click.option("--threads", type=click.IntRange(min=0), default=0, help="CPU threads; 0 leaves it to torch.")
+@click.option(
+    "--threads",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="CPU threads; the output is the same for any number.",
+)
 @out_option(what="The vectors, a .safetensors file.")
 @overwrite_option
 @json_option
@@ -56,12 +62,8 @@ def distil(
 
     settings = DistilSettings(**given)  # type: ignore[arg-type]
     opened = [find_collection(place) for place in collections]
-    if threads:
-        import torch
-
-        torch.set_num_threads(threads)
     place = output_place(out)
-    manifest = distil(opened, encoder, place, settings, split=split, overwrite=overwrite)
+    manifest = distil(opened, encoder, place, settings, split=split, threads=threads, overwrite=overwrite)
     figures = manifest.content
     result = Result(
         "word vectors",

@@ -12,6 +12,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -69,18 +71,38 @@ def known_words(collections: Sequence[Collection], split: str | None) -> Counter
     return counts
 
 
-def word_states(encoder: Encoder, rows: Sequence[Sequence[int]], batch_size: int) -> np.ndarray:
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Arithmetic on one thread, whatever the caller has: how many work on a product decides its last bits."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)  # threads that start later have it too
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def word_states(encoder: Encoder, rows: Sequence[Sequence[int]], batch_size: int, threads: int = 1) -> np.ndarray:
     """The mean last hidden state of each row of pieces, special tokens with it: ``(len(rows), encoder.dimension)`` float32.
 
-    A batch holds rows of one length, so that nothing is padded and nothing hangs on what else is in the batch.
+    A batch holds rows of one length, so that nothing is padded. Each is read by one thread: any number of them gives the same.
     """
     out = np.empty((len(rows), encoder.dimension), np.float32)
-    with step("encoding words", len(rows), unit="words") as bar, torch.inference_mode():
-        for batch in _batches(rows, batch_size):
+
+    def read(batch: Sequence[int]) -> int:
+        with torch.inference_mode():
             inputs = encoder.assemble([rows[row] for row in batch], limit=PIECES + encoder.template.single.added)
             states = encoder.last_hidden(**inputs)  # (batch, length, dim)
             out[batch] = states.float().mean(dim=1).numpy()
-            bar.advance(len(batch))
+        return len(batch)
+
+    pool = ThreadPoolExecutor(threads)
+    try:
+        with _one_thread(), step("encoding words", len(rows), unit="words") as bar:
+            for count in pool.map(read, _batches(rows, batch_size)):
+                bar.advance(count)
+    finally:
+        pool.shutdown(cancel_futures=True)  # Ctrl-C waits for the batches in hand, not for all
     return out
 
 
@@ -99,20 +121,20 @@ def principal_components(vectors: np.ndarray, dimension: int) -> tuple[np.ndarra
 
     Each component's largest loading is positive: its sign would be arbitrary. Computed in double precision, by blocks.
     """
-    width = vectors.shape[1]
-    blocks = [slice(start, start + _BLOCK) for start in range(0, len(vectors), _BLOCK)]
-    mean = np.sum([vectors[block].sum(axis=0, dtype=np.float64) for block in blocks], axis=0) / len(vectors)
-    covariance = np.zeros((width, width))
-    for block in blocks:
-        centred = vectors[block] - mean
-        covariance += centred.T @ centred
-    values, components = np.linalg.eigh(covariance / max(1, len(vectors) - 1))
-    values, components = np.clip(values[::-1], 0, None), components[:, ::-1][:, :dimension]  # largest first
-    components = components * np.sign(components[np.abs(components).argmax(axis=0), np.arange(components.shape[1])])
-    scores = np.empty((len(vectors), dimension), np.float32)
-    for block in blocks:
-        scores[block] = (vectors[block] - mean) @ components
-    return scores, float(values[:dimension].sum() / max(values.sum(), 1e-300))
+    rows, width = torch.from_numpy(vectors), vectors.shape[1]
+    with _one_thread():
+        mean = torch.zeros(width, dtype=torch.float64)
+        for block in rows.split(_BLOCK):
+            mean += block.sum(dim=0, dtype=torch.float64) / len(rows)
+        covariance = torch.zeros(width, width, dtype=torch.float64)
+        for block in rows.split(_BLOCK):
+            centred = block.double() - mean
+            covariance += centred.T @ centred / max(1, len(rows) - 1)
+        values, components = torch.linalg.eigh(covariance)  # in ascending order
+        values, components = values.flip(0).clamp(min=0), components.flip(1)[:, :dimension]
+        components = components * components.gather(0, components.abs().argmax(dim=0)[None]).sign()
+        scores = torch.cat([((block.double() - mean) @ components).float() for block in rows.split(_BLOCK)])
+    return scores.numpy(), float(values[:dimension].sum() / values.sum().clamp(min=1e-300))
 
 
 def frequency_weights(counts: np.ndarray, total: int, coefficient: float) -> np.ndarray:
@@ -132,6 +154,7 @@ def distil(
     settings: DistilSettings | None = None,
     *,
     split: str | None = None,
+    threads: int = 1,
     overwrite: bool = False,
 ) -> Manifest:
     """Write the vectors of the collections' words, most frequent first, to ``out``, and a manifest beside it; return the manifest.
@@ -159,7 +182,7 @@ def distil(
             f"--dimension: wanted fewer than the {len(words):,} words to be distilled; found {settings.dimension}; "
             "lower it, or --minimum-count, or give a larger collection"
         )
-    vectors, kept = principal_components(word_states(encoder, rows, settings.batch_size), settings.dimension)
+    vectors, kept = principal_components(word_states(encoder, rows, settings.batch_size, threads), settings.dimension)
     numbers = np.fromiter((counts[word] for word in words), np.float64, len(words))
     vectors *= frequency_weights(numbers, counts.total(), settings.sif_coefficient)[:, None]
     vectors *= DEVIATION / math.sqrt(np.square(vectors, dtype=np.float64).mean())
@@ -173,7 +196,7 @@ def distil(
             "words_too_rare": len(counts) - len(words) - unknown,
         }
         given = {"encoder": encoder_name, "split": split, **asdict(settings)}
-        manifest = _manifest(out, partial, folder, collections, given, figures)
+        manifest = _manifest(out, partial, folder, collections, given, figures, threads)
     write_manifest(manifest_path(out), manifest)
     return manifest
 
@@ -196,6 +219,7 @@ def _manifest(
     collections: Sequence[Collection],
     settings: Mapping[str, Any],
     figures: Mapping[str, Any],
+    threads: int,
 ) -> Manifest:
     collected = [input_ref("collection", item.path, item.checksum, artefact=out) for item in collections]
     licences = dict.fromkeys(f"{item.name}: {item.manifest.licence or 'not stated'}" for item in collections)
@@ -215,7 +239,7 @@ def _manifest(
             "Words of which the encoder knows no piece are left out [decision].",
         ),
         versions=package_versions("numpy", "torch", "transformers", "safetensors"),
-        provenance=provenance(threads=torch.get_num_threads()),
+        provenance=provenance(threads=threads),
     )
 
 
