@@ -44,6 +44,7 @@ __all__ = [
     "doses_of",
     "line_handles",
     "no_change",
+    "similarity_of",
 ]
 
 LIMIT = 0.03  # a change within ± 3 % counts as none (ours)
@@ -108,7 +109,7 @@ def _name(row: TrainingRow) -> str:
     return f"{MODELS.get(row.facts.model, row.facts.model)} trained on {row.facts.training} passages"
 
 
-def _similarity(results: Sequence[Result], row: TrainingRow) -> dict[tuple[int | None, int | None], float]:
+def similarity_of(results: Sequence[Result], row: TrainingRow) -> dict[tuple[int | None, int | None], float]:
     """MATS of a training on the original passages, by repeat."""
     wanted = (row.facts.model, row.facts.training, row.facts.variant, "original")
     return {
@@ -167,7 +168,7 @@ def dose_figure(results: Sequence[Result], *, measure: str = "nDCG@10", width: f
         place, found = places[row.facts.variant], row.changes.get(measure, {}).values()
         if points := [Point(c.relative, c.relative_interval) for c in found if c.relative is not None]:
             changes.setdefault(_name(row), {})[place] = points
-        if values := _similarity(results, row):
+        if values := similarity_of(results, row):
             similarity.setdefault(_name(row), {})[place] = [Point(value) for value in values.values()]
     names = required(list(changes), f"a comparison of test sets in {measure}")
     panels = 2 if similarity else 1
@@ -211,7 +212,7 @@ def dose_table(results: Sequence[Result], measure: str = "nDCG@10") -> Table:
     doses = {dose.variant: dose for dose in doses_of(results)}
     rows = []
     for row in _rows(results, list(doses.values())):
-        dose, similarity = doses[row.facts.variant], _similarity(results, row)
+        dose, similarity = doses[row.facts.variant], similarity_of(results, row)
         mats = over_repeats(similarity) if similarity else None
         rows.append(
             [

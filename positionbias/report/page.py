@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from positionbias.core.result import Finding, PerQuery, Result
 from positionbias.report import captions, plots, tables
+from positionbias.report.architecture import architecture_table
 from positionbias.report.doses import dose_caption, dose_table, doses_of
 from positionbias.report.drawing import same_scale
 from positionbias.report.embed import inline_svg
@@ -155,6 +156,11 @@ class _Maker:
             block.sheets = self.sheet(dose_table(self.results, found[0]))
         return block
 
+    def architecture(self) -> Block:
+        block = self.block()
+        block.sheets = self.sheet(architecture_table(self.results))
+        return block
+
     def transfer(self) -> Block:
         block = self.block()
         for table in tables.transfer_tables(self.results, self.published):
@@ -243,6 +249,13 @@ SECTIONS: tuple[tuple[str, str, str, Callable[[_Maker], Block]], ...] = (
         "Each model was trained on as many queries, but with their answers in one part of the passages. Where it leans on position, it "
         "does so the more, the more of the answers that it was shown stood in front; validation and test queries stay the same.",
         _Maker.doses,
+    ),
+    (
+        "architecture",
+        "Changing the model, or rotating the data",
+        "The same model with other positions, each trained on the original and on the rotated passages. A model that knows no absolute "
+        "place might not need rotated data, if it ranks as well.",
+        _Maker.architecture,
     ),
     (
         "transfer",

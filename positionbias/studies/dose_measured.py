@@ -7,18 +7,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from positionbias.core.collection import Collection
-from positionbias.core.result import AtsCurve, Comparison, Facts, Finding, PerQuery, PositionHistogram, Result
+from positionbias.core.result import Facts, Finding, PerQuery, PositionHistogram, Result
 from positionbias.core.shard_work import MapShards
-from positionbias.evaluation.repeats import over_repeats
 from positionbias.evaluation.significance import clusters_by_passage, compare
 from positionbias.positions.histogram import HistogramOptions, position_histogram
 from positionbias.positions.locate import Matching
-from positionbias.studies.compared import ALL
 from positionbias.studies.findings import Change, baselines, idle_trainings, over, trainings
 from positionbias.studies.measured import measure_models
 from positionbias.studies.position_bias import StudySettings
 from positionbias.studies.systems import finding
 from positionbias.studies.tested import Measured
+from positionbias.studies.variants import change_by_variant, kinds, named, of_variant, similarity_by_variant
 
 __all__ = ["DOSES", "dose_findings", "measure_doses"]
 
@@ -106,7 +105,7 @@ def dose_findings(results: Sequence[Result], measure: str) -> list[Finding]:
         _positions(histograms, variants),
         *idle,
         *_test_sets(spoken, measure, variants),
-        *_term_similarity(results, variants),
+        *similarity_by_variant(results, variants),
         *trainings(spoken, measure, lambda *_: []),
         *baselines(results, measure),
     ]
@@ -115,40 +114,18 @@ def dose_findings(results: Sequence[Result], measure: str) -> list[Finding]:
 def _positions(histograms: Sequence[Result], variants: Sequence[str]) -> Finding:
     shares = {r.facts.variant: r.payload.figures["first_fifth"]["value"] for r in histograms}  # type: ignore[union-attr]
     means = {r.facts.variant: r.value or 0.0 for r in histograms}
-    listed = "; ".join(f"{v}: {shares[v]:.1%} start in the first fifth, mean position {means[v]:.3f}" for v in variants)
+    listed = "; ".join(f"{v}, {shares[v]:.1%} start in the first fifth (mean position {means[v]:.3f})" for v in variants)
     number = " to ".join(f"{n:,}" for n in sorted({result.count for result in histograms}))
-    return Finding(f"Of the {number} training answers of each dose, {listed}.", None)
-
-
-def _kinds(results: Sequence[Result]) -> list[Facts]:
-    """Each training of a model, whatever its dose, seed and draw."""
-    return list(
-        dict.fromkeys(
-            Facts(model=r.facts.model, training=r.facts.training) for r in results if r.facts.variant and r.facts.model
-        )
-    )
-
-
-def _group(results: Sequence[Result], measure: str, axis: str, kind: Facts, variant: str) -> list[tuple[Result, Comparison]]:
-    return [
-        (r, r.payload)
-        for r in results
-        if isinstance(r.payload, Comparison)
-        and (r.measure, r.payload.notes["axis"], r.payload.subset) == (measure, axis, ALL)
-        and (r.facts.model, r.facts.training, r.facts.variant) == (kind.model, kind.training, variant)
-    ]
+    return Finding(f"Of the {number} training answers of each dose: with {listed}.", None)
 
 
 def _test_sets(results: Sequence[Result], measure: str, variants: Sequence[str]) -> list[Finding]:
     found = []
-    for kind in _kinds(results):
-        groups = {variant: _group(results, measure, "test sets", kind, variant) for variant in variants}
-        changes = {v: over(group, lambda c: c.relative, lambda c: c.relative_interval) for v, group in groups.items() if group}
-        if not changes:
+    for kind in kinds(results):
+        if (sentence := change_by_variant(results, measure, kind, variants)) is None:
             continue
-        listed = "; ".join(f"{v}: {change.shown() if change else 'cannot be said'}" for v, change in changes.items())
-        found.append(Finding(f"{_name(kind)}: when the test passages are rotated, {measure} changes by, {listed}.", None))
-        group = _group(results, measure, DOSES, kind, variants[-1])
+        found.append(sentence)
+        group = of_variant(results, measure, DOSES, kind, variants[-1])
         if group:
             found.append(
                 _response(kind, measure, variants, over(group, lambda c: c.difference, lambda c: c.difference_interval))
@@ -156,14 +133,10 @@ def _test_sets(results: Sequence[Result], measure: str, variants: Sequence[str])
     return found
 
 
-def _name(kind: Facts) -> str:
-    return f"{kind.model} trained on {kind.training} passages"
-
-
 def _response(kind: Facts, measure: str, variants: Sequence[str], change: Change | None) -> Finding:
     """Whether the most front-loaded dose loses more by the rotation than the least."""
     least, most = variants[0], variants[-1]
-    start = f"{_name(kind)}: the change with {most} less the change with {least}"
+    start = f"{named(kind)}: the change with {most} less the change with {least}"
     if change is None or change.interval is None:
         return Finding(f"{start} cannot be said.", None)
     text = f"{start} is {change.shown('+.3f')} in {measure}"
@@ -172,22 +145,3 @@ def _response(kind: Facts, measure: str, variants: Sequence[str], change: Change
     if change.interval.low > 0:
         return Finding(f"{text}: the more front-loaded training loses less, which goes against the expectation.", False)
     return Finding(f"{text}: these data do not tell the two doses apart.", None)
-
-
-def _term_similarity(results: Sequence[Result], variants: Sequence[str]) -> list[Finding]:
-    found = []
-    for kind in _kinds(results):
-        listed = []
-        for variant in variants:
-            values = {
-                (r.facts.seed, r.facts.rotation): r.value
-                for r in results
-                if isinstance(r.payload, AtsCurve)
-                and r.value is not None
-                and (r.facts.model, r.facts.training, r.facts.test, r.facts.variant)
-                == (kind.model, kind.training, "original", variant)
-            }
-            listed += [f"{variant}: {over_repeats(values).mean:.3f}"] if values else []
-        if listed:
-            found.append(Finding(f"{_name(kind)}: MATS on the original passages with {'; '.join(listed)}.", None))
-    return found

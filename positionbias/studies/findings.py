@@ -132,11 +132,11 @@ def _cuts(cuts: Mapping[int, tuple[int, int]]) -> list[Finding]:
 Against = Callable[[Result, Comparison, str, bool | None], list[Finding]]
 
 
-def trainings(results: Sequence[Result], measure: str, against: Against) -> list[Finding]:
+def trainings(results: Sequence[Result], measure: str, against: Against, *, axis: str = "trainings") -> list[Finding]:
     """Which of two trainings is better on which test passages; ``against`` adds what goes against the paper, given a repeat's
     result, its comparison, the test passages and whether the second is better."""
     found: list[Finding] = []
-    groups = _groups(results, measure, "trainings", lambda r, c: (*c.notes["systems"], r.facts.test or c.notes["test_sets"][0]))
+    groups = _groups(results, measure, axis, lambda r, c: (*c.notes["systems"], r.facts.test or c.notes["test_sets"][0]))
     for (base, other, test), group in groups.items():
         change = _difference(group)
         if change is None or change.interval is None:

@@ -16,6 +16,11 @@ STUDIES: dict[str, tuple[str, str, str]] = {
         "Do re-rankers lean on where answers sit, and does rotation cure it?",
     ),
     "dose": ("positionbias.cli.studies.dose", "dose", "Does the bias grow with how front-loaded the training answers are?"),
+    "architecture": (
+        "positionbias.cli.studies.architecture",
+        "architecture",
+        "Is rotating the data better than changing the model?",
+    ),
     "transfer": ("positionbias.cli.studies.transfer", "transfer", "Does training on rotated passages first help elsewhere?"),
 }
 

@@ -1,0 +1,47 @@
+"""Changing the model against rotating the data: trainings of one model that differ in its shape and in the text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from positionbias.core.result import Result
+from positionbias.evaluation.repeats import over_repeats
+from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
+from positionbias.report.doses import doses_of, similarity_of
+from positionbias.report.select import MODELS, comparisons, distinct
+from positionbias.report.table import Column, Table
+from positionbias.report.trainings import training_rows
+
+__all__ = ["architecture_table"]
+
+
+def architecture_table(results: Sequence[Result]) -> Table:
+    """A row a variant of the model and training: its effectiveness on both test sets by measure, the change in the first, MATS.
+
+    Of trainings with a ``facts.variant`` that is no dose (``report.doses``); a table without rows where fewer than two variants are.
+    """
+    doses = {dose.variant for dose in doses_of(results)}
+    rows = training_rows(results, lambda row: bool(row.facts.variant) and row.facts.variant not in doses and bool(row.changes))
+    variants = distinct(row.facts.variant for row in rows)
+    found = [result for result, _ in comparisons(results, "test sets") if result.facts.variant in variants]
+    measures = distinct(result.measure for result in found)
+    cells = []
+    for row in sorted(rows, key=lambda row: variants.index(row.facts.variant)) if len(variants) > 1 else ():
+        similarity = similarity_of(results, row)
+        mats = over_repeats(similarity) if similarity else None
+        cells.append(
+            [
+                text_cell(MODELS.get(row.facts.model, row.facts.model)),
+                text_cell(row.facts.variant),
+                text_cell(row.facts.training),
+                *(decimal_cell(*row.mean(measure, test)) for measure in measures for test in ("original", "rotated")),
+                percent_cell(*row.change(measures[0], "relative")),
+                decimal_cell(mats.mean if mats else None, mats.interval if mats else None),
+                count_cell(len(row.repeats)),
+            ]
+        )
+    columns = [Column(name, numeric=False) for name in ("Model", "Shape", "Trained on")]
+    columns += [Column(f"{test} test", measure) for measure in measures for test in ("original", "rotated")]
+    columns += [Column(f"Change in {measures[0]}" if measures else "Change"), Column("MATS"), Column("Repeats")]
+    notes = ("Change = (rotated − original) / original test. MATS on the original passages.",)
+    return Table("architecture", "Changing the model, or rotating the data", columns, cells, notes, stub=3)
