@@ -264,17 +264,18 @@ def test_the_sentences(difference: float, holds: bool | None, words: str) -> Non
     ]  # fmt: skip
     positions, change, response, similarity = dose_findings(results, "nDCG@10")
     assert positions.text == (
-        "Of the 3,335 training answers of each dose, anywhere: 30.0% start in the first fifth, mean position 0.400; "
-        "front: 100.0% start in the first fifth, mean position 0.080."
+        "Of the 3,335 training answers of each dose: with anywhere, 30.0% start in the first fifth (mean position 0.400); "
+        "front, 100.0% start in the first fifth (mean position 0.080)."
     )
     assert change.text == (
-        "tk trained on original passages: when the test passages are rotated, nDCG@10 changes by, "
-        "anywhere: −1.0% (95 % interval −2.0% to +0.0%); front: −5.0% (95 % interval −6.0% to −4.0%)."
+        "tk trained on original passages: when the test passages are rotated, nDCG@10 changes by "
+        "−1.0% (95 % interval −2.0% to +0.0%) with anywhere; −5.0% (95 % interval −6.0% to −4.0%) with front."
     )
     assert words in response.text
     assert response.holds is holds
     assert (
-        similarity.text == "tk trained on original passages: MATS on the original passages with anywhere: 0.050; front: 0.200."
+        similarity.text
+        == "tk trained on original passages: MATS on the original passages is 0.050 with anywhere; 0.200 with front."
     )
 
 
