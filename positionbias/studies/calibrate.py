@@ -30,8 +30,9 @@ from positionbias.training.plan import TrainPlan
 __all__ = ["Calibration", "Rates"]
 
 SAMPLE = 256  # passages, and queries at most
-PATIENCE = 2.0  # seconds after which a rate is known well enough
-PAIRS = (4, 32)  # queries, and candidates of each
+PATIENCE = 1.0  # seconds after which a time is known well enough
+DEPTH = 32  # candidates of a query
+AT_ONCE = 8  # pairs of a training step of a large model, whose time grows with them
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,29 +97,37 @@ def _measure(model: Ranker, plan: TrainPlan, passages: Sequence[Passage], querie
         torch.set_num_threads(plan.training.threads)
     with devices.own_generator():
         trainer = Trainer(model, plan.training, devices, Path())
-        batches = [_batch(model, plan, passages, queries)] * plan.training.accumulate
+        wanted = plan.training.batch_size
+        size = wanted if plan.kind == "tk" else min(wanted, AT_ONCE)
+        batch = _batch(model, size, passages, queries)
 
         def train() -> None:
-            trainer.step(batches)
+            trainer.step([batch])
             trainer.settle()
 
-        each = _seconds(train)
+        each = _seconds(train) * plan.training.accumulate * wanted / size
         model.eval()
-        texts, asked = _Texts(dict(passages)), {query.query_id: query for query in queries}
-        wide, narrow = _candidates(passages, list(asked), 1), _candidates(passages, list(asked), PAIRS[0])
-        seconds = [
-            _seconds(lambda run=run: rescore(model, texts, list(asked.values()), run, name="timing"))  # type: ignore[misc]
-            for run in (wide, narrow)
-        ]
+        return Rates(each, *_scoring(model, passages, queries))
+
+
+def _scoring(model: Ranker, passages: Sequence[Passage], queries: Sequence[Query]) -> tuple[float, float]:
+    """Seconds to encode a passage, and to score a pair: by the difference of two runs, so that what a run costs drops out."""
+    texts, asked = _Texts(dict(passages)), queries[: len(passages)]
+
+    def seconds(number: int, *, apart: bool) -> float:
+        run = _candidates(passages, [query.query_id for query in asked[:number]], apart=apart)
+        return _seconds(lambda: rescore(model, texts, asked, run, name="timing"))
+
+    depth = min(DEPTH, len(passages))
     if not isinstance(model, PassageEncoder):
-        return Rates(each, 0.0, seconds[0] / wide.pairs)
-    # both score as many pairs; the second encodes fewer passages
-    passage = max(0.0, seconds[0] - seconds[1]) / (len(wide.passage_ids) - len(narrow.passage_ids))
-    return Rates(each, passage, max(0.0, seconds[0] / wide.pairs - passage))
+        return 0.0, seconds(1, apart=False) / depth
+    few, many = min(3, len(asked)), min(4 * DEPTH, len(asked))
+    alone = seconds(1, apart=False)
+    passage = max(0.0, seconds(few, apart=True) - alone) / (depth * max(1, few - 1))
+    return passage, max(0.0, seconds(many, apart=False) - alone) / (depth * max(1, many - 1))
 
 
-def _batch(model: Ranker, plan: TrainPlan, passages: Sequence[Passage], queries: Sequence[Query]) -> Batch:
-    size = plan.training.batch_size
+def _batch(model: Ranker, size: int, passages: Sequence[Passage], queries: Sequence[Query]) -> Batch:
     asked = [queries[i % len(queries)] for i in range(size)]
     read = [passages[i % len(passages)] for i in range(2 * size)]
     groups = [TrainingGroup(q.query_id, (read[i].passage_id, read[size + i].passage_id), (1, 0)) for i, q in enumerate(asked)]
@@ -126,22 +135,21 @@ def _batch(model: Ranker, plan: TrainPlan, passages: Sequence[Passage], queries:
     return Batch(0, 0, groups, *tokens, model.inputs(*tokens), 0)
 
 
-def _candidates(passages: Sequence[Passage], query_ids: Sequence[str], shared_by: int) -> Run:
-    """A run in which each passage is a candidate of so many queries."""
-    number, depth = PAIRS
+def _candidates(passages: Sequence[Passage], query_ids: Sequence[str], *, apart: bool) -> Run:
+    """A run over these queries: all with the same candidates, or each with its own."""
     ids = [passage.passage_id for passage in passages]
     rankings = []
-    for place, query_id in enumerate(query_ids[:number]):
-        first = place // shared_by * depth
-        chosen = [ids[i % len(ids)] for i in range(first, first + min(depth, len(ids)))]
+    for place, query_id in enumerate(query_ids):
+        first = place * DEPTH if apart else 0
+        chosen = [ids[i % len(ids)] for i in range(first, first + min(DEPTH, len(ids)))]
         rankings.append((query_id, chosen, [float(-i) for i in range(len(chosen))]))
     return Run("timing", rankings)
 
 
 def _seconds(call: Callable[[], object]) -> float:
-    """The least time of a call, tried until there has been enough of it; the first call warms up where it is quick."""
+    """The least time of a call, tried until there has been enough of it: what else the machine does only adds to it."""
     times: list[float] = []
-    while not times or (sum(times) < PATIENCE and len(times) < 5):
+    while not times or (sum(times) < PATIENCE and len(times) < 8):
         began = time.perf_counter()
         call()
         times.append(time.perf_counter() - began)

@@ -64,7 +64,7 @@ def training(collection: Collection, plan: TrainPlan, state: Path | None, calibr
 
 def _scoring(rates: Rates, pairs: int, passages: int) -> float:
     """Seconds for these pairs: no passage is encoded twice."""
-    return pairs * rates.pair + min(pairs, passages) * rates.passage
+    return max(pairs * rates.pair + min(pairs, passages) * rates.passage, 1e-3)
 
 
 def reranking(collection: Collection, split: str, plan: TrainPlan | None, depth: int, calibration: Calibration) -> Work | None:

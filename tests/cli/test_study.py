@@ -127,9 +127,6 @@ def test_three_models_with_settings_of_their_own_dry_and_then_made(collection, t
     encoder = tiny_encoder(tmp_path / "encoder")
     models = [item for kind in ("tk", "bert_cat", "bert_dot") for item in ("--models", kind)]
     lengths = ("--set", "bert_cat.pair_length=30", "--set", "bert_dot.passage_length=20", "--set", "bert_dot.batch_size=2")
-    small = [
-        item for name, size in (("dimension", 8), ("heads", 2), ("head_size", 3)) for item in ("--set", f"tk.{name}={size}")
-    ]
     command = ("study", "position-bias", collection.path, "--out", tmp_path / "study", *LITTLE, *models, "--encoder", encoder)
     command = (*command, *lengths, "-m", "nDCG@10", "--set", "probe_passages=0")
     code, out, err = posbias(capsys, *command, "--dry-run")
