@@ -60,7 +60,9 @@ class Encoder(nn.Module):
         limit = getattr(self.backbone.config, "max_position_embeddings", None)
         table = getattr(getattr(self.backbone, "embeddings", None), "position_embeddings", None)
         start = getattr(table, "padding_idx", None)  # RoBERTa counts from behind its padding's number
-        return limit if limit is None or start is None else limit - start - 1
+        if limit is None or limit < 1:
+            return None
+        return limit if start is None else limit - start - 1
 
     def check_length(self, length: int, flag: str, *, texts: int) -> None:
         """Whether inputs of ``length`` tokens, special ones counted, can be made and read.
@@ -90,7 +92,7 @@ class Encoder(nn.Module):
     def _whole_texts(self) -> Any:
         """The fast tokenizer, if it is one, without the cut and the padding that its file or another call may have brought."""
         fast = getattr(self.tokenizer, "backend_tokenizer", None)
-        if fast is not None:
+        if fast is not None and (fast.truncation or fast.padding):  # set only where needed: another thread may be reading
             fast.no_truncation()
             fast.no_padding()
         return fast
@@ -175,12 +177,25 @@ def open_encoder(folder: Path, *, classifier: bool = False) -> Encoder:
             raise ValueError(f"no tensor {missing[0]}{' and others' * (len(missing) > 1)}")
         if not classifier and getattr(model, "pooler", None) is not None:
             model.pooler = None  # never read; an unused parameter would stop training on several devices
-        return Encoder(model, tokenizer)
+        encoder = Encoder(model, tokenizer)
+        _check_reads(encoder)
+        return encoder
     except Exception as error:  # transformers, tokenizers and safetensors each have errors of their own
         found = (str(error).strip() or type(error).__name__).splitlines()[0]
         if type(error).__name__ == "UnpicklingError":
             found = "a .bin file with more in it than weights, which is never run"
         raise bad_input(folder, wanted="a text encoder with its tokenizer", found=found, do="give another encoder") from error
+
+
+def _check_reads(encoder: Encoder) -> None:
+    """Whether the first token's state knows of the tokens behind it, and every token has an embedding."""
+    known, tokens = encoder.backbone.get_input_embeddings().num_embeddings, len(encoder.tokenizer)
+    if tokens > known:
+        raise ValueError(f"a tokenizer of {tokens:,} tokens with embeddings for {known:,}")
+    with torch.no_grad():
+        one, other = (encoder.cls(**encoder.assemble([[number, 0]], limit=64)) for number in (known - 1, known - 2))
+    if encoder.backbone.config.is_encoder_decoder or torch.equal(one, other):
+        raise ValueError("a model whose first token sees nothing of the text (it reads from left to right)")
 
 
 @contextmanager

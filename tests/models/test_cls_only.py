@@ -62,7 +62,7 @@ def test_gradients_are_those_of_the_whole_layer(folders: Path, architecture: str
         states().square().mul(torch.arange(16)).mean().backward()
         found.append({name: weight.grad.clone() for name, weight in encoder.named_parameters() if weight.grad is not None})
     ours, theirs = found
-    assert ours.keys() == theirs.keys()
+    assert ours.keys() == theirs.keys() == {name for name, _ in encoder.named_parameters()}  # none is left over
     for name, gradient in theirs.items():
         assert torch.allclose(ours[name], gradient, rtol=1e-3, atol=1e-4 * max(1.0, float(gradient.abs().max()))), name
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,7 +21,7 @@ from hypothesis import strategies as st
 from safetensors.torch import load_file, save_file
 
 from positionbias.core.errors import DependencyError, InputError, SettingError
-from positionbias.models.encoder import Encoder, load_encoder
+from positionbias.models.encoder import Encoder, load_encoder, quiet_transformers
 from positionbias.models.encoder_template import longest_first
 
 from ..tiny import tiny_encoder
@@ -251,6 +253,20 @@ def test_a_hub_id_comes_from_the_local_cache(folder: Path, tmp_path: Path, monke
     assert load_encoder("some-one/some-encoder").dimension == 16
 
 
+def test_a_model_that_reads_left_to_right_is_refused(folder: Path) -> None:
+    rewrite(folder, "config.json", lambda record: record.update(is_decoder=True))
+    with pytest.raises(
+        InputError, match=r"found a model whose first token sees nothing of the text \(it reads from left to right"
+    ):
+        load_encoder(folder)
+
+
+def test_a_tokenizer_of_another_encoder_is_refused(folder: Path, tmp_path: Path) -> None:
+    narrow = tiny_encoder(tmp_path / "narrow", vocab_size=60)
+    with pytest.raises(InputError, match=r"found a tokenizer of 1\d\d tokens with embeddings for 60; give another encoder"):
+        load_encoder(narrow)
+
+
 # -- weights ----------------------------------------------------------------------------------------
 
 
@@ -273,6 +289,26 @@ class Runs:
 
     def __reduce__(self) -> tuple[Callable, tuple[str]]:
         return os.mkdir, (self.place,)
+
+
+def test_weights_of_a_model_with_another_head_are_found(folder: Path, tmp_path: Path) -> None:
+    from transformers import AutoModelForMaskedLM
+
+    with quiet_transformers():
+        AutoModelForMaskedLM.from_pretrained(folder).save_pretrained(tmp_path / "masked")
+    shutil.copy(folder / "tokenizer.json", tmp_path / "masked")
+    shutil.copy(folder / "tokenizer_config.json", tmp_path / "masked")
+    ours, theirs = load_encoder(folder).eval(), load_encoder(tmp_path / "masked").eval()
+    assert theirs.state_dict().keys() == ours.state_dict().keys()
+    assert all(torch.equal(part, ours.state_dict()[name]) for name, part in theirs.state_dict().items())
+
+
+def test_threads_may_read_side_by_side() -> None:
+    texts = ["the iron gate of the hall " * 40] * 50
+    wanted = encoder("bert").read(texts[:1], 30)[0]
+    with ThreadPoolExecutor(4) as pool:
+        for rows in pool.map(lambda _: encoder("bert").read(texts, 30), range(12)):
+            assert rows == [wanted] * 50
 
 
 def test_half_precision_weights_are_read_in_full(folder: Path) -> None:
