@@ -157,8 +157,8 @@ def repeats_cell(row: TrainingRow) -> Cell:
 def row_notes(rows: Sequence[TrainingRow], *, lettered: bool) -> list[str]:
     """How intervals were made, and what letters mean."""
     notes = []
-    if any(len(row.repeats) == 1 for row in rows):
-        notes.append("95 % intervals of a single training: over queries (bootstrap).")
+    if any(len(found) == 1 for row in rows for found in row.results.values()):
+        notes.append("95 % intervals of what was measured once: over queries (bootstrap).")
     if any(len(row.repeats) > 1 for row in rows):
         notes.append(
             "Of several repeats: the mean over seeds and rotation draws, with its 95 % t interval over them; letters compare each query's mean."
