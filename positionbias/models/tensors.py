@@ -9,6 +9,7 @@ from pathlib import Path
 from torch import Tensor, nn
 
 from positionbias.core.errors import StorageError, bad_input
+from positionbias.core.files import storage_errors
 
 __all__ = ["MEND", "load_tensors", "load_weights", "save_tensors", "weight_errors"]
 
@@ -23,8 +24,12 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
     """
     from safetensors.torch import save_file
 
+    with storage_errors(path):
+        path.touch()
+        mode = path.stat().st_mode
     with weight_errors(path):
         save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, path)
+    path.chmod(mode)  # the library leaves a file that only its owner may read
 
 
 @contextmanager

@@ -80,6 +80,10 @@ def test_our_own_file(tmp_path: Path) -> None:
     assert found.lines == 3
     save_vectors(tmp_path / "again", list(VECTORS), np.array(list(VECTORS.values())))
     assert (tmp_path / "again").read_bytes() == (tmp_path / "v").read_bytes()
+    (tmp_path / "plain").touch()
+    assert (tmp_path / "v").stat().st_mode == (
+        tmp_path / "plain"
+    ).stat().st_mode  # whoever may read other files may read this one
     with pytest.raises(ValueError, match="as many words as vectors"):
         save_vectors(tmp_path / "v", ["one"], np.zeros((2, 2)))
     with pytest.raises(ValueError, match="none with a line break"):
