@@ -70,7 +70,10 @@ class BertCat(nn.Module):
         return self.encoder.read(texts, self.room)
 
     def read_passages(self, texts: Sequence[str]) -> list[list[int]]:
-        """Word pieces of passages, as many as a pair has room for; a pair's own cut is made when it is put together."""
+        """Word pieces of passages, as many as a pair has room for; a pair's own cut is made when it is put together.
+
+        Where both texts alone are longer than that, they count as equal, so the odd piece goes to the passage [decision].
+        """
         return self.encoder.read(texts, self.room)
 
     def inputs(self, queries: Sequence[Tokens], passages: Sequence[Tokens]) -> dict[str, Tensor]:
