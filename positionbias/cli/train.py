@@ -78,6 +78,16 @@ _TK_SHAPE: tuple[Decorator, ...] = (
         show_default=True,
         help="Means of the 11 kernels: 1, 0.9, 0.7 … −0.9, or evenly from −1 to 1.",
     ),
+    click.option(
+        "--positions",
+        type=click.Choice(["sinusoid", "none", "relative"]),
+        default="sinusoid",
+        show_default=True,
+        help="What contextualisation knows of a word's place: added sinusoids, nothing, or distances between words.",
+    ),
+    click.option(
+        "--relative-distance", type=int, default=16, show_default=True, help="Words apart, with --positions relative."
+    ),
     embedding_option,
 )
 _ENCODER: Decorator = click.option(
@@ -211,7 +221,7 @@ def _plan(kind: str, given: dict[str, Any]) -> Any:
     from positionbias.training.config import TrainConfig
     from positionbias.training.train import TrainPlan
 
-    shape = config_class(kind)
+    shape: Any = config_class(kind)
     own = {name: given.pop(name) for name in shape.__dataclass_fields__ if name in given}
     seed, rotate = given["seed"], given.pop("rotate")
     training = TrainConfig(**{name: given.pop(name) for name in TrainConfig.__dataclass_fields__ if name in given})

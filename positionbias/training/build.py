@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.kinds import model_class
 from positionbias.models.protocols import Ranker
 from positionbias.models.tk import TK
-from positionbias.models.word_vectors import WordVectors, embedding_matrix, read_word_vectors
+from positionbias.models.word_vectors import embedding_matrix, read_word_vectors
 from positionbias.text.vocabulary import Vocabulary, count_words, words_of
 from positionbias.training.plan import TrainPlan
 
@@ -63,30 +63,28 @@ def _build_tk(collection: Collection, plan: TrainPlan, start: TK | None) -> tupl
     counts.update(word for query in collection.queries(plan.split) for word in words_of(query.text))
     given = read_word_vectors(plan.word_vectors, counts.keys(), shape.dimension) if plan.word_vectors else None
     vocabulary = Vocabulary.build(counts, vectored=set(given.vectors) if given else set())
-    vectored = len(given.vectors) if given else 0
     if start is None:
         matrix = embedding_matrix(vocabulary, given, seed=plan.training.seed) if given else None
         model = TK(plan.model, vocabulary, matrix)
-        return model, {"words": len(vocabulary.words), "words_with_a_given_vector": vectored}
-    model = _with_words(start, vocabulary, given, plan.training.seed)
-    counted = {"words": len(model.vocabulary.words), "words_of_the_start": len(start.vocabulary.words)}
-    return model, {**counted, "words_with_a_given_vector": vectored}
+        return model, {"words": len(vocabulary.words), "words_with_a_given_vector": len(given.vectors) if given else 0}
+    new = [word for word in vocabulary.words if word not in start.vocabulary]
+    vectors = {word: given.vectors[word] for word in new if given is not None and word in given.vectors}
+    counted = {"words": len(start.vocabulary.words) + len(new), "words_of_the_start": len(start.vocabulary.words)}
+    return _with_words(start, new, vectors, plan.training.seed), {**counted, "words_with_a_given_vector": len(vectors)}
 
 
-def _with_words(start: TK, wanted: Vocabulary, given: WordVectors | None, seed: int) -> TK:
-    """``start`` with the words of ``wanted`` that it lacks, behind its own: by their given vectors, else at random.
+def _with_words(start: TK, new: Sequence[str], vectors: Mapping[str, np.ndarray], seed: int) -> TK:
+    """``start`` with ``new`` words behind its own: by their given vectors, else at random.
 
     At random is normal, with the mean and deviation of the start's own vectors.
     """
-    new = [word for word in wanted.words if word not in start.vocabulary]
     own = start.embedding.weight.detach()
     known = own[1:].double()
     random = generator(seed, "words that the start lacks")
     rows = random.normal(float(known.mean()), float(known.std()), size=(len(new), own.shape[1])).astype(np.float32)
     for row, word in enumerate(new):
-        if given is not None and word in given.vectors:
-            rows[row] = given.vectors[word]
-    vocabulary = Vocabulary([*start.vocabulary.words, *new])
-    model = TK(start.config, vocabulary, np.concatenate([own.numpy(), rows]))
+        if word in vectors:
+            rows[row] = vectors[word]
+    model = TK(start.config, Vocabulary([*start.vocabulary.words, *new]), np.concatenate([own.numpy(), rows]))
     model.load_state_dict({**start.state_dict(), "embedding.weight": model.embedding.weight})
     return model

@@ -1,8 +1,10 @@
-"""``posbias train tk``: a checkpoint from a collection and candidates, resumed, refused."""
+"""``posbias train``: a checkpoint from a collection and candidates, resumed, refused."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ from positionbias.core.collection import Collection
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.training.state import unfinished
 
-from ..tiny import candidates, planted
+from ..tiny import candidates, planted, tiny_encoder
 
 SMALL = (
     *("--dimension", 8, "--layers", 1, "--heads", 2, "--head-size", 3, "--feed-forward", 6, "--threads", 1),
@@ -141,6 +143,11 @@ def test_resumed(train, tmp_path, monkeypatch):
         (("--embedding-deviation", -1), "--embedding-deviation: wanted a number from 0"),
         (("--relevant-from", 0), "--relevant-from: wanted a grade from 1"),
         (("--precision", "int8"), "'--precision'"),
+        (("--precision", "float16"), "--precision: float16 needs a GPU; found cpu"),
+        (("--accumulate", 0), "--accumulate: wanted at least 1"),
+        (("--bucket", 0), "--bucket: wanted at least 1"),
+        (("--clip", -1), "--clip: wanted a number from 0"),
+        (("--start", "none"), "--dimension: wanted no shape beside --start, which has its own; found 8; leave it out"),
         (("--split", "dev"), "wanted split 'dev'; found train, validation, test"),
         (("--word-vectors", "none.txt"), "none.txt: wanted a readable file"),
         (("--candidates", "none.run"), "none.run: wanted a readable file"),
@@ -171,3 +178,76 @@ def test_what_stands_is_not_replaced_unasked(train, tmp_path):
     assert (code, err.count("\n")) == (2, 1)
     assert "--overwrite" in err
     assert train("--out", tmp_path / "tk.ckpt", "--overwrite")[0] == 0
+
+
+# -- over an encoder --------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_encoder(tmp_path_factory.mktemp("train") / "encoder")
+
+
+@pytest.fixture
+def over_encoder(collection, runs, capsys):
+    def run(kind, *arguments):
+        options = ("--candidates", runs["train"], "--validation-candidates", runs["validation"], "--threads", 1)
+        steps = ("--max-steps", 4, "--validate-every", 2, "--batch-size", 4, "--learning-rate", 1e-3)
+        return posbias(capsys, "train", kind, collection.path, *options, *steps, *arguments)
+
+    return run
+
+
+@pytest.mark.parametrize(("kind", "length"), [("bert_cat", "--pair-length"), ("bert_dot", "--passage-length")])
+def test_over_an_encoder(over_encoder, encoder, tmp_path, kind, length):
+    out, board = tmp_path / "m.ckpt", tmp_path / "board"
+    code, _, err = over_encoder(
+        kind, "--encoder", encoder, length, 100, "--accumulate", 2, "--tensorboard", board, "--out", out
+    )
+    assert code == 0, err
+    lines = err.splitlines()
+    assert [line.split()[:2] for line in lines[:3]] == [["step", "0"], ["step", "2"], ["step", "4"]]
+    assert all(part in lines[1] for part in ("loss ", "pair accuracy ", "margin ", "nDCG@10 0.", "pairs/s"))
+    assert "MATS" not in err
+    checkpoint = load_checkpoint(out)
+    assert (checkpoint.manifest.command, checkpoint.model.kind) == (f"train {kind}", kind)
+    assert checkpoint.manifest.settings["model"][length[2:].replace("-", "_")] == 100
+    weights = hashlib.sha256((encoder / "model.safetensors").read_bytes()).hexdigest()
+    assert checkpoint.manifest.settings["encoder"]["name"] == "encoder"
+    assert checkpoint.manifest.settings["encoder"]["checksum"] == hashlib.sha256(weights.encode()).hexdigest()
+    (events,) = (board / "m").iterdir()
+    assert events.name.startswith("events.out.tfevents")
+
+
+def test_going_on_from_a_checkpoint(over_encoder, encoder, tmp_path):
+    assert over_encoder("bert_dot", "--encoder", encoder, "--out", tmp_path / "a.ckpt")[0] == 0
+    code, _, err = over_encoder("bert_dot", "--start", tmp_path / "a.ckpt", "--out", tmp_path / "b.ckpt")
+    assert code == 0, err
+    first, second = load_checkpoint(tmp_path / "a.ckpt"), load_checkpoint(tmp_path / "b.ckpt")
+    assert second.manifest.input("start").checksum == first.manifest.content["checksum"]
+    # untrained it is what it started from, with other validation depths than at the end: as many digits as are shown
+    at_best = next(row for row in first.training["log"] if row["step"] == first.training["best_step"])
+    assert second.training["log"][0]["ndcg"] == at_best["ndcg"]
+    code, _, err = over_encoder("bert_cat", "--start", tmp_path / "a.ckpt", "--out", tmp_path / "c.ckpt")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "--start: wanted a checkpoint of kind bert_cat; found bert_dot" in err
+    code, _, err = over_encoder("bert_dot", "--start", tmp_path / "none", "--out", tmp_path / "c.ckpt")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "none: wanted the folder of a checkpoint; found no such folder" in err
+
+
+def test_the_papers_encoder_is_the_default(over_encoder, tmp_path):
+    code, _, err = over_encoder(
+        "bert_cat", "--out", tmp_path / "m.ckpt"
+    )  # no network here: that is said, and what else there is
+    assert (code, err.count("\n")) == (2, 1)
+    assert "distilbert-base-uncased" in err
+    assert "--encoder minilm" in err
+
+
+def test_no_tensorboard(over_encoder, encoder, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)  # as where the package is not installed
+    code, _, err = over_encoder("bert_dot", "--encoder", encoder, "--tensorboard", tmp_path / "b", "--out", tmp_path / "m")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "--tensorboard: wanted the package tensorboard; found none; run: pip install" in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == []

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from positionbias.core.errors import SettingError
-from positionbias.training.config import TrainConfig
+from positionbias.models.kinds import KINDS
+from positionbias.models.tk import TKConfig
+from positionbias.training.config import LEARNING_RATES, TrainConfig
 from positionbias.training.train import TrainPlan
 
 
@@ -27,6 +29,13 @@ from positionbias.training.train import TrainPlan
         ({"learning_rate": math.inf}, "--learning-rate"),
         ({"kernel_learning_rate": math.nan}, "--kernel-learning-rate"),
         ({"margin": -1}, "--margin"),
+        ({"accumulate": 0}, "--accumulate: wanted at least 1"),
+        ({"bucket": 0}, "--bucket: wanted at least 1"),
+        ({"warmup_steps": -1}, "--warmup-steps: wanted at least 0"),
+        ({"read_ahead": -1}, "--read-ahead: wanted at least 0"),
+        ({"save_every": -1}, "--save-every: wanted at least 0"),
+        ({"save_minutes": math.inf}, "--save-minutes: wanted a number from 0; found inf"),
+        ({"clip": -0.1}, "--clip: wanted a number from 0; found -0.1"),
         ({"precision": "int8"}, "--precision: wanted one of float32, bfloat16, float16; found 'int8'"),
     ],
 )
@@ -36,6 +45,45 @@ def test_a_setting_out_of_range_names_its_flag(change: dict, named: str) -> None
     assert str(stop.value).startswith(named)
 
 
-def test_relevance_begins_above_not_relevant() -> None:
-    with pytest.raises(SettingError, match="--relevant-from: wanted a grade from 1"):
-        TrainPlan(candidates=Path("a"), validation_candidates=Path("b"), relevant_from=0)
+def plan(**changes: object) -> TrainPlan:
+    return TrainPlan(**{"candidates": Path("a"), "validation_candidates": Path("b"), **changes})  # type: ignore[arg-type]
+
+
+def test_each_kind_has_its_learning_rate_unless_one_is_given() -> None:
+    rates = {
+        kind: plan(kind=kind, encoder=None if kind == "tk" else "minilm").training.learning_rate for kind in LEARNING_RATES
+    }
+    assert rates == {"tk": 1e-4, "bert_cat": 7e-6, "bert_dot": 7e-6}  # position-bias paper, §3
+    assert plan(training=TrainConfig(learning_rate=0.5)).training.learning_rate == 0.5
+    assert set(LEARNING_RATES) == set(KINDS)
+
+
+def test_what_decides_nothing_is_no_setting_of_a_training() -> None:
+    slow, quick = TrainConfig(), TrainConfig(threads=3, read_ahead=0, save_every=7, save_minutes=1)
+    assert slow.deciding() == quick.deciding()
+    assert quick.means() == {"threads": 3, "read_ahead": 0, "save_every": 7, "save_minutes": 1}
+    assert set(quick.deciding()) | set(quick.means()) == set(TrainConfig.__dataclass_fields__)
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"kind": "colbert"}, "model: wanted one of tk, bert_cat, bert_dot; found 'colbert'"),
+        ({"relevant_from": 0}, "--relevant-from: wanted a grade from 1"),
+        ({"encoder": "minilm"}, "--encoder: wanted none for tk, which reads words; found minilm"),
+        ({"kind": "bert_cat"}, "--encoder, --start: wanted one of the two; found neither"),
+        (
+            {"kind": "bert_dot", "encoder": "minilm", "start": Path("m")},
+            "--encoder, --start: wanted one of the two; found both",
+        ),
+        ({"kind": "bert_dot", "encoder": "minilm", "word_vectors": Path("v")}, "--word-vectors: wanted none for bert_dot"),
+        (
+            {"kind": "bert_cat", "encoder": "minilm", "model": TKConfig()},
+            "model: wanted the shape of a bert_cat; found TKConfig",
+        ),
+    ],
+)
+def test_what_does_not_go_together(changes: dict, complaint: str) -> None:
+    with pytest.raises(SettingError) as stop:
+        plan(**changes)
+    assert str(stop.value).startswith(complaint)

@@ -19,6 +19,8 @@ from positionbias.training.state import working_folder
 from ..tiny import tiny_encoder
 from .conftest import Task
 
+pytestmark = pytest.mark.slow
+
 # batches of 7 and, at an epoch's end, of 2: a process may have one pair, or none; TK's words have sparse gradients
 SETTINGS: dict = {"batch_size": 7, "bucket": 2, "clip": 5.0, "learning_rate": 1e-3, "kernel_learning_rate": 1e-3}
 KINDS = ("tk", "bert_cat")
