@@ -29,7 +29,7 @@ __all__ = [
     "show_plan",
 ]
 
-SHOWN = ("effectiveness", "retrieval", "transfer", "doses", "architecture")  # of a report's tables, on the terminal
+SHOWN = ("retrieval", "transfer", "doses", "architecture")  # of a report's tables, on the terminal
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 dry_run_option: Decorator = click.option(
