@@ -24,8 +24,8 @@ from positionbias.ranking.rerank import rescore
 from positionbias.text.vocabulary import Vocabulary, count_words
 from positionbias.training.batches import Batch
 from positionbias.training.devices import find_devices
-from positionbias.training.loop import Trainer
 from positionbias.training.plan import TrainPlan
+from positionbias.training.trainer import Trainer
 
 __all__ = ["Calibration", "Rates"]
 

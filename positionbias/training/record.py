@@ -11,7 +11,7 @@ from typing import Any
 from positionbias.core.errors import DependencyError
 from positionbias.core.files import atomic_file
 
-__all__ = ["TIMES", "Board", "Row", "Sums", "Trained", "untimed", "write_log"]
+__all__ = ["TIMES", "Board", "Row", "Sums", "Trained", "summary_writer", "untimed", "write_log"]
 
 Row = dict[str, float | None]
 
@@ -76,25 +76,27 @@ def write_log(path: Path, log: Sequence[Row]) -> None:
         partial.write_text("".join(f"{json.dumps(row)}\n" for row in log))
 
 
-class Board:
-    """TensorBoard's events, where a folder for them is given; a resumed training goes on in it.
+def summary_writer() -> Any:
+    """TensorBoard's writer.
 
     Raises:
         DependencyError: the package is not installed.
     """
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError as error:
+        raise DependencyError(
+            "--tensorboard: wanted the package tensorboard; found none; run: pip install tensorboard"
+        ) from error
+    return SummaryWriter
+
+
+class Board:
+    """TensorBoard's events, where a folder for them is given; a resumed training goes on in it."""
 
     def __init__(self, folder: Path | None, first_step: int) -> None:
-        self._writer: Any = None
-        if folder is None:
-            return
-        try:
-            from torch.utils.tensorboard import SummaryWriter
-        except ImportError as error:
-            raise DependencyError(
-                "--tensorboard: wanted the package tensorboard; found none; run: pip install tensorboard"
-            ) from error
         # what an interrupted training wrote beyond its last state is to come again
-        self._writer = SummaryWriter(str(folder), purge_step=first_step)
+        self._writer = None if folder is None else summary_writer()(str(folder), purge_step=first_step)
 
     def add(self, row: Row) -> None:
         """One validation's row."""

@@ -24,7 +24,7 @@ from positionbias.training.build import build_model
 from positionbias.training.devices import find_devices
 from positionbias.training.loop import forget_state, train
 from positionbias.training.plan import INPUTS, TrainPlan
-from positionbias.training.record import Row, Trained, untimed
+from positionbias.training.record import Row, Trained, summary_writer, untimed
 from positionbias.training.state import find_state
 from positionbias.training.trainsets.sample import GroupSource, StoredGroups, make_sampler
 from positionbias.training.validation import RotatedTexts, Validation
@@ -56,6 +56,8 @@ def train_model(
         DependencyError: ``tensorboard`` without its package.
     """
     refuse_existing(out, overwrite=overwrite)
+    if tensorboard is not None:
+        summary_writer()  # whether there is one
     settings = plan.settings(collection)
     devices = find_devices(plan.training.precision)
     if plan.training.threads:

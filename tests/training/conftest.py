@@ -29,7 +29,7 @@ class Task(NamedTuple):
 
     collection: Collection
     runs: dict[str, Path]
-    encoder: Path
+    encoder: Path = Path()
 
     def plan(self, kind: str = "tk", **changes: object) -> TrainPlan:
         """``training`` changes by keyword where the name is one of its settings, else the plan's own."""

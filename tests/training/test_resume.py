@@ -59,21 +59,21 @@ KILLED = """
 import os, signal, sys
 from pathlib import Path
 from positionbias.core.collection import Collection
-from positionbias.training import loop
+from positionbias.training.trainer import Trainer
 from tests.training.conftest import Task
 from tests.training.test_resume import EVERYTHING
 
 collection, folder, out, encoder = map(Path, sys.argv[1:5])
 kind, everything, save_every, at = sys.argv[5], sys.argv[6] == "True", int(sys.argv[7]), int(sys.argv[8])
 task = Task(Collection(collection), {split: folder / f"{split}.run" for split in ("train", "validation", "test")}, encoder)
-step = loop.Trainer.step
+step = Trainer.step
 
 def killed(self, parts):
     if self.record.step == at:  # in the middle of the step after this one: its batches are read, nothing of it is computed
         os.kill(os.getpid(), signal.SIGKILL)
     return step(self, parts)
 
-loop.Trainer.step = killed
+Trainer.step = killed
 task.train(out, task.plan(kind, save_every=save_every, **(EVERYTHING if everything else {})))
 """
 

@@ -30,9 +30,9 @@ from positionbias.text.vocabulary import UNKNOWN
 from positionbias.training.batches import Batch, TrainingTexts, batches
 from positionbias.training.build import build_model
 from positionbias.training.devices import find_devices
-from positionbias.training.loop import Trainer
 from positionbias.training.record import TIMES
 from positionbias.training.state import unfinished, working_folder
+from positionbias.training.trainer import Trainer
 from positionbias.training.trainsets.sample import make_sampler
 from positionbias.training.validation import RotatedTexts, Validation, validate
 
@@ -146,6 +146,22 @@ def test_a_loss_that_is_no_number_names_its_batch_and_leaves_what_was_saved(task
     assert unfinished(out) is not None
     weights = load_tensors(unfinished(out) / "model.safetensors")  # type: ignore[operator]
     assert all(torch.isfinite(tensor).all() for tensor in weights.values())
+
+
+@pytest.mark.parametrize("rate", [1e30, 3e38])
+def test_weights_that_are_no_numbers_are_never_saved(task: Task, tmp_path: Path, rate: float) -> None:
+    # looked at after every step, where the loss may still be finite and the weights no more
+    out = tmp_path / "tk.ckpt"
+    plan = task.plan(learning_rate=rate, validate_every=1, max_steps=9, probe_passages=0)
+    with pytest.raises(
+        SettingError, match="wanted a finite loss; found (nan|inf|a weight that is|scores that are) .*(epoch|step) "
+    ):
+        task.train(out, plan)
+    state = unfinished(out)
+    assert state is not None
+    for place in (state, *working_folder(out).glob("best-*")):
+        weights = load_tensors(place / "model.safetensors")
+        assert all(torch.isfinite(tensor).all() for tensor in weights.values()), place
 
 
 # -- a training -------------------------------------------------------------------------------------------
