@@ -172,7 +172,10 @@ def test_no_table_of_one_variant_or_none() -> None:
         ({"positions": ("sinusoid",)}, "--positions"),
         ({"positions": ("sinusoid", "sinusoid")}, "--positions"),
         ({"positions": ("sinusoid", "none", "learned")}, "--positions"),
-        ({"study": replace(STUDY, models=(ModelSettings("tk", TINY), ModelSettings("bert_dot", encoder="minilm")))}, "--models"),
+        (
+            {"study": replace(STUDY, models=(ModelSettings("tk", TINY), ModelSettings("bert_dot", encoder="minilm")))},
+            "--models",
+        ),
         ({"study": replace(STUDY, models=(ModelSettings("tk", start=Path("model")),))}, "--start"),
     ],
     ids=["one", "twice", "unknown", "bert", "start"],
