@@ -106,8 +106,8 @@ def tune_depth(
 
     with g the grade where it is positive, else 0 (linear gain, as trec_eval). The mean is over all judged queries; one
     without candidates counts 0. All depths are evaluated in one pass: going one deeper changes a query's top ``cutoff``
-    only where the new candidate enters it. Beside the two runs it holds a number a distinct passage and a block of queries
-    (24 MB).
+    only where the new candidate enters it. Beside the two runs it holds a block of queries (24 MB), a few bytes a distinct
+    passage, and, where the one was not made from the other, a dictionary of them while it matches the two.
 
     Raises:
         SettingError: no depth, or one below 1.
