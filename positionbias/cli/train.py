@@ -95,6 +95,9 @@ _ENCODER: Decorator = click.option(
     metavar="PATH|ID",
     help=f"What to start from: a folder, a Hugging Face id, or minilm (a pip package). [default: {ENCODER}]",
 )
+_DROPOUT: Decorator = click.option(
+    "--dropout/--no-dropout", default=True, show_default=True, help="The encoder's own, in training; a step is quicker without."
+)
 
 
 def _options(*groups: Sequence[Decorator]) -> Decorator:
@@ -132,7 +135,7 @@ def tk(**given: Any) -> None:
 @train.command("bert_cat")
 @_options(
     _DATA,
-    [_ENCODER],
+    [_ENCODER, _DROPOUT],
     _TRAINING,
     [
         click.option(
@@ -148,7 +151,7 @@ def bert_cat(**given: Any) -> None:
 @train.command("bert_dot")
 @_options(
     _DATA,
-    [_ENCODER],
+    [_ENCODER, _DROPOUT],
     _TRAINING,
     [
         click.option("--query-length", type=int, default=30, show_default=True, help="Word pieces read of a query."),

@@ -87,7 +87,7 @@ class Trainer:
         devices, pairs = self.devices, len(part)
         # what a model draws (dropout) is a function of seed and place, so that a resumed training draws the same
         torch.manual_seed(key64(self.config.seed, "dropout", part.epoch, part.number, devices.place) % 2**63)
-        self.model.train()
+        self.model.train(self.config.dropout)
         positive, negative = self._scores(part)
         hinge = pairwise_hinge(positive, negative, self.config.margin) * pairs  # nothing of an idle part
         devices.scaler.scale(hinge * share).backward()

@@ -42,10 +42,10 @@ from .conftest import QUICK, Task
 # -- steps ------------------------------------------------------------------------------------------------
 
 
-def made(task: Task, folder: Path, **changes: object) -> tuple[Trainer, TrainingTexts]:
+def made(task: Task, folder: Path, kind: str = "tk", **changes: object) -> tuple[Trainer, TrainingTexts]:
     """A trainer before its first step, and what its batches are made of."""
     collection, config = task.collection, replace(QUICK, **changes)  # type: ignore[arg-type]
-    model, _ = build_model(collection, task.plan())
+    model, _ = build_model(collection, task.plan(kind))
     source = make_sampler(collection.qrels("train"), read_run(task.runs["train"]), seed=1)
     texts = TrainingTexts(collection, {query.query_id: query.text for query in collection.queries("train")}, source)
     return Trainer(model, config, find_devices(config.precision), folder), texts
@@ -87,6 +87,22 @@ def test_the_loss_of_a_step_is_that_of_its_scores(task: Task, tmp_path: Path) ->
     assert since.loss == pytest.approx(sum(max(0.0, 1 - margin) for margin in margins), abs=1e-5)
     assert since.margin == pytest.approx(sum(margins), abs=1e-5)
     assert since.means()["loss"] == pytest.approx(since.loss / 4)
+
+
+@pytest.mark.parametrize("kind", ["bert_cat", "bert_dot"])
+def test_dropout_acts_in_training_is_keyed_by_the_batch_and_can_be_left_out(task: Task, tmp_path: Path, kind: str) -> None:
+    losses = {}
+    for name, changes in {"drawn": {}, "again": {}, "other": {"seed": 2}, "none": {"dropout": False}}.items():
+        trainer, texts = made(task, tmp_path, kind, **changes)
+        (batch,) = first_batches(trainer, texts)
+        with torch.no_grad():
+            scores = trainer.model.eval()(**batch.inputs)
+        trainer.step([batch])
+        losses[name] = trainer.record.since.loss
+    still = (1 - scores[:4] + scores[4:]).clamp(min=0).sum().item()
+    assert losses["none"] == pytest.approx(still, rel=1e-5)
+    assert losses["drawn"] == losses["again"]
+    assert len({losses[name] for name in ("drawn", "other", "none")}) == 3
 
 
 def test_accumulated_batches_are_one_large_one(task: Task, tmp_path: Path) -> None:
