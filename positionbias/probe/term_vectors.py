@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from positionbias.core.collection import Collection
+from positionbias.core.errors import SettingError
 from positionbias.core.result import Result
 from positionbias.models.checkpoint import Checkpoint
 from positionbias.models.protocols import TermEncoder
@@ -57,12 +58,18 @@ def probe_model(
     The Result's value is MATS as printed (position-bias paper, Eq. 9); its payload the whole ATS curve.
 
     Raises:
-        SettingError: a setting out of range.
+        SettingError: a setting out of range, or a model without term vectors.
         InputError: a term vector is not finite.
     """
     check_settings(pairs=pairs, minimum_terms=minimum_terms, sample_pairs=sample_pairs)
+    model = checkpoint.model
+    if not isinstance(model, TermEncoder):
+        raise SettingError(
+            f"--model: wanted a model whose passage vectors are its words', as tk's; found {checkpoint.path}, of kind {model.kind}; "
+            "give another"
+        )
     return probe(
-        checkpoint.model,
+        model,
         collection,
         sample_passages(collection, passages, seed),
         system=system or checkpoint.name,

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from positionbias.core.result import Finding, PerQuery, Result
 from positionbias.report import captions, plots, tables
 from positionbias.report.architecture import architecture_table
+from positionbias.report.blocks import Block, Drawing, Picture, Section, Sheet, draw_blocks
 from positionbias.report.doses import dose_caption, dose_table, doses_of
-from positionbias.report.drawing import same_scale
 from positionbias.report.embed import inline_svg
 from positionbias.report.figure import NARROW, WIDE
 from positionbias.report.formatting import percent, slug
@@ -19,75 +17,10 @@ from positionbias.report.published import Published
 from positionbias.report.select import ALL_QUERIES, AXES, BASELINES, axis_of, comparisons, distinct, of_kind, repeat_of
 from positionbias.report.table import Table
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-__all__ = ["Block", "Picture", "PublishedFor", "Section", "Sheet", "build_sections"]
+__all__ = ["PublishedFor", "build_sections"]
 
 BESIDE = 5.0  # inches: a figure that stands beside another study's
 PublishedFor = Callable[[Study], Published | None] | None  # what a paper prints about a study's collections
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A figure in its two widths, as SVG, with its caption."""
-
-    anchor: str
-    wide: str
-    narrow: str
-    caption: str
-
-
-@dataclass(frozen=True, slots=True)
-class Drawing:
-    """A figure to be drawn at any width; ``same`` names the axes ("x", "y") that all studies' figures share."""
-
-    name: str
-    draw: Callable[[float], Figure]
-    caption: str
-    same: str
-
-
-@dataclass(frozen=True, slots=True)
-class Sheet:
-    """A table with its anchor in the page."""
-
-    anchor: str
-    table: Table
-
-
-@dataclass(slots=True)
-class Block:
-    """One study's part of a section."""
-
-    heading: str
-    findings: list[Finding] = field(default_factory=list)
-    sentences: list[str] = field(default_factory=list)
-    drawings: list[Drawing] = field(default_factory=list)
-    pictures: list[Picture] = field(default_factory=list)
-    sheets: list[Sheet] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A heading, a word on how to read what follows, and a block a study."""
-
-    anchor: str
-    title: str
-    introduction: str
-    blocks: list[Block]
-
-    @property
-    def has_more_than_tables(self) -> bool:
-        """Whether anything stands before the tables."""
-        return any(block.findings or block.sentences or block.pictures for block in self.blocks)
-
-    @property
-    def sheets(self) -> list[tuple[str, Sheet]]:
-        """Every table with its study's title; tables of one name stand together, so that studies can be compared."""
-        every = [(block.heading, sheet) for block in self.blocks for sheet in block.sheets]
-        names = distinct(sheet.table.name for _, sheet in every)
-        return sorted(every, key=lambda item: names.index(item[1].table.name))
 
 
 class _Maker:
@@ -291,7 +224,7 @@ def build_sections(studies: Sequence[Study], published_for: PublishedFor = None,
     sections = []
     for anchor, title, introduction, build in SECTIONS:
         blocks = [build(maker) for maker in makers]
-        drawn = _pictures(blocks, WIDE if len(studies) == 1 else BESIDE) if draw else [[] for _ in blocks]
+        drawn = draw_blocks(blocks, WIDE if len(studies) == 1 else BESIDE) if draw else [[] for _ in blocks]
         for block, pictures in zip(blocks, drawn, strict=True):
             block.pictures = pictures
         blocks = [block for block in blocks if block.findings or block.pictures or block.sheets or block.sentences]
@@ -300,28 +233,6 @@ def build_sections(studies: Sequence[Study], published_for: PublishedFor = None,
         if draw and anchor == "effectiveness" and (section := _dose_section(studies)):
             sections.append(section)
     return sections
-
-
-def _pictures(blocks: Sequence[Block], width: float) -> list[list[Picture]]:
-    """Draw what every block wants drawn, in two widths; figures of one name get one scale, so that studies can be compared."""
-    wanted = [(number, drawing) for number, block in enumerate(blocks) for drawing in block.drawings]
-    drawn = {inches: [drawing.draw(inches) for _, drawing in wanted] for inches in (width, NARROW)}
-    for name in distinct(drawing.name for _, drawing in wanted):
-        for figures in drawn.values():
-            alike = [
-                (figure, drawing.same) for figure, (_, drawing) in zip(figures, wanted, strict=True) if drawing.name == name
-            ]
-            if len(alike) > 1:
-                same_scale([figure for figure, _ in alike], alike[0][1])
-    pictures: list[list[Picture]] = [[] for _ in blocks]
-    for place, (number, drawing) in enumerate(wanted):
-        anchor = f"{drawing.name}-{number + 1}"
-        wide, narrow = (
-            inline_svg(drawn[inches][place], f"{anchor}-{form}", drawing.caption)
-            for form, inches in (("w", width), ("n", NARROW))
-        )
-        pictures[number].append(Picture(f"figure-{anchor}", wide, narrow, drawing.caption))
-    return pictures
 
 
 def _dose_section(studies: Sequence[Study]) -> Section | None:
