@@ -1,0 +1,6 @@
+"""``python -m positionbias``: the same as ``posbias``, for launchers that start a module (``accelerate launch -m positionbias``)."""
+
+from positionbias.cli.main import main
+
+if __name__ == "__main__":
+    main()
