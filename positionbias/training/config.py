@@ -27,7 +27,7 @@ class TrainConfig:
     weights. ``learning_rate`` None is the kind's own. It grows linearly over ``warmup_steps`` and then stays [decision: the
     paper names no schedule, the reference has none]. ``clip`` bounds the norm of a step's gradient; 0 leaves it.
 
-    ``dropout`` false turns off an encoder's own (TK has none): on a CPU drawing it takes a quarter of a step.
+    ``dropout`` false turns off an encoder's own (TK has none): on a CPU drawing it can take as long as the rest of a step.
 
     ``bucket`` batches at a time are sorted by length before they are cut, so that little is padded; 1 leaves the epoch's order.
     ``patience`` counts validations without a better nDCG@10. ``most_depth`` bounds the re-ranking depths tried at a

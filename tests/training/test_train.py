@@ -31,7 +31,7 @@ from positionbias.training.batches import Batch, TrainingTexts, batches
 from positionbias.training.build import build_model
 from positionbias.training.devices import find_devices
 from positionbias.training.record import TIMES
-from positionbias.training.state import unfinished, working_folder
+from positionbias.training.state import restore_state, save_state, unfinished, working_folder
 from positionbias.training.trainer import Trainer
 from positionbias.training.trainsets.sample import make_sampler
 from positionbias.training.validation import RotatedTexts, Validation, validate
@@ -137,6 +137,36 @@ def test_half_precision_scores_stay_near(task: Task, tmp_path: Path) -> None:
         for one, other in zip(full._scores(batch), half._scores(batch), strict=True):
             assert other.dtype == torch.float32
             assert other.tolist() == pytest.approx(one.tolist(), abs=0.1)
+
+
+@pytest.mark.parametrize("kind", ["tk", "bert_cat"])
+def test_float16_scales_its_gradients_and_goes_on_with_the_same_scale(task: Task, tmp_path: Path, kind: str) -> None:
+    # what a GPU would be asked to do, done by the CPU: sparse and dense gradients, clipped, under a scale that grows
+    def started() -> Trainer:
+        trainer = made(task, tmp_path, kind, learning_rate=1e-3, kernel_learning_rate=1e-3, clip=1.0)[0]
+        trainer.devices.half = torch.float16
+        trainer.devices.scaler = torch.amp.GradScaler("cpu", growth_interval=2)
+        return trainer
+
+    full, texts = made(task, tmp_path, kind, learning_rate=1e-3, kernel_learning_rate=1e-3, clip=1.0)
+    whole, cut, again = started(), started(), started()
+    read = first_batches(whole, texts, count=5)
+    for batch in read:
+        full.step([batch])
+        whole.step([batch])
+    assert whole.record.since.loss == pytest.approx(full.record.since.loss, rel=1e-2)
+    assert whole.devices.scaler.get_scale() == 4 * 65_536  # doubled after two steps, twice
+    for batch in read[:3]:
+        cut.step([batch])
+    record = {"step": 3, "settings": {}, "record": {"best_step": 0}}
+    save_state(working_folder(tmp_path / "m"), cut.model, cut.optimizers, cut.devices.scaler, record)
+    restore_state(tmp_path / "m", again.model, again.optimizers, again.devices.scaler)
+    again.record.step = 3
+    for batch in read[3:]:
+        again.step([batch])
+    assert again.devices.scaler.state_dict() == whole.devices.scaler.state_dict()
+    for (name, one), other in zip(whole.model.named_parameters(), again.model.parameters(), strict=True):
+        assert torch.equal(one, other), name
 
 
 def test_float16_needs_a_gpu(task: Task, tmp_path: Path) -> None:
