@@ -141,7 +141,7 @@ def _response(kind: Facts, measure: str, variants: Sequence[str], change: Change
         return Finding(f"{start} cannot be said.", None)
     text = f"{start} is {change.shown('+.3f')} in {measure}"
     if change.interval.high < 0:
-        return Finding(f"{text}: the more front-loaded the training answers, the more the model owes to position.", True)
+        return Finding(f"{text}: the more front-loaded training loses more.", True)
     if change.interval.low > 0:
         return Finding(f"{text}: the more front-loaded training loses less, which goes against the expectation.", False)
     return Finding(f"{text}: these data do not tell the two doses apart.", None)

@@ -249,7 +249,7 @@ def mats(variant: str, value: float) -> Result:
         (
             -0.04,
             True,
-            "−0.040 (95 % interval −0.050 to −0.030) in nDCG@10: the more front-loaded the training answers, the more",
+            "−0.040 (95 % interval −0.050 to −0.030) in nDCG@10: the more front-loaded training loses more.",
         ),
         (0.04, False, "+0.040 (95 % interval +0.030 to +0.050) in nDCG@10: the more front-loaded training loses less"),
         (0.005, None, "+0.005 (95 % interval −0.005 to +0.015) in nDCG@10: these data do not tell the two doses apart"),
