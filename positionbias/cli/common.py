@@ -24,6 +24,7 @@ __all__ = [
     "engine_options",
     "input_place",
     "json_option",
+    "model_place",
     "out_option",
     "output_place",
     "overwrite_option",
@@ -180,6 +181,12 @@ def output_place(out: str) -> Path:
 def input_place(name: str) -> Path:
     """The path that a file to read means: as given where it exists, else a plain name under $POSBIAS_HOME."""
     return Path(name) if Path(name).exists() else output_place(name)
+
+
+def model_place(name: str) -> Path | str:
+    """What ``--model`` means: a folder as ``input_place`` finds it, else the name itself, which may be a hub id or ``minilm``."""
+    place = input_place(name)
+    return place if place.exists() else name
 
 
 def say(text: str = "") -> None:

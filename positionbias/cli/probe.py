@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from positionbias.cli.common import emit, json_option, out_option, output_place, overwrite_option, say, seed_option
+from positionbias.cli.common import emit, json_option, model_place, out_option, output_place, overwrite_option, say, seed_option
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
@@ -112,7 +112,7 @@ def _probe(
 
     for place in ([output_place(out)] if out else []) + ([Path(plot)] if plot else []):
         refuse_existing(place, overwrite=overwrite)  # before minutes of encoding
-    checkpoints = [load_checkpoint(model if Path(model).exists() else output_place(model)) for model in models]
+    checkpoints = [load_checkpoint(model_place(model)) for model in models]
     if collection is None:
         probed = collection_of_checkpoint(checkpoints[0].path, checkpoints[0].manifest)
         say(f"probing on the original passages that {checkpoints[0].name} leads to: {probed.path}")

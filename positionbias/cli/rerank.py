@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from positionbias.cli.common import emit, input_place, json_option, out_option, output_place, overwrite_option, say
+from positionbias.cli.common import emit, input_place, json_option, model_place, out_option, output_place, overwrite_option, say
 
 if TYPE_CHECKING:
     from positionbias.ranking.rerank import Rescored
@@ -74,8 +74,7 @@ def rerank(
     from positionbias.ranking.rerank import rerank_run
 
     config, where = RankingConfig(batch_tokens, precision), pick_device(device)  # type: ignore[arg-type]
-    known = input_place(model)
-    checkpoint = load_checkpoint(known if known.exists() else model)  # a hub id, or minilm, is no place
+    checkpoint = load_checkpoint(model_place(model))
     checkpoint.model.to(where)
     found = find_collection(collection)
     source, place = input_place(candidates), output_place(out)
