@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Engine",
+    "all_of",
     "embedding_option",
     "emit",
     "engine_options",
@@ -36,6 +37,17 @@ __all__ = [
 ]
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def all_of(*options: Decorator) -> Decorator:
+    """Several options as one, in this order in the help."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 def seed_option(default: int = 1) -> Decorator:
@@ -157,12 +169,8 @@ _TRAINING_OPTIONS: tuple[Decorator, ...] = (
 )
 
 
-def training_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """How a model is trained: the same options wherever one is, in ``train`` and in a study."""
-    for option in reversed(_TRAINING_OPTIONS):
-        command = option(command)
-    return command
-
+# how a model is trained: the same options wherever one is, in ``train`` and in a study
+training_options: Decorator = all_of(*_TRAINING_OPTIONS)
 
 embedding_option: Decorator = click.option(
     "--embedding-deviation", type=float, default=0.4, show_default=True, help="Of tk's words that start at random."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from positionbias.cli.common import json_option, say, seed_option, workers_option
-from positionbias.cli.studies.common import finish, open_workshop
+from positionbias.cli.studies.common import finish
 
 __all__ = ["demo"]
 
@@ -25,9 +25,10 @@ def demo(out: str, seed: int, workers: int, as_json: bool) -> None:
     from pathlib import Path
 
     from positionbias.studies.demo import run_demo
+    from positionbias.studies.workshop import Workshop
 
     place = Path(out)
-    results = run_demo(open_workshop(place, workers=workers, dry_run=False), seed=seed)
+    results = run_demo(Workshop(place, say, workers=workers), seed=seed)
     finish(results, place, as_json=as_json)
     say(
         "\nNext, on your own data:\n"

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from positionbias.cli.common import emit, json_option, model_place, out_option, output_place, overwrite_option, say, seed_option
+from positionbias.cli.common import (
+    all_of,
+    emit,
+    json_option,
+    model_place,
+    out_option,
+    output_place,
+    overwrite_option,
+    say,
+    seed_option,
+)
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
@@ -19,38 +29,34 @@ if TYPE_CHECKING:
 __all__ = ["ats", "mats"]
 
 
-def probe_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """What both commands take."""
-    options = (
-        click.argument("collection", required=False),
-        click.option("--model", "models", multiple=True, required=True, metavar="CHECKPOINT", help="May be given again."),
-        click.option(
-            "--pairs",
-            type=click.Choice(["different", "all"]),
-            default="different",
-            show_default=True,
-            help="Pairs of different passages (the paper), or those within one passage as well.",
-        ),
-        click.option(
-            "--minimum-terms", type=int, default=20, show_default=True, help="The curve ends before the first Δ with fewer."
-        ),
-        click.option("--passages", type=int, metavar="N", help="Probe N passages, drawn by the seed.  [default: all]"),
-        click.option(
-            "--sample-pairs",
-            type=int,
-            default=2_000,
-            show_default=True,
-            help="Pairs per Δ from which the band (the deviation over pairs) is estimated; 0 leaves it out.",
-        ),
-        click.option("--plot", metavar="FILE.svg", help="Draw the ATS curves (Figure 2); .svg, .png or .pdf."),
-        out_option(required=False, what="Save the results as a folder, for posbias report."),
-        seed_option(),
-        overwrite_option,
-        json_option,
-    )
-    for option in reversed(options):
-        command = option(command)
-    return command
+# what both commands take
+probe_options = all_of(
+    click.argument("collection", required=False),
+    click.option("--model", "models", multiple=True, required=True, metavar="CHECKPOINT", help="May be given again."),
+    click.option(
+        "--pairs",
+        type=click.Choice(["different", "all"]),
+        default="different",
+        show_default=True,
+        help="Pairs of different passages (the paper), or those within one passage as well.",
+    ),
+    click.option(
+        "--minimum-terms", type=int, default=20, show_default=True, help="The curve ends before the first Δ with fewer."
+    ),
+    click.option("--passages", type=int, metavar="N", help="Probe N passages, drawn by the seed.  [default: all]"),
+    click.option(
+        "--sample-pairs",
+        type=int,
+        default=2_000,
+        show_default=True,
+        help="Pairs per Δ from which the band (the deviation over pairs) is estimated; 0 leaves it out.",
+    ),
+    click.option("--plot", metavar="FILE.svg", help="Draw the ATS curves (Figure 2); .svg, .png or .pdf."),
+    out_option(required=False, what="Save the results as a folder, for posbias report."),
+    seed_option(),
+    overwrite_option,
+    json_option,
+)
 
 
 @click.command()

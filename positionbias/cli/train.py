@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
 from positionbias.cli.common import (
+    all_of,
     embedding_option,
     emit,
     input_place,
@@ -37,7 +38,7 @@ def train() -> None:
     """
 
 
-_DATA: tuple[Decorator, ...] = (
+_data_options: Decorator = all_of(
     click.argument("collection"),
     click.option("--candidates", metavar="RUN", help="Over the training queries: negatives are drawn from it."),
     click.option("--trainset", metavar="DIR", help="Training groups to take as they are, instead of --candidates."),
@@ -51,7 +52,7 @@ _DATA: tuple[Decorator, ...] = (
     ),
     click.option("--start", metavar="CHECKPOINT", help="A checkpoint of this kind to go on from: its weights, and its shape."),
 )
-_TRAINING: tuple[Decorator, ...] = (
+_training_options: Decorator = all_of(
     training_options,
     click.option("--margin", type=float, default=1.0, show_default=True, help="Of the pairwise hinge loss."),
     click.option(
@@ -63,7 +64,7 @@ _TRAINING: tuple[Decorator, ...] = (
     overwrite_option,
     json_option,
 )
-_TK_SHAPE: tuple[Decorator, ...] = (
+_tk_shape_options: Decorator = all_of(
     click.option("--dimension", type=int, default=300, show_default=True, help="Width of word vectors."),
     click.option("--layers", type=int, default=2, show_default=True, help="Transformer layers."),
     click.option("--heads", type=int, default=16, show_default=True, help="Attention heads of a layer."),
@@ -90,82 +91,57 @@ _TK_SHAPE: tuple[Decorator, ...] = (
     ),
     embedding_option,
 )
-_ENCODER: Decorator = click.option(
+_encoder_option: Decorator = click.option(
     "--encoder",
     metavar="PATH|ID",
     help=f"What to start from: a folder, a Hugging Face id, or minilm (a pip package). [default: {ENCODER}]",
 )
-_DROPOUT: Decorator = click.option(
+_dropout_option: Decorator = click.option(
     "--dropout/--no-dropout", default=True, show_default=True, help="The encoder's own, in training; a step is quicker without."
 )
 
 
-def _options(*groups: Sequence[Decorator]) -> Decorator:
-    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed([option for group in groups for option in group]):
-            command = option(command)
-        return command
-
-    return decorate
-
-
 @train.command()
-@_options(
-    _DATA,
-    [
-        click.option(
-            "--word-vectors",
-            type=FILE,
-            help="Vectors to start from: GloVe's, word2vec's or ours; by default words start at random.",
-        )
-    ],
-    _TRAINING,
-    [
-        click.option(
-            "--probe-passages", type=int, default=500, show_default=True, help="Passages on which MATS is logged; 0: none."
-        )
-    ],
-    _TK_SHAPE,
+@_data_options
+@click.option(
+    "--word-vectors",
+    type=FILE,
+    help="Vectors to start from: GloVe's, word2vec's or ours; by default words start at random.",
 )
+@_training_options
+@click.option("--probe-passages", type=int, default=500, show_default=True, help="Passages on which MATS is logged; 0: none.")
+@_tk_shape_options
 def tk(**given: Any) -> None:
     """TK on COLLECTION with a pairwise hinge loss, stopped early on validation nDCG@10."""
     _train("tk", given)
 
 
 @train.command("bert_cat")
-@_options(
-    _DATA,
-    [_ENCODER, _DROPOUT],
-    _TRAINING,
-    [
-        click.option(
-            "--pair-length", type=int, default=230, show_default=True, help="Word pieces read of a query and a passage."
-        )
-    ],
-)
+@_data_options
+@_encoder_option
+@_dropout_option
+@_training_options
+@click.option("--pair-length", type=int, default=230, show_default=True, help="Word pieces read of a query and a passage.")
 def bert_cat(**given: Any) -> None:
     """BERT_CAT on COLLECTION: query and passage read together. Pairwise hinge loss, stopped early on validation nDCG@10."""
     _train("bert_cat", given)
 
 
 @train.command("bert_dot")
-@_options(
-    _DATA,
-    [_ENCODER, _DROPOUT],
-    _TRAINING,
-    [
-        click.option("--query-length", type=int, default=30, show_default=True, help="Word pieces read of a query."),
-        click.option("--passage-length", type=int, default=200, show_default=True, help="Word pieces read of a passage."),
-        click.option(
-            "--pooling",
-            type=click.Choice(["cls", "mean"]),
-            default="cls",
-            show_default=True,
-            help="A text's vector: that of [CLS], or the mean over its tokens.",
-        ),
-        click.option("--normalize", is_flag=True, help="Vectors of length 1: cosines."),
-    ],
+@_data_options
+@_encoder_option
+@_dropout_option
+@_training_options
+@click.option("--query-length", type=int, default=30, show_default=True, help="Word pieces read of a query.")
+@click.option("--passage-length", type=int, default=200, show_default=True, help="Word pieces read of a passage.")
+@click.option(
+    "--pooling",
+    type=click.Choice(["cls", "mean"]),
+    default="cls",
+    show_default=True,
+    help="A text's vector: that of [CLS], or the mean over its tokens.",
 )
+@click.option("--normalize", is_flag=True, help="Vectors of length 1: cosines.")
 def bert_dot(**given: Any) -> None:
     """BERT_DOT on COLLECTION: a vector a text, one encoder. Pairwise hinge loss, stopped early on validation nDCG@10."""
     _train("bert_dot", given)

@@ -3,41 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from positionbias.cli.common import embedding_option, emit, input_place, say, training_options
+from positionbias.cli.common import (
+    all_of,
+    embedding_option,
+    emit,
+    input_place,
+    json_option,
+    out_option,
+    output_place,
+    say,
+    seed_option,
+    training_options,
+    words_option,
+    workers_option,
+)
 
 if TYPE_CHECKING:
     from positionbias.core.result import Result
     from positionbias.report.table import Table
     from positionbias.studies.model_settings import ModelSettings
+    from positionbias.studies.position_bias import StudySettings
     from positionbias.studies.workshop import Workshop
 
-__all__ = [
-    "candidate_options",
-    "candidates_of",
-    "dry_run_option",
-    "finish",
-    "measure_options",
-    "model_options",
-    "models_of",
-    "open_workshop",
-    "repeat_options",
-    "show_plan",
-]
+__all__ = ["Asked", "finish", "runs_by_split", "study_options"]
 
 SHOWN = ("retrieval", "transfer", "doses", "architecture")  # of a report's tables, on the terminal
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-dry_run_option: Decorator = click.option(
-    "--dry-run", is_flag=True, help="Show the steps, which are done and about how long the others take; write nothing."
-)
-
 _SET = "may be given again; a training's or a shape's setting, without MODEL for all models that have it"
-_MODELS: tuple[Decorator, ...] = (
+_model_options: Decorator = all_of(
     click.option(
         "--models", multiple=True, default=("tk",), show_default=True, help="tk, bert_cat or bert_dot; may be given again."
     ),
@@ -56,7 +57,7 @@ _MODELS: tuple[Decorator, ...] = (
         "--set", "assignments", multiple=True, metavar="[MODEL.]SETTING=VALUE", help=f"As bert_cat.batch_size=16; {_SET}."
     ),
 )
-_REPEATS: tuple[Decorator, ...] = (
+_repeat_options: Decorator = all_of(
     click.option(
         "--seeds", multiple=True, type=click.IntRange(min=0), help="Of a training; may be given again. [default: --seed]"
     ),
@@ -68,7 +69,7 @@ _REPEATS: tuple[Decorator, ...] = (
         help="Seed of a rotation draw; may be given again; every training seed meets every draw. [default: --seed]",
     ),
 )
-_CANDIDATES: tuple[Decorator, ...] = (
+_candidate_options: Decorator = all_of(
     click.option(
         "--depth", type=click.IntRange(min=1), default=100, show_default=True, help="Candidates a validation or test query."
     ),
@@ -88,7 +89,15 @@ _CANDIDATES: tuple[Decorator, ...] = (
         "--validation-split", "validation", default="validation", show_default=True, help="Queries to validate and tune on."
     ),
 )
-_MEASURES: tuple[Decorator, ...] = (
+_measure_options: Decorator = all_of(
+    click.option(
+        "--test",
+        "tests",
+        multiple=True,
+        default=("test",),
+        show_default=True,
+        help="A split to test on; several are one set of queries.",
+    ),
     click.option(
         "-m",
         "--measure",
@@ -107,27 +116,100 @@ _MEASURES: tuple[Decorator, ...] = (
 )
 
 
-def _all_of(options: Sequence[Decorator]) -> Decorator:
+_text_options: Decorator = all_of(
+    click.option(
+        "--rotate-at-reading", is_flag=True, help="Train on fresh rotations at every read, not on a collection rotated once."
+    ),
+    click.option("--only", "trainings", multiple=True, metavar="TRAINING", help="Only this training: original or rotated."),
+    click.option(
+        "--probe-passages", type=click.IntRange(min=1), help="Passages MATS is measured on at the end; by default all."
+    ),
+)
+_run_options: Decorator = all_of(
+    click.option(
+        "--dry-run", is_flag=True, help="Show the steps, which are done and about how long the others take; write nothing."
+    ),
+    seed_option(),
+    workers_option,
+    json_option,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a study's command was asked for, by the options that all studies have."""
+
+    settings: StudySettings
+    place: Path
+    shop: Workshop
+    dry_run: bool
+    as_json: bool
+
+    def answer(self, results: Path, collection: str) -> None:
+        """Write the report and print what was found; after a dry run print the plan."""
+        if self.dry_run:
+            _show_plan(self.shop, collection, as_json=self.as_json)
+        else:
+            finish(results, self.place, as_json=self.as_json)
+
+
+def study_options(*, both_texts: bool = True) -> Decorator:
+    """The options of a study, which the command gets as one ``asked`` beside its own.
+
+    ``both_texts``: it trains on original and on rotated passages, and probes the models.
+    """
+    options = (
+        out_option(what="The study, a folder."),
+        _model_options,
+        _repeat_options,
+        _candidate_options,
+        _measure_options,
+        words_option,
+    )
+    options += (*((_text_options,) if both_texts else ()), _run_options)
+
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
-        for option in reversed(options):
-            command = option(command)
-        return command
+        @wraps(command)
+        def with_study(*, out: str, dry_run: bool, workers: int, as_json: bool, **given: Any) -> Any:
+            from positionbias.studies.workshop import Workshop
+
+            place = output_place(out)
+            settings = _settings(given)
+            shop = Workshop(place, say, workers=workers, dry_run=dry_run)
+            return command(asked=Asked(settings, place, shop, dry_run, as_json), **given)
+
+        return all_of(*options)(with_study)
 
     return decorate
 
 
-model_options: Decorator = _all_of(_MODELS)
-repeat_options: Decorator = _all_of(_REPEATS)
-candidate_options: Decorator = _all_of(_CANDIDATES)
-measure_options: Decorator = _all_of(_MEASURES)
+def _settings(given: dict[str, Any]) -> StudySettings:
+    """The study's settings; what makes them is taken out of ``given``."""
+    from positionbias.firststage.bm25 import Bm25Settings
+    from positionbias.positions.rotate import Rotation
+    from positionbias.studies.position_bias import StudySettings
+
+    models = _models_of(given, depth=given["depth"])
+    seed: int = given.pop("seed")
+    made: dict[str, Any] = {
+        "seeds": given.pop("seeds") or (seed,),
+        "draws": given.pop("draws") or (seed,),
+        "rotation": Rotation(words=given.pop("words")),
+        "bm25": Bm25Settings(given.pop("k1"), given.pop("b")),
+        "candidates": runs_by_split(given.pop("candidates")),
+    }
+    asked = {name: given.pop(name) for name in StudySettings.__dataclass_fields__ if name in given}
+    # an option that was not given leaves the setting its own default
+    made |= {name: value for name, value in asked.items() if value not in ((), None)}
+    return StudySettings(models=models, seed=seed, **made)
 
 
-def candidates_of(given: dict[str, Any]) -> dict[str, Path]:
-    """The runs that ``--candidates SPLIT=RUN`` names, by split; taken out of ``given``."""
+def runs_by_split(texts: Sequence[str]) -> dict[str, Path]:
+    """The runs that ``--candidates SPLIT=RUN`` names, by split."""
     from positionbias.core.errors import SettingError
 
     runs = {}
-    for text in given.pop("candidates"):
+    for text in texts:
         split, equals, place = text.partition("=")
         if not equals or not split or not place:
             raise SettingError(f"--candidates: wanted SPLIT=RUN; found {text!r}; write it so")
@@ -135,8 +217,8 @@ def candidates_of(given: dict[str, Any]) -> dict[str, Path]:
     return runs
 
 
-def models_of(given: dict[str, Any], *, depth: int) -> tuple[ModelSettings, ...]:
-    """The models that ``model_options`` describe; what belongs to them is taken out of ``given``."""
+def _models_of(given: dict[str, Any], *, depth: int) -> tuple[ModelSettings, ...]:
+    """The models that ``_model_options`` describe; what belongs to them is taken out of ``given``."""
     from positionbias.core.errors import SettingError
     from positionbias.models.kinds import KINDS, config_class
     from positionbias.studies.model_settings import ModelSettings, with_assignments
@@ -182,21 +264,14 @@ def _starts(texts: Sequence[str], kinds: Sequence[str]) -> dict[str, Path]:
     return starts
 
 
-def open_workshop(place: Path, *, workers: int, dry_run: bool) -> Workshop:
-    """The workshop of a study's command."""
-    from positionbias.studies.workshop import Workshop
-
-    return Workshop(place, say, workers=workers, dry_run=dry_run)
-
-
-def show_plan(shop: Workshop, collection: str, *, as_json: bool) -> None:
+def _show_plan(shop: Workshop, collection: str, *, as_json: bool) -> None:
     """What a dry run has found: each step, and the time of those to be made."""
     from positionbias.studies.plan import plan_result, plan_table
 
     emit([plan_result(shop.planned, collection)], as_json=as_json, table=lambda: plan_table(shop.planned))
 
 
-def finish(results: Path, place: Path, *, as_json: bool) -> list[Result]:
+def finish(results: Path, place: Path, *, as_json: bool) -> None:
     """Write the report and the tables, and print what was found."""
     from positionbias.core.result import load_results
     from positionbias.report.html import report_tables, write_report
@@ -210,7 +285,6 @@ def finish(results: Path, place: Path, *, as_json: bool) -> list[Result]:
     found = load_results(results)
     emit(found, as_json=as_json, table=lambda: _summary(found, tables))
     say(f"\nreport: {page}\ntables: {place / 'tables'} (CSV and LaTeX)")
-    return found
 
 
 def _summary(results: Sequence[Result], tables: Mapping[str, Table]) -> str:
