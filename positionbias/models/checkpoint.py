@@ -11,7 +11,6 @@ A model that transformers or sentence-transformers saved loads too, with a manif
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -21,13 +20,13 @@ from typing import Any
 import torch
 
 from positionbias.core.errors import SettingError, bad_input
-from positionbias.core.files import atomic_folder, read_json, sha256_file, write_json
+from positionbias.core.files import atomic_folder, read_json, write_json
 from positionbias.core.manifest import MANIFEST, Manifest, package_versions, read_manifest, write_manifest
 from positionbias.models.kinds import model_class
 from positionbias.models.protocols import Ranker
-from positionbias.models.tensors import MEND
+from positionbias.models.tensors import MEND, weights_checksum
 
-__all__ = ["Checkpoint", "load_checkpoint", "save_checkpoint", "weights_checksum"]
+__all__ = ["Checkpoint", "load_checkpoint", "save_checkpoint"]
 
 KIND = "checkpoint"
 FACTS = "posbias.json"
@@ -47,14 +46,6 @@ class Checkpoint:
     def name(self) -> str:
         """The system's name in runs and results."""
         return self.manifest.name
-
-
-def weights_checksum(folder: Path) -> str:
-    """SHA-256 over all weights of a model's folder, by file name and content."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin")):
-        digest.update(f"{path.relative_to(folder).as_posix()} {sha256_file(path)}\n".encode())
-    return digest.hexdigest()
 
 
 def save_checkpoint(

@@ -7,7 +7,6 @@ al. 2017). model2vec itself takes the frequency from the rank by Zipf's law, hav
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 from collections import Counter
@@ -28,6 +27,7 @@ from positionbias.core.manifest import Manifest, input_ref, manifest_path, packa
 from positionbias.core.progress import step, track
 from positionbias.models.encoder import Encoder, open_encoder
 from positionbias.models.encoder_source import encoder_folder
+from positionbias.models.tensors import weights_checksum
 from positionbias.models.vector_file import save_vectors
 from positionbias.text.vocabulary import Vocabulary, count_words
 
@@ -228,7 +228,7 @@ def _manifest(
         name=out.name.partition(".")[0],
         command="vectors distil",
         settings=settings,
-        inputs=(input_ref("encoder", folder, _weights_checksum(folder), artefact=out), *collected),
+        inputs=(input_ref("encoder", folder, weights_checksum(folder), artefact=out), *collected),
         content={"checksum": sha256_file(written), **figures},
         licence="; ".join([f"encoder: {_licence(folder)}", *licences]),
         notes=(
@@ -241,13 +241,6 @@ def _manifest(
         versions=package_versions("numpy", "torch", "transformers", "safetensors"),
         provenance=provenance(threads=threads),
     )
-
-
-def _weights_checksum(folder: Path) -> str:
-    """The SHA-256 of the weights; of several files' checksums, by name, where they are several."""
-    files = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin"))
-    sums = [sha256_file(file) for file in files]
-    return sums[0] if len(sums) == 1 else hashlib.sha256("".join(sums).encode()).hexdigest()
 
 
 def _licence(folder: Path) -> str:

@@ -11,8 +11,8 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups
-from positionbias.models.checkpoint import weights_checksum
 from positionbias.models.kinds import config_class
+from positionbias.models.tensors import weights_checksum
 from positionbias.positions.rotate import Rotation
 from positionbias.training.config import TrainConfig
 
