@@ -25,6 +25,7 @@ __all__ = [
     "engine_options",
     "input_place",
     "json_option",
+    "matching_options",
     "model_place",
     "out_option",
     "output_place",
@@ -122,6 +123,31 @@ words_option: Decorator = click.option(
     show_default=True,
     help="What a word is. White space never parts a word from its punctuation, and is faster.",
 )
+
+
+def matching_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """How answers are found in passages, which the command gets as one ``matching``."""
+
+    @wraps(command)
+    def with_matching(*given: Any, words: Any, matches: Any, fold_case: bool, no_offsets: bool, **named: Any) -> Any:
+        from positionbias.positions.locate import Matching
+
+        matching = Matching(words=words, matches=matches, fold_case=fold_case, offsets=not no_offsets)
+        return command(*given, matching=matching, **named)
+
+    options = all_of(
+        click.option(
+            "--matches",
+            type=click.Choice(["all", "first", "last"]),
+            default="all",
+            show_default=True,
+            help="Which matches count of an answer that stands several times. Only where offsets are not used.",
+        ),
+        words_option,
+        click.option("--fold-case", is_flag=True, help="Match without regard to case."),
+        click.option("--no-offsets", is_flag=True, help="Match every answer, also where the source says where it stands."),
+    )
+    return options(with_matching)
 
 
 _TRAINING_OPTIONS: tuple[Decorator, ...] = (

@@ -12,12 +12,12 @@ from positionbias.cli.common import (
     emit,
     engine_options,
     json_option,
+    matching_options,
     out_option,
     output_place,
     overwrite_option,
     say,
     seed_option,
-    words_option,
 )
 
 if TYPE_CHECKING:
@@ -39,16 +39,7 @@ __all__ = ["histogram"]
     show_default=True,
     help="What of an answer is placed: its first word, or its middle.",
 )
-@click.option(
-    "--matches",
-    type=click.Choice(["all", "first", "last"]),
-    default="all",
-    show_default=True,
-    help="Which matches count of an answer that stands several times. Only where offsets are not used.",
-)
-@words_option
-@click.option("--fold-case", is_flag=True, help="Match without regard to case.")
-@click.option("--no-offsets", is_flag=True, help="Match every answer, also where the source says where it stands.")
+@matching_options
 @click.option("--resamples", type=int, default=1000, show_default=True, help="Resamples of the passages for the intervals.")
 @click.option("--plot", metavar="FILE.svg", help="Draw the histograms; .svg, .png or .pdf.")
 @out_option(required=False, what="Save the results as a folder, for posbias report.")
@@ -71,9 +62,9 @@ def histogram(
     Several collections, such as an original and its rotation, are measured one after the other and drawn side by side.
     """
     from positionbias.core.collection import find_collection
-    from positionbias.positions.histogram import position_histogram, splits_with_answers
+    from positionbias.positions.histogram import HistogramOptions, position_histogram, splits_with_answers
 
-    options = _options(**given)
+    options = HistogramOptions(**given)
     opened = [find_collection(place) for place in collections]
     with engine.open() as map_shards:
         results = [
@@ -90,16 +81,6 @@ def histogram(
     if out:
         _save(out, opened, results, options, overwrite, engine.provenance)
     emit(results, as_json=as_json, table=lambda: _histogram_tables(results))
-
-
-def _options(
-    *, words: Any, matches: Any, fold_case: bool, no_offsets: bool, point: Any, bins: int, resamples: int, seed: int
-) -> HistogramOptions:
-    from positionbias.positions.histogram import HistogramOptions
-    from positionbias.positions.locate import Matching
-
-    matching = Matching(words=words, matches=matches, fold_case=fold_case, offsets=not no_offsets)
-    return HistogramOptions(matching=matching, point=point, bins=bins, resamples=resamples, seed=seed)
 
 
 def _save(

@@ -11,16 +11,17 @@ from positionbias.cli.common import (
     emit,
     engine_options,
     json_option,
+    matching_options,
     out_option,
     output_place,
     overwrite_option,
     say,
     seed_option,
-    words_option,
 )
 
 if TYPE_CHECKING:
     from positionbias.core.result import Result
+    from positionbias.positions.locate import Matching
 
 __all__ = ["select"]
 
@@ -47,16 +48,7 @@ __all__ = ["select"]
     metavar="ORIGINAL",
     help="Choose by the answers of this collection: of a rotated collection, keep the queries that its original would.",
 )
-@click.option(
-    "--matches",
-    type=click.Choice(["all", "first", "last"]),
-    default="all",
-    show_default=True,
-    help="Which matches count of an answer that stands several times. Only where offsets are not used.",
-)
-@words_option
-@click.option("--fold-case", is_flag=True, help="Match without regard to case.")
-@click.option("--no-offsets", is_flag=True, help="Match every answer, also where the source says where it stands.")
+@matching_options
 @seed_option()
 @engine_options
 @out_option(what="The collection with these queries.")
@@ -70,10 +62,7 @@ def select(
     out: str,
     overwrite: bool,
     as_json: bool,
-    matches: Any,
-    words: Any,
-    fold_case: bool,
-    no_offsets: bool,
+    matching: Matching,
     **given: Any,
 ) -> None:
     """COLLECTION with only those queries of a split whose answers start in one part of their passages.
@@ -84,11 +73,9 @@ def select(
         posbias select squad --answers-in 0:0.2 --split train --out squad-front
     """
     from positionbias.core.collection import find_collection
-    from positionbias.positions.locate import Matching
     from positionbias.positions.select import AnswerRange, Selection, selection_result
     from positionbias.positions.select import select as write_selected
 
-    matching = Matching(words=words, matches=matches, fold_case=fold_case, offsets=not no_offsets)
     selection = Selection(AnswerRange.parse(answers_in), matching=matching, **given)
     with engine.open() as map_shards:
         selected = write_selected(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -24,12 +23,12 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.files import atomic_file, refuse_existing, sha256_file
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
-from positionbias.core.progress import step, track
+from positionbias.core.progress import step
 from positionbias.models.encoder import Encoder, open_encoder
 from positionbias.models.encoder_source import encoder_folder
 from positionbias.models.tensors import weights_checksum
 from positionbias.models.vector_file import save_vectors
-from positionbias.text.vocabulary import Vocabulary, count_words
+from positionbias.text.vocabulary import Vocabulary, known_words
 
 __all__ = ["DistilSettings", "distil", "frequency_weights", "principal_components", "word_states"]
 
@@ -55,20 +54,6 @@ class DistilSettings:
             raise SettingError(
                 f"--sif-coefficient: wanted a number from 0; found {self.sif_coefficient}; 0.0001 is usual, 0 gives no weights"
             )
-
-
-def known_words(collections: Sequence[Collection], split: str | None) -> Counter[str]:
-    """How often each word stands in the passages and in the queries of ``split``: what a word-level model counts.
-
-    ``split`` None: the split train, of the collections that have one.
-    """
-    counts: Counter[str] = Counter()
-    for collection in collections:
-        texts = (passage.text for passage in collection.passages())
-        counts.update(count_words(track(texts, f"counting words of {collection.name}", len(collection), unit="passages")))
-        if split is not None or "train" in collection.splits:
-            counts.update(count_words(query.text for query in collection.queries(split or "train")))
-    return counts
 
 
 @contextmanager

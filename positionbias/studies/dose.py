@@ -11,14 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
-from positionbias.core.shard_work import MapShards
-from positionbias.engine.local import map_shards
 from positionbias.positions.locate import Matching
 from positionbias.positions.select import AnswerRange, Selection, Several, count_fitting, select
 from positionbias.studies.dose_measured import measure_doses
@@ -102,7 +99,7 @@ def dose(collection: Collection, settings: DoseSettings, shop: Workshop) -> Path
         "study dose",
         {**settings.record(), "queries": queries, "collection": dict(collection.manifest.settings)},
         {**measured.inputs(), **{f"training queries, {variant}": path for variant, path in shown.items()}},
-        lambda: measure_doses(measured, settings.study, shown, settings.matching, _mapper(shop)),
+        lambda: measure_doses(measured, settings.study, shown, settings.matching, shop.map_shards),
         notes=(
             *NOTES,
             f"Every dose has {queries:,} training queries; validation and test queries are not selected, and are the same for all [decision].",
@@ -111,13 +108,9 @@ def dose(collection: Collection, settings: DoseSettings, shop: Workshop) -> Path
     )
 
 
-def _mapper(shop: Workshop) -> MapShards:
-    return partial(map_shards, workers=shop.workers)
-
-
 def _number_of_queries(collection: Collection, settings: DoseSettings, shop: Workshop) -> int:
     """As many for every dose as all of them have."""
-    fitting = {dose: count_fitting(collection, settings.selection(dose), map_shards=_mapper(shop)) for dose in settings.doses}
+    fitting = {dose: count_fitting(collection, settings.selection(dose), map_shards=shop.map_shards) for dose in settings.doses}
     fewest = min(fitting, key=fitting.__getitem__)
     if settings.queries is not None and settings.queries > fitting[fewest]:
         raise SettingError(
@@ -150,7 +143,7 @@ def _selection_step(shop: Workshop, source: Path, place: Path, selection: Select
             place,
             selection,
             by=None if by is None else Collection(by),
-            map_shards=_mapper(shop),
+            map_shards=shop.map_shards,
             overwrite=True,
             name=f"{collection.name}, {variant_of(selection.answers_in)}",
             provenance={"workers": shop.workers},

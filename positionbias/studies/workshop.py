@@ -20,6 +20,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,7 @@ from positionbias.core.manifest import (
 from positionbias.core.progress import track
 from positionbias.core.result import Facts, Result, save_results
 from positionbias.core.run import Run, read_run, write_run
+from positionbias.core.shard_work import MapShards
 from positionbias.engine.local import map_shards
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 from positionbias.models.checkpoint import FACTS, load_checkpoint
@@ -73,6 +75,11 @@ class Workshop:
         part = object.__new__(Workshop)
         part.__dict__.update(self.__dict__, folder=self.folder / name, prefix=f"{self.prefix}{name}/")
         return part
+
+    @property
+    def map_shards(self) -> MapShards:
+        """Works on shards in the study's number of processes."""
+        return partial(map_shards, workers=self.workers)
 
     @property
     def planned(self) -> Sequence[Planned]:
@@ -119,7 +126,7 @@ class Workshop:
                 source,
                 place,
                 rotation,
-                map_shards=lambda function, items: map_shards(function, items, self.workers),
+                map_shards=self.map_shards,
                 overwrite=True,
                 name=f"{source.name}-rotated-{rotation.seed}",
                 provenance={"workers": self.workers},

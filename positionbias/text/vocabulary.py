@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from positionbias.core.collection import Collection
+from positionbias.core.progress import track
 from positionbias.text.words import tokenize
 
-__all__ = ["PADDING", "UNKNOWN", "Vocabulary", "count_words", "words_of"]
+__all__ = ["PADDING", "UNKNOWN", "Vocabulary", "count_words", "known_words", "words_of"]
 
 PADDING = 0
 UNKNOWN = 1
@@ -24,6 +26,20 @@ def count_words(texts: Iterable[str]) -> Counter[str]:
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(words_of(text))
+    return counts
+
+
+def known_words(collections: Sequence[Collection], split: str | None) -> Counter[str]:
+    """How often each word stands in the passages and in the queries of ``split``: what a word-level model counts.
+
+    ``split`` None: the split train, of the collections that have one.
+    """
+    counts: Counter[str] = Counter()
+    for collection in collections:
+        texts = (passage.text for passage in collection.passages())
+        counts.update(count_words(track(texts, f"counting words of {collection.name}", len(collection), unit="passages")))
+        if split is not None or "train" in collection.splits:
+            counts.update(count_words(query.text for query in collection.queries(split or "train")))
     return counts
 
 

@@ -10,14 +10,13 @@ import torch
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
-from positionbias.core.progress import track
 from positionbias.core.seeds import generator, key64
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.kinds import model_class
 from positionbias.models.protocols import Ranker
 from positionbias.models.tk import TK
 from positionbias.models.word_vectors import embedding_matrix, read_word_vectors
-from positionbias.text.vocabulary import Vocabulary, count_words, words_of
+from positionbias.text.vocabulary import Vocabulary, known_words
 from positionbias.training.plan import TrainPlan
 
 __all__ = ["build_model"]
@@ -59,8 +58,7 @@ def _start(plan: TrainPlan) -> Ranker | None:
 def _build_tk(collection: Collection, plan: TrainPlan, start: TK | None) -> tuple[TK, Mapping[str, Any]]:
     """TK over the words of the collection's passages and training queries; those of ``start`` keep their rows [decision]."""
     shape = plan.model if start is None else start.config
-    counts = count_words(track((p.text for p in collection.passages()), "counting words", len(collection), unit="passages"))
-    counts.update(word for query in collection.queries(plan.split) for word in words_of(query.text))
+    counts = known_words([collection], plan.split)
     given = read_word_vectors(plan.word_vectors, counts.keys(), shape.dimension) if plan.word_vectors else None
     vocabulary = Vocabulary.build(counts, vectored=set(given.vectors) if given else set())
     if start is None:

@@ -24,12 +24,12 @@ from positionbias.models.distil import (
     DistilSettings,
     distil,
     frequency_weights,
-    known_words,
     principal_components,
     word_states,
 )
 from positionbias.models.encoder import Encoder, load_encoder
 from positionbias.models.word_vectors import read_word_vectors
+from positionbias.text.vocabulary import known_words
 from tests.tiny import collection_of, tiny_encoder
 
 TEXTS = [
