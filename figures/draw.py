@@ -9,7 +9,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from positionbias.core.result import AtsCurve, Comparison, PositionHistogram, Result, TrainingCurve, load_results
+from positionbias.core.payloads import AtsCurve, Comparison, PositionHistogram, TrainingCurve
+from positionbias.core.result import Result, load_results
 from positionbias.report.figure import save_figure
 from positionbias.report.plots import answer_positions, ats_curves, relative_change, training_curves
 

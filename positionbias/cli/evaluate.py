@@ -12,8 +12,9 @@ from positionbias.cli.common import emit, input_place, json_option, out_option, 
 
 if TYPE_CHECKING:
     from positionbias.core.manifest import InputRef
+    from positionbias.core.payloads import Comparison, Interval
     from positionbias.core.records import Qrel
-    from positionbias.core.result import Comparison, Interval, Result
+    from positionbias.core.result import Result
     from positionbias.core.run import Run
 
 __all__ = ["evaluate"]
@@ -152,7 +153,7 @@ def _save(
 
 def _remarks(results: Sequence[Result]) -> list[str]:
     """What was counted on the way, a line a run; how intervals were made; what is undefined, and why."""
-    from positionbias.core.result import Comparison, PerQuery
+    from positionbias.core.payloads import Comparison, PerQuery
 
     lines: dict[str, None] = {}  # in order, each once
     for result in results:
@@ -171,7 +172,7 @@ def _remarks(results: Sequence[Result]) -> list[str]:
 
 def _tables(results: Sequence[Result]) -> str:
     from positionbias.cli.show import aligned
-    from positionbias.core.result import Comparison, PerQuery
+    from positionbias.core.payloads import Comparison, PerQuery
 
     means = [result for result in results if isinstance(result.payload, PerQuery)]
     names = list(dict.fromkeys(result.measure for result in means))

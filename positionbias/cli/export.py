@@ -64,7 +64,8 @@ def export(
     for is counted.
     """
     from positionbias.core.collection import find_collection
-    from positionbias.core.result import Result, Statistics
+    from positionbias.core.payloads import Statistics
+    from positionbias.core.result import Result
 
     if squad_version and form != "squad":
         raise click.UsageError(f"--squad-version goes with --to squad, not with --to {form}")

@@ -57,7 +57,8 @@ def distil(
         posbias train tk squad --word-vectors squad.safetensors …
     """
     from positionbias.core.collection import find_collection
-    from positionbias.core.result import Result, Statistics
+    from positionbias.core.payloads import Statistics
+    from positionbias.core.result import Result
     from positionbias.models.distil import DistilSettings, distil
 
     settings = DistilSettings(**given)  # type: ignore[arg-type]

@@ -15,34 +15,12 @@ from typing import Any
 from positionbias.core.errors import bad_input
 from positionbias.core.files import atomic_folder, read_json, write_json
 from positionbias.core.manifest import MANIFEST, Manifest, write_manifest
+from positionbias.core.payloads import KINDS, Example, Interval, Payload, PerQuery
 
-__all__ = [
-    "AtsCurve",
-    "Comparison",
-    "Facts",
-    "Finding",
-    "Interval",
-    "PerQuery",
-    "PositionHistogram",
-    "Result",
-    "Statistics",
-    "TrainingCurve",
-    "load_results",
-    "save_results",
-]
+__all__ = ["Facts", "Result", "load_results", "save_results"]
 
 RESULTS = "results.json"
 TEXTS = ("original", "rotated")  # which passages were read
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A confidence interval and how it was made (e.g. "bootstrap over 4,000 queries, clustered by passage")."""
-
-    low: float
-    high: float
-    level: float = 0.95
-    method: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,109 +48,6 @@ class Facts:
         for name in ("training", "test", "source_training"):
             if getattr(self, name) not in ("", *TEXTS):
                 raise ValueError(f"{name}: wanted one of {', '.join(TEXTS)} or nothing; found {getattr(self, name)!r}")
-
-
-@dataclass(frozen=True, slots=True)
-class Statistics:
-    """Named figures: rows of a table (collection statistics, counts by cause)."""
-
-    rows: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class PositionHistogram:
-    """Where answers sit. Positions are relative, in [0, 1); densities sum to 1 over the bins.
-
-    ``counts`` per bin; ``expected`` the share of each bin that an unbiased collection would have (uniform over the
-    possible starts of every answer); ``outcomes`` counts answers by what happened to them (answers, matched,
-    unmatched, empty, cut …); ``figures`` holds each summary with its expectation and interval.
-    """
-
-    edges: Sequence[float]
-    counts: Sequence[int]
-    expected: Sequence[float]
-    outcomes: Mapping[str, int]
-    figures: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class PerQuery:
-    """One value a query; saved as Parquet beside the JSON."""
-
-    query_ids: Sequence[str]
-    values: Sequence[float]
-    notes: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Two systems (or one system on two test sets) on the same queries: candidate against baseline.
-
-    ``difference`` = candidate − baseline; ``relative`` = difference / baseline; ``relative_as_printed`` =
-    difference / candidate, the form of the paper's Tables 3–4. p-values are None where undefined.
-    """
-
-    baseline: str
-    candidate: str
-    baseline_mean: float
-    candidate_mean: float
-    difference: float
-    difference_interval: Interval | None
-    relative: float | None
-    relative_as_printed: float | None
-    relative_interval: Interval | None
-    effect_size: float | None
-    p_wilcoxon: float | None
-    p_t: float | None
-    p_adjusted: Mapping[str, float | None] = field(default_factory=dict)
-    subset: str = "all queries"
-    notes: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class AtsCurve:
-    """Average term similarity by distance Δ (Eq. 8): one entry a Δ, from 0.
-
-    ``terms`` and ``pairs`` count what each point rests on; ``std_terms`` is the exact deviation over terms, ``std_pairs``
-    the deviation over a seeded sample of pairs (Figure 2's band). ``figures`` holds MATS in its printed and plain forms.
-    """
-
-    deltas: Sequence[int]
-    ats: Sequence[float]
-    terms: Sequence[int]
-    pairs: Sequence[int]
-    std_terms: Sequence[float | None]
-    std_pairs: Sequence[float | None]
-    figures: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class TrainingCurve:
-    """What was logged at each validation of a training."""
-
-    steps: Sequence[int]
-    series: Mapping[str, Sequence[float | None]]
-    notes: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What the figures say, in a sentence; ``holds`` None where they decide nothing."""
-
-    text: str
-    holds: bool | None = None
-
-
-Payload = Statistics | PositionHistogram | PerQuery | Comparison | AtsCurve | TrainingCurve | Finding
-KINDS: dict[str, type] = {
-    "statistics": Statistics,
-    "histogram": PositionHistogram,
-    "per_query": PerQuery,
-    "comparison": Comparison,
-    "ats": AtsCurve,
-    "training": TrainingCurve,
-    "finding": Finding,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,12 +90,16 @@ class Result:
         """The inverse of ``to_json``."""
         record = dict(record)
         payload = dict(record.pop("payload"))
-        kind = KINDS[record.pop("kind")]
+        kind = record.pop("kind")
         for key in ("difference_interval", "relative_interval"):
             if payload.get(key):
                 payload[key] = Interval(**payload[key])
+        if kind == "examples":
+            payload["examples"] = [Example(**example) for example in payload["examples"]]
         interval, facts = record.pop("interval"), Facts(**record.pop("facts"))
-        return Result(**record, interval=Interval(**interval) if interval else None, payload=kind(**payload), facts=facts)
+        return Result(
+            **record, interval=Interval(**interval) if interval else None, payload=KINDS[kind](**payload), facts=facts
+        )
 
 
 def _plain(value: Any) -> Any:

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
+from positionbias.core.payloads import Comparison, PerQuery
 from positionbias.core.records import Qrel
-from positionbias.core.result import Comparison, PerQuery, Result
+from positionbias.core.result import Result
 from positionbias.core.run import Run
 from positionbias.evaluation.measures import evaluate_run
 from positionbias.evaluation.significance import CORRECTIONS, adjust, compare

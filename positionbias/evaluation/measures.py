@@ -12,8 +12,9 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from positionbias.core.errors import InputError, SettingError
+from positionbias.core.payloads import PerQuery
 from positionbias.core.records import Qrel
-from positionbias.core.result import PerQuery, Result
+from positionbias.core.result import Result
 from positionbias.core.run import Run
 from positionbias.evaluation.significance import bootstrap_mean
 

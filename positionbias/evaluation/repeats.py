@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from positionbias.core.result import Interval
+from positionbias.core.payloads import Interval
 
 __all__ = ["Repeated", "over_repeats"]
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from positionbias.core.errors import InputError, SettingError
+from positionbias.core.payloads import Comparison, Interval
 from positionbias.core.records import Qrel
-from positionbias.core.result import Comparison, Interval
 from positionbias.core.seeds import generator
 
 __all__ = ["CORRECTIONS", "adjust", "bootstrap_mean", "clusters_by_passage", "compare", "corrected", "wilcoxon"]

@@ -19,9 +19,10 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.files import refuse_existing, sha256_file
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, write_manifest
+from positionbias.core.payloads import Statistics
 from positionbias.core.progress import track
 from positionbias.core.records import Query
-from positionbias.core.result import Result, Statistics
+from positionbias.core.result import Result
 from positionbias.core.run import Run, write_run
 from positionbias.core.shard_work import MapShards
 from positionbias.firststage.settings import PRESETS, Bm25Settings

@@ -15,8 +15,9 @@ import numpy as np
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
+from positionbias.core.payloads import Interval, PositionHistogram
 from positionbias.core.progress import track
-from positionbias.core.result import Interval, PositionHistogram, Result
+from positionbias.core.result import Result
 from positionbias.core.shard_work import MapShards
 from positionbias.positions.answers import AnswerCounts, locate_split
 from positionbias.positions.expectation import FIFTH, MEAN, TENTH, Spans

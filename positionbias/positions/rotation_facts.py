@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from positionbias.core.result import Result, Statistics
+from positionbias.core.payloads import Statistics
+from positionbias.core.result import Result
 from positionbias.positions.cuts import ONE_SENTENCE, ROTATED, UNSPLIT, WORDLESS
 from positionbias.positions.rotate import Rotation
 

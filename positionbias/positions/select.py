@@ -21,9 +21,10 @@ from positionbias.core.collection_writer import CollectionWriter, create_collect
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.files import refuse_existing
 from positionbias.core.manifest import input_ref
+from positionbias.core.payloads import Statistics
 from positionbias.core.progress import track
 from positionbias.core.records import Answer, Qrel
-from positionbias.core.result import Result, Statistics
+from positionbias.core.result import Result
 from positionbias.core.seeds import key64
 from positionbias.core.shard_work import MapShards
 from positionbias.positions.answers import (

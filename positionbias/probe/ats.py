@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from positionbias.core.errors import SettingError
-from positionbias.core.result import AtsCurve
+from positionbias.core.payloads import AtsCurve
 from positionbias.probe.pair_sample import PairDeviation, deviation_over_pairs
 from positionbias.probe.sums import (
     PAIR_MODES,

@@ -13,9 +13,10 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.files import refuse_existing, sha256_file
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
+from positionbias.core.payloads import Statistics
 from positionbias.core.progress import step
 from positionbias.core.records import Query
-from positionbias.core.result import Result, Statistics
+from positionbias.core.result import Result
 from positionbias.core.run import Run, write_run
 from positionbias.evaluation.depth import apply_depth
 from positionbias.models.checkpoint import Checkpoint

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from positionbias.core.result import Finding
+from positionbias.core.payloads import Finding
 from positionbias.report.drawing import same_scale
 from positionbias.report.embed import inline_svg
 from positionbias.report.figure import NARROW

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from positionbias.core.result import AtsCurve, PositionHistogram, Result, TrainingCurve
+from positionbias.core.payloads import AtsCurve, PositionHistogram, TrainingCurve
+from positionbias.core.result import Result
 from positionbias.report.formatting import count, decimal, interval, percent, with_interval
 from positionbias.report.select import BASELINES, comparisons, distinct, labels, of_kind
 

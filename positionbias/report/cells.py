@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from positionbias.core.result import Interval
+from positionbias.core.payloads import Interval
 from positionbias.report.formatting import count, decimal, interval, percent, setting, with_interval
 from positionbias.report.select import distinct
 from positionbias.report.table import Cell, Column

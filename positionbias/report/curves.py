@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from positionbias.core.result import AtsCurve, Result, TrainingCurve
+from positionbias.core.payloads import AtsCurve, TrainingCurve
+from positionbias.core.result import Result
 from positionbias.report.drawing import (
     DASHES,
     colour_of,

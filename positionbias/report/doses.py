@@ -9,7 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from positionbias.core.result import Interval, PositionHistogram, Result
+from positionbias.core.payloads import Interval, PositionHistogram
+from positionbias.core.result import Result
 from positionbias.evaluation.repeats import over_repeats
 from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
 from positionbias.report.drawing import (

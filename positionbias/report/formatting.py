@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from positionbias.core.result import Interval
+from positionbias.core.payloads import Interval
 
 __all__ = ["MISSING", "NBSP", "count", "decimal", "interval", "p_value", "percent", "setting", "slug", "with_interval"]
 

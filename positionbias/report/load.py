@@ -10,7 +10,8 @@ from typing import Any
 
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest, read_manifest
-from positionbias.core.result import RESULTS, Result, Statistics, load_results
+from positionbias.core.payloads import Statistics
+from positionbias.core.result import RESULTS, Result, load_results
 
 __all__ = ["Study", "dose_of", "load_studies"]
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from positionbias.core.result import Finding, PerQuery, Result
+from positionbias.core.payloads import Finding, PerQuery
+from positionbias.core.result import Result
 from positionbias.report import captions, plots, tables
 from positionbias.report.architecture import architecture_table
 from positionbias.report.blocks import Block, Drawing, Picture, Section, Sheet, draw_blocks

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from positionbias.core.result import Comparison, PositionHistogram, Result
+from positionbias.core.payloads import Comparison, PositionHistogram
+from positionbias.core.result import Result
 from positionbias.report.curves import ats_curves, training_curves
 from positionbias.report.doses import Point, change_lines, dose_figure, line_handles, no_change
 from positionbias.report.drawing import (

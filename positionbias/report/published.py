@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from positionbias.core.result import Facts, Result, TrainingCurve
+from positionbias.core.payloads import TrainingCurve
+from positionbias.core.result import Facts, Result
 from positionbias.report.formatting import count
 from positionbias.report.select import MODELS, distinct, of_kind
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from positionbias.core.result import Comparison, Result
+from positionbias.core.payloads import Comparison
+from positionbias.core.result import Result
 
 __all__ = [
     "ALL_QUERIES",

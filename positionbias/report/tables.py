@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from positionbias.core.result import AtsCurve, Interval, PositionHistogram, Result, Statistics, TrainingCurve
+from positionbias.core.payloads import AtsCurve, Interval, PositionHistogram, Statistics, TrainingCurve
+from positionbias.core.result import Result
 from positionbias.report.cells import (
     any_cell,
     as_interval,

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from positionbias.core.result import Comparison, Facts, Interval, PerQuery, Result
+from positionbias.core.payloads import Comparison, Interval, PerQuery
+from positionbias.core.result import Facts, Result
 from positionbias.evaluation.letters import letter_of, significance_letters
 from positionbias.evaluation.repeats import Repeated, over_repeats
 from positionbias.report.cells import text_cell

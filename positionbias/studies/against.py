@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from positionbias.core.manifest import Manifest
-from positionbias.core.result import Comparison, Facts, Finding, Result
+from positionbias.core.payloads import Comparison, Finding
+from positionbias.core.result import Facts, Result
 from positionbias.report.load import Study
 from positionbias.report.published import DELTA, Published, PublishedCell
 from positionbias.studies.published import published_for

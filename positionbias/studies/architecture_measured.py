@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from positionbias.core.collection import Collection
-from positionbias.core.result import Comparison, Finding, PerQuery, Result
+from positionbias.core.payloads import Comparison, Finding, PerQuery
+from positionbias.core.result import Result
 from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
 from positionbias.models.tk import Positions
 from positionbias.studies.findings import baselines, idle_trainings, trainings

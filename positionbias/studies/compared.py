@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from positionbias.core.result import Comparison, Result
+from positionbias.core.payloads import Comparison
+from positionbias.core.result import Result
 from positionbias.evaluation.significance import adjust, compare
 from positionbias.studies.systems import FIRST_STAGE, POSITION, SystemRuns, Values, values_of
 from positionbias.studies.tested import Study

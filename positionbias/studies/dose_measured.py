@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from positionbias.core.collection import Collection
-from positionbias.core.result import Facts, Finding, PerQuery, PositionHistogram, Result
+from positionbias.core.payloads import Finding, PerQuery, PositionHistogram
+from positionbias.core.result import Facts, Result
 from positionbias.core.shard_work import MapShards
 from positionbias.evaluation.significance import clusters_by_passage, compare
 from positionbias.positions.histogram import HistogramOptions, position_histogram

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from positionbias.core.result import AtsCurve, Comparison, Facts, Finding, Interval, PositionHistogram, Result, TrainingCurve
+from positionbias.core.payloads import AtsCurve, Comparison, Finding, Interval, PositionHistogram, TrainingCurve
+from positionbias.core.result import Facts, Result
 from positionbias.evaluation.repeats import over_repeats
 from positionbias.studies.against import MARGIN, against_change, against_mats, against_training, signed
 

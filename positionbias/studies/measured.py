@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from positionbias.core.result import Finding, Result, load_results
+from positionbias.core.payloads import Finding
+from positionbias.core.result import Result, load_results
 from positionbias.positions.debias import rotation_result
 from positionbias.positions.histogram import position_histogram
 from positionbias.studies.compared import comparisons

@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from positionbias.core.result import Facts, Statistics
+from positionbias.core.payloads import Statistics
+from positionbias.core.result import Facts
 from positionbias.report.load import Study
 from positionbias.report.published import DELTA, DEVIATION, Published, PublishedCell
 

@@ -8,8 +8,9 @@ from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
+from positionbias.core.payloads import Finding, PerQuery
 from positionbias.core.records import Qrel
-from positionbias.core.result import Facts, Finding, PerQuery, Result
+from positionbias.core.result import Facts, Result
 from positionbias.core.run import Run, read_run
 from positionbias.evaluation.measures import evaluate_run
 from positionbias.models.checkpoint import load_checkpoint

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
-from positionbias.core.result import Comparison, Facts, Finding, Result
+from positionbias.core.payloads import Comparison, Finding
+from positionbias.core.result import Facts, Result
 from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
 from positionbias.positions.debias import rotation_result
 from positionbias.studies.against import against_transfer

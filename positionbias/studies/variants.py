@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from positionbias.core.result import AtsCurve, Comparison, Facts, Finding, Result
+from positionbias.core.payloads import AtsCurve, Comparison, Finding
+from positionbias.core.result import Facts, Result
 from positionbias.evaluation.repeats import over_repeats
 from positionbias.studies.compared import ALL
 from positionbias.studies.findings import over

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from positionbias.core.collection import Collection
+from positionbias.core.payloads import Statistics
 from positionbias.core.progress import track
-from positionbias.core.result import Result, Statistics
+from positionbias.core.result import Result
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard
 from positionbias.text.words import word_count

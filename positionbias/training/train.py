@@ -13,8 +13,9 @@ from positionbias.core.errors import bad_input
 from positionbias.core.files import refuse_existing
 from positionbias.core.groups import Groups
 from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
+from positionbias.core.payloads import TrainingCurve
 from positionbias.core.records import Qrel
-from positionbias.core.result import Result, TrainingCurve
+from positionbias.core.result import Result
 from positionbias.core.run import Run
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from positionbias.probe.passages import original_collection, sample_passages

@@ -135,7 +135,8 @@ write_json(place, list(range(200_000)))
 """,
     "results": """
 from positionbias.core.manifest import Manifest
-from positionbias.core.result import PerQuery, Result, save_results
+from positionbias.core.payloads import PerQuery
+from positionbias.core.result import Result, save_results
 import random
 payload = PerQuery([f"q{n}" for n in range(50_000)], [random.random() for _ in range(50_000)])
 save_results(place, [Result("m", "c", "s", "x", 1, 0.5, None, 1, payload)], Manifest(kind="results", name="x", command="x"))

@@ -13,22 +13,23 @@ import pytest
 
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
-from positionbias.core.result import (
+from positionbias.core.payloads import (
     KINDS,
     AtsCurve,
     Comparison,
-    Facts,
+    Example,
+    Examples,
     Finding,
     Interval,
     Payload,
     PerQuery,
+    PositionBuckets,
     PositionHistogram,
-    Result,
+    ResponseCurve,
     Statistics,
     TrainingCurve,
-    load_results,
-    save_results,
 )
+from positionbias.core.result import Facts, Result, load_results, save_results
 
 MANIFEST = Manifest(kind="results", name="r", command="a test")
 PAYLOADS: list[Payload] = [
@@ -52,6 +53,11 @@ PAYLOADS: list[Payload] = [
     ),
     AtsCurve([0, 1], [1.0, 0.5], [30, 25], [100, 90], [0.1, None], [0.2, 0.2], {"mats": 0.5}),
     TrainingCurve([100, 200], {"loss": [0.9, None]}, {"stopped": "patience"}),
+    PositionBuckets(
+        "relative", "nDCG@10", [0.0, 0.5, 1.0], [4, 1], [0.5, None], [0.4, None], [0.6, None], "9 to 12 words", {"psi": 0.1}
+    ),
+    ResponseCurve([0.0, 1.0], [3, 3], [0.5, -0.5], [0.4, -0.6], [0.6, -0.4], [0.9, 0.7], {"unit": 1.5}),
+    Examples([Example("q1", "Who?", "p1", "Ann. Bob.", [[0, 3]], "Bob. Ann. ", [[5, 8]], 1.0, 0.5, 1, None)], "nDCG@10"),
     Finding("The histogram falls.", True),
 ]
 

@@ -4,8 +4,9 @@ import pytest
 
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
+from positionbias.core.payloads import Comparison, PerQuery
 from positionbias.core.records import Qrel
-from positionbias.core.result import Comparison, PerQuery, load_results, save_results
+from positionbias.core.result import load_results, save_results
 from positionbias.core.run import Run
 from positionbias.evaluation.evaluate import check_run, evaluate_runs
 from positionbias.evaluation.significance import clusters_by_passage

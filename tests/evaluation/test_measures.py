@@ -7,8 +7,8 @@ import pytest
 import pytrec_eval
 
 from positionbias.core.errors import InputError, SettingError
+from positionbias.core.payloads import PerQuery
 from positionbias.core.records import Qrel
-from positionbias.core.result import PerQuery
 from positionbias.core.run import Run, read_run
 from positionbias.core.seeds import key64
 from positionbias.evaluation.measures import evaluate_run, parse_measure, per_query

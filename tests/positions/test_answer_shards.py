@@ -10,8 +10,9 @@ import pytest
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
+from positionbias.core.payloads import PositionHistogram
 from positionbias.core.records import Answer
-from positionbias.core.result import PositionHistogram, Result
+from positionbias.core.result import Result
 from positionbias.engine.local import map_shards
 from positionbias.positions import answers as answers_module
 from positionbias.positions.answers import answer_shards, locate_split

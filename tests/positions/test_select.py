@@ -16,8 +16,8 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.core.manifest import read_manifest
+from positionbias.core.payloads import PositionHistogram
 from positionbias.core.records import Answer, Passage, Qrel, Query
-from positionbias.core.result import PositionHistogram
 from positionbias.core.seeds import key64
 from positionbias.engine.local import map_shards
 from positionbias.firststage.bm25 import Bm25Settings, open_index

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from positionbias.core.collection import Collection
-from positionbias.core.result import PositionHistogram
+from positionbias.core.payloads import PositionHistogram
 from positionbias.formats.squad import import_squad
 from positionbias.positions.debias import debias
 from positionbias.positions.histogram import HistogramOptions, position_histogram

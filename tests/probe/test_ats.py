@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.result import AtsCurve
+from positionbias.core.payloads import AtsCurve
 from positionbias.probe import pair_sample, sums, unit_rows
 from positionbias.probe.ats import average_term_similarity, curve_of_sums, mats_figures
 from positionbias.probe.sums import merge_sums, position_sums, read_occurrences

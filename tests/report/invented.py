@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from positionbias.core.manifest import InputRef, Manifest
-from positionbias.core.result import (
+from positionbias.core.payloads import (
     KINDS,
     AtsCurve,
     Comparison,
@@ -20,11 +20,10 @@ from positionbias.core.result import (
     Interval,
     PerQuery,
     PositionHistogram,
-    Result,
     Statistics,
     TrainingCurve,
-    save_results,
 )
+from positionbias.core.result import Result, save_results
 
 MEASURES = ("nDCG@10", "RR@10", "R@10")
 SUBSETS = ("all queries", "queries whose answer was left whole")

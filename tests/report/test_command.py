@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from positionbias.cli.main import main
-from positionbias.core.result import Facts, Result, Statistics, save_results
+from positionbias.core.payloads import Statistics
+from positionbias.core.result import Facts, Result, save_results
 
 from . import invented
 

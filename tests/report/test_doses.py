@@ -9,7 +9,8 @@ import pytest
 
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
-from positionbias.core.result import AtsCurve, Facts, PositionHistogram, Result, save_results
+from positionbias.core.payloads import AtsCurve, PositionHistogram
+from positionbias.core.result import Facts, Result, save_results
 from positionbias.report import doses
 from positionbias.report.figure import NARROW, WIDE, svg_text
 from positionbias.report.html import report_tables, write_report

@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from positionbias.core.result import Interval
+from positionbias.core.payloads import Interval
 from positionbias.report.formatting import count, decimal, interval, p_value, percent, setting, slug, with_interval
 
 

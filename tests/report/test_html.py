@@ -14,7 +14,8 @@ from urllib.parse import unquote
 import pytest
 
 from positionbias.core.errors import InputError, OutputExistsError
-from positionbias.core.result import Finding, Result, save_results
+from positionbias.core.payloads import Finding
+from positionbias.core.result import Result, save_results
 from positionbias.report.figure import SERIES, Colour
 from positionbias.report.html import PAGE_COLOURS, report_tables, write_report
 from positionbias.report.load import dose_of, load_studies

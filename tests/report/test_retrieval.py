@@ -10,7 +10,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from positionbias.core.result import Facts, PerQuery, Result, Statistics, TrainingCurve
+from positionbias.core.payloads import PerQuery, Statistics, TrainingCurve
+from positionbias.core.result import Facts, Result
 from positionbias.evaluation.significance import compare
 from positionbias.report import tables
 from positionbias.report.html import report_tables

@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from positionbias.core.result import AtsCurve, Facts, Result
+from positionbias.core.payloads import AtsCurve
+from positionbias.core.result import Facts, Result
 from positionbias.report import tables
 from positionbias.report.published import Published
 from positionbias.report.select import labels

@@ -13,7 +13,8 @@ import torch
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.manifest import read_manifest
-from positionbias.core.result import Comparison, Facts, Finding, PerQuery, Result, load_results
+from positionbias.core.payloads import Comparison, Finding, PerQuery
+from positionbias.core.result import Facts, Result, load_results
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.report.architecture import architecture_table
 from positionbias.report.html import report_tables, write_report

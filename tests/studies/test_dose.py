@@ -11,17 +11,8 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import read_manifest
-from positionbias.core.result import (
-    AtsCurve,
-    Comparison,
-    Facts,
-    Finding,
-    Interval,
-    PerQuery,
-    PositionHistogram,
-    Result,
-    load_results,
-)
+from positionbias.core.payloads import AtsCurve, Comparison, Finding, Interval, PerQuery, PositionHistogram
+from positionbias.core.result import Facts, Result, load_results
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.select import AnswerRange

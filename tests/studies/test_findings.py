@@ -4,17 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from positionbias.core.result import (
-    AtsCurve,
-    Comparison,
-    Facts,
-    Finding,
-    Interval,
-    PositionHistogram,
-    Result,
-    Statistics,
-    TrainingCurve,
-)
+from positionbias.core.payloads import AtsCurve, Comparison, Finding, Interval, PositionHistogram, Statistics, TrainingCurve
+from positionbias.core.result import Facts, Result
 from positionbias.studies.findings import findings
 
 MEASURE = "nDCG@10"

@@ -16,8 +16,9 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.manifest import read_manifest
+from positionbias.core.payloads import Comparison, Finding
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.core.result import Comparison, Finding, Result, load_results
+from positionbias.core.result import Result, load_results
 from positionbias.core.run import read_run
 from positionbias.evaluation.measures import per_query
 from positionbias.firststage.bm25 import Bm25Settings

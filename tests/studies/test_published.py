@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from positionbias.core.manifest import Manifest
-from positionbias.core.result import Facts, Result, Statistics
+from positionbias.core.payloads import Statistics
+from positionbias.core.result import Facts, Result
 from positionbias.report.load import Study
 from positionbias.report.published import DELTA, Published
 from positionbias.studies.published import CELLS, PAPER, published_for

@@ -10,7 +10,8 @@ import pytest
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.result import Comparison, Facts, PerQuery, load_results
+from positionbias.core.payloads import Comparison, PerQuery
+from positionbias.core.result import Facts, load_results
 from positionbias.core.run import read_run, write_run
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.models.bert_cat import BertCatConfig

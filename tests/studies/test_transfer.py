@@ -11,7 +11,8 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import read_manifest
-from positionbias.core.result import Comparison, Facts, Finding, PerQuery, load_results
+from positionbias.core.payloads import Comparison, Finding, PerQuery
+from positionbias.core.result import Facts, load_results
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.studies.model_settings import ModelSettings

@@ -289,7 +289,7 @@ def finish(results: Path, place: Path, *, as_json: bool) -> None:
 
 def _summary(results: Sequence[Result], tables: Mapping[str, Table]) -> str:
     """The study's own tables, and what was found in sentences."""
-    from positionbias.core.result import Finding
+    from positionbias.core.payloads import Finding
     from positionbias.report.table import as_text
 
     shown = [as_text(table) for name, table in tables.items() if name.startswith(SHOWN)]

@@ -1,0 +1,219 @@
+"""What a Result holds beside its header: one typed payload for each kind of measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = [
+    "KINDS",
+    "AtsCurve",
+    "Comparison",
+    "Example",
+    "Examples",
+    "Finding",
+    "Interval",
+    "Payload",
+    "PerQuery",
+    "PositionBuckets",
+    "PositionHistogram",
+    "ResponseCurve",
+    "Statistics",
+    "TrainingCurve",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A confidence interval and how it was made (e.g. "bootstrap over 4,000 queries, clustered by passage")."""
+
+    low: float
+    high: float
+    level: float = 0.95
+    method: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """Named figures: rows of a table (collection statistics, counts by cause)."""
+
+    rows: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PositionHistogram:
+    """Where answers sit. Positions are relative, in [0, 1); densities sum to 1 over the bins.
+
+    ``counts`` per bin; ``expected`` the share of each bin that an unbiased collection would have (uniform over the
+    possible starts of every answer); ``outcomes`` counts answers by what happened to them (answers, matched,
+    unmatched, empty, cut …); ``figures`` holds each summary with its expectation and interval.
+    """
+
+    edges: Sequence[float]
+    counts: Sequence[int]
+    expected: Sequence[float]
+    outcomes: Mapping[str, int]
+    figures: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class PerQuery:
+    """One value a query; saved as Parquet beside the JSON."""
+
+    query_ids: Sequence[str]
+    values: Sequence[float]
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two systems (or one system on two test sets) on the same queries: candidate against baseline.
+
+    ``difference`` = candidate − baseline; ``relative`` = difference / baseline; ``relative_as_printed`` =
+    difference / candidate, the form of the paper's Tables 3–4. p-values are None where undefined.
+    """
+
+    baseline: str
+    candidate: str
+    baseline_mean: float
+    candidate_mean: float
+    difference: float
+    difference_interval: Interval | None
+    relative: float | None
+    relative_as_printed: float | None
+    relative_interval: Interval | None
+    effect_size: float | None
+    p_wilcoxon: float | None
+    p_t: float | None
+    p_adjusted: Mapping[str, float | None] = field(default_factory=dict)
+    subset: str = "all queries"
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class AtsCurve:
+    """Average term similarity by distance Δ (Eq. 8): one entry a Δ, from 0.
+
+    ``terms`` and ``pairs`` count what each point rests on; ``std_terms`` is the exact deviation over terms, ``std_pairs``
+    the deviation over a seeded sample of pairs (Figure 2's band). ``figures`` holds MATS in its printed and plain forms.
+    """
+
+    deltas: Sequence[int]
+    ats: Sequence[float]
+    terms: Sequence[int]
+    pairs: Sequence[int]
+    std_terms: Sequence[float | None]
+    std_pairs: Sequence[float | None]
+    figures: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingCurve:
+    """What was logged at each validation of a training."""
+
+    steps: Sequence[int]
+    series: Mapping[str, Sequence[float | None]]
+    notes: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What the figures say, in a sentence; ``holds`` None where they decide nothing."""
+
+    text: str
+    holds: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PositionBuckets:
+    """A quality by position: one entry a bucket, ``edges`` one more.
+
+    ``scale`` says what the edges are: "relative" (the answer's start, as a share of its passage's words), "characters" (its start),
+    "moved" (how far rotation moved the answer, as a share of the passage; negative: to the front), "segment" (thirds of a passage).
+    ``quality`` is what is averaged ("nDCG@10", "change of nDCG@10", "cosine"); ``means`` and their intervals are None where a bucket is
+    empty or too small for one. ``group`` names the passages ("92 to 121 words"; empty: all). ``figures`` holds what was tested over the
+    buckets: PSI, its null, excess, slope, rank correlations.
+    """
+
+    scale: str
+    quality: str
+    edges: Sequence[float]
+    counts: Sequence[int]
+    means: Sequence[float | None]
+    lows: Sequence[float | None]
+    highs: Sequence[float | None]
+    group: str = ""
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseCurve:
+    """What a model makes of the same evidence at other places of the same passage: one entry a place, from 0 (first) to 1 (last).
+
+    ``scores`` are means of the score over queries, each query's own mean taken off and in units of ``figures["unit"]``, the mean
+    deviation of its candidates' scores; ``ranks`` the mean reciprocal rank of the passage among its query's candidates. ``counts`` are
+    queries.
+    """
+
+    places: Sequence[float]
+    counts: Sequence[int]
+    scores: Sequence[float | None]
+    score_lows: Sequence[float | None]
+    score_highs: Sequence[float | None]
+    ranks: Sequence[float | None]
+    figures: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A query whose passage lost (or won) by rotation, with the texts; spans ``(start, end)`` in characters mark the answers.
+
+    ``before`` and ``after`` are the query's quality with the original and with the rotated passages.
+    """
+
+    query_id: str
+    query: str
+    passage_id: str
+    original: str
+    original_spans: Sequence[Sequence[int]]
+    rotated: str
+    rotated_spans: Sequence[Sequence[int]]
+    before: float
+    after: float
+    rank_before: int | None
+    rank_after: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """Queries to look at. They hold texts: leave them out of what is published."""
+
+    examples: Sequence[Example]
+    quality: str
+
+
+Payload = (
+    Statistics
+    | PositionHistogram
+    | PositionBuckets
+    | ResponseCurve
+    | PerQuery
+    | Comparison
+    | AtsCurve
+    | TrainingCurve
+    | Examples
+    | Finding
+)
+KINDS: dict[str, type] = {
+    "statistics": Statistics,
+    "histogram": PositionHistogram,
+    "position_buckets": PositionBuckets,
+    "response": ResponseCurve,
+    "per_query": PerQuery,
+    "comparison": Comparison,
+    "ats": AtsCurve,
+    "training": TrainingCurve,
+    "examples": Examples,
+    "finding": Finding,
+}
