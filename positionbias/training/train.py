@@ -18,6 +18,7 @@ from positionbias.core.records import Qrel
 from positionbias.core.result import Result
 from positionbias.core.run import Run
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.probe.passages import original_collection, sample_passages
 from positionbias.ranking.rerank import known_queries
 from positionbias.training.batches import TrainingTexts
@@ -28,7 +29,7 @@ from positionbias.training.plan import INPUTS, TrainPlan
 from positionbias.training.record import Row, Trained, summary_writer, untimed
 from positionbias.training.state import find_state
 from positionbias.training.trainsets.sample import GroupSource, StoredGroups, make_sampler
-from positionbias.training.validation import RotatedTexts, Validation
+from positionbias.training.validation import Validation
 
 __all__ = ["TrainPlan", "train_model", "training_result"]
 
@@ -96,6 +97,7 @@ def _validation(collection: Collection, candidates: Run, plan: TrainPlan) -> Val
     looked_at = training.probe_passages if plan.kind == "tk" else 0
     probed = original_collection(collection) if looked_at else collection
     return Validation(
+        # validation text follows the training text [decision]
         RotatedTexts(collection, plan.rotate) if plan.rotate else collection,
         collection.queries(plan.validation_split),
         [

@@ -10,25 +10,11 @@ from positionbias.core.records import Qrel, Query
 from positionbias.core.run import Run
 from positionbias.evaluation.depth import tune_depth
 from positionbias.models.protocols import Ranker, TermEncoder
-from positionbias.positions.rotate import Rotation
 from positionbias.probe.term_vectors import probe
 from positionbias.ranking.rerank import rescore
 from positionbias.ranking.scored import PassageTexts
 
-__all__ = ["RotatedTexts", "Validation", "validate"]
-
-
-@dataclass(frozen=True, slots=True)
-class RotatedTexts:
-    """A collection's passages as ``debias`` would store them: validation text follows the training text [decision]."""
-
-    collection: Collection
-    rotation: Rotation
-
-    def texts(self, passage_ids: Sequence[str]) -> list[str]:
-        """The rotated texts of these passages."""
-        stored = self.collection.texts(passage_ids)
-        return [self.rotation.apply(text, passage_id) for text, passage_id in zip(stored, passage_ids, strict=True)]
+__all__ = ["Validation", "validate"]
 
 
 @dataclass(frozen=True, slots=True)

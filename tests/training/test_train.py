@@ -34,7 +34,8 @@ from positionbias.training.record import TIMES
 from positionbias.training.state import restore_state, save_state, unfinished, working_folder
 from positionbias.training.trainer import Trainer
 from positionbias.training.trainsets.sample import make_sampler
-from positionbias.training.validation import RotatedTexts, Validation, validate
+from positionbias.positions.rotated_texts import RotatedTexts
+from positionbias.training.validation import Validation, validate
 
 from ..tiny import TINY, tiny_tk
 from .conftest import QUICK, Task

@@ -1,0 +1,155 @@
+"""Where the evidence of each query stands: the answer in its relevant passage, whose place the audit relates to the ranking."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError
+from positionbias.core.records import Qrel
+from positionbias.core.shard_work import MapShards
+from positionbias.positions.answers import SHARD_PASSAGES, AnswerShard, answer_shards, answers_by_query
+from positionbias.positions.locate import Matching, locate
+from positionbias.positions.rotate import Rotation, unit_starts
+
+__all__ = ["Evidence", "FoundEvidence", "Movement", "evidence_of", "movements"]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """An answer in a relevant passage: characters ``[start, end)``, words ``[first, first + length)`` of ``words``."""
+
+    query_id: str
+    passage_id: str
+    start: int
+    end: int
+    first: int
+    length: int
+    words: int
+
+    @property
+    def relative(self) -> float:
+        """The first word of the answer over the words of the passage, in [0, 1)."""
+        return self.first / self.words
+
+
+@dataclass(frozen=True, slots=True)
+class FoundEvidence:
+    """The evidence of each query that has some, by query id in sorted order; ``counts`` says what became of the others."""
+
+    by_query: Mapping[str, Evidence]
+    counts: Mapping[str, int]
+
+    @property
+    def query_ids(self) -> list[str]:
+        """The queries that have evidence, sorted."""
+        return list(self.by_query)
+
+    def column(self, name: str) -> np.ndarray:
+        """One attribute of all evidence, ``(queries,)`` float64."""
+        return np.array([getattr(item, name) for item in self.by_query.values()], np.float64)
+
+    def of(self, query_ids: Sequence[str]) -> FoundEvidence:
+        """That of these queries alone."""
+        keep = set(query_ids)
+        return FoundEvidence({query_id: item for query_id, item in self.by_query.items() if query_id in keep}, self.counts)
+
+
+def evidence_of(
+    collection: Collection,
+    split: str,
+    qrels: Sequence[Qrel],
+    matching: Matching,
+    *,
+    level: int = 1,
+    map_shards: MapShards = map,
+) -> FoundEvidence:
+    """The evidence of every query of a split: the earliest answer in a passage judged ``level`` or higher.
+
+    Where several relevant passages answer, the one judged highest counts, then the one answering earliest [decision].
+
+    Raises:
+        InputError: no query has an answer that can be located in a relevant passage, or an answer lies outside its passage.
+    """
+    grades = {(qrel.query_id, qrel.passage_id): qrel.grade for qrel in qrels if qrel.grade >= level}
+    best: dict[str, tuple[tuple, Evidence]] = {}
+    answered: set[str] = set()
+    counts: Counter[str] = Counter()
+    for found, outcomes in map_shards(partial(_shard, matching), answer_shards(collection, split, SHARD_PASSAGES)):
+        counts.update(outcomes)
+        for item in found:
+            answered.add(item.query_id)
+            grade = grades.get((item.query_id, item.passage_id))
+            if grade is None:
+                counts["in a passage not judged relevant"] += 1
+                continue
+            key = (-grade, item.relative, item.passage_id)
+            if item.query_id not in best or key < best[item.query_id][0]:
+                best[item.query_id] = (key, item)
+    judged = {query_id for query_id, _ in grades}
+    counts["queries with a relevant passage"] = len(judged)
+    counts["queries with evidence"] = len(best)
+    counts["queries without a located answer"] = len(judged - answered)
+    if not best:
+        raise InputError(
+            f"{collection.path}: wanted answers of split {split!r} in its relevant passages; found none; "
+            "audit a split with answers (posbias show lists them), or add some (posbias import … --attach)"
+        )
+    return FoundEvidence({query_id: best[query_id][1] for query_id in sorted(best)}, dict(counts))
+
+
+def _shard(matching: Matching, shard: AnswerShard) -> tuple[list[Evidence], Counter[str]]:
+    """The earliest located answer of each query in each passage, and what happened to the answers; a pure function."""
+    found, counts = [], Counter[str]()
+    for passage, answers in answers_by_query(matching, shard):
+        places = [locate(passage, answer) for answer in answers]
+        counts.update(f"answers {place.outcome.replace('_', ' ')}" for place in places)
+        spans = [span for place in places for span in place.spans]
+        if spans:
+            span = min(spans)
+            first, length = passage.words_at(span)
+            answer = answers[0]
+            found.append(Evidence(answer.query_id, answer.passage_id, span.start, span.end, first, length, len(passage)))
+    return found, counts
+
+
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """What rotations did to the evidence, ``(draws, queries)`` each: the relative position after, NaN where the cut went through
+    the answer; and the end of the answer in characters, with which ``texts`` a model must read to see all of it (−1: cut through)."""
+
+    after: np.ndarray
+    ends: np.ndarray
+
+
+def movements(collection: Collection, evidence: FoundEvidence, rotations: Sequence[Rotation]) -> Movement:
+    """Where each rotation puts each query's evidence. A passage is split into words once."""
+    items = list(evidence.by_query.values())
+    after = np.full((len(rotations), len(items)), np.nan)
+    ends = np.full((len(rotations), len(items)), -1, np.int64)
+    for starts, text, at in _by_passage(collection, items, rotations[0].words if rotations else "blingfire"):
+        for draw, rotation in enumerate(rotations):
+            cut = rotation.cut(text, items[at[0]].passage_id)
+            turned = starts.index(cut) if cut else 0
+            for index in at:
+                item = items[index]
+                if item.start < cut < item.end:
+                    continue
+                after[draw, index] = (item.first - turned) % item.words / item.words
+                ends[draw, index] = item.end - cut if item.start >= cut else item.end + len(text) - cut + 1
+    return Movement(after, ends)
+
+
+def _by_passage(collection: Collection, items: Sequence[Evidence], words: Any) -> Iterator[tuple[list[int], str, list[int]]]:
+    """The word starts and text of each distinct passage, with the places of its queries in ``items``."""
+    places: dict[str, list[int]] = {}
+    for index, item in enumerate(items):
+        places.setdefault(item.passage_id, []).append(index)
+    for text, at in zip(collection.texts(list(places)), places.values(), strict=True):
+        yield unit_starts(text, words), text, at

@@ -1,0 +1,24 @@
+"""A collection's passages rotated as they are read: what ``debias`` would store, without storing it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from positionbias.core.collection import Collection
+from positionbias.positions.rotate import Rotation
+
+__all__ = ["RotatedTexts"]
+
+
+@dataclass(frozen=True, slots=True)
+class RotatedTexts:
+    """The same texts as a collection that ``debias`` made with these settings."""
+
+    collection: Collection
+    rotation: Rotation
+
+    def texts(self, passage_ids: Sequence[str]) -> list[str]:
+        """The rotated texts of these passages."""
+        stored = self.collection.texts(passage_ids)
+        return [self.rotation.apply(text, passage_id) for text, passage_id in zip(stored, passage_ids, strict=True)]
