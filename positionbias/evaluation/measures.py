@@ -16,7 +16,7 @@ from positionbias.core.payloads import PerQuery
 from positionbias.core.records import Qrel
 from positionbias.core.result import Result
 from positionbias.core.run import Run
-from positionbias.evaluation.significance import bootstrap_mean
+from positionbias.evaluation.bootstrap import bootstrap_mean
 
 if TYPE_CHECKING:
     import ir_measures

@@ -1,4 +1,4 @@
-"""How sure a difference is: paired tests, effect size, clustered bootstrap intervals, corrections for many tests."""
+"""How sure a difference is: paired tests, effect size, clustered intervals, corrections for many tests."""
 
 from __future__ import annotations
 
@@ -11,14 +11,11 @@ import numpy as np
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.payloads import Comparison, Interval
 from positionbias.core.records import Qrel
-from positionbias.core.seeds import generator
+from positionbias.evaluation.bootstrap import RESAMPLES, percentile_interval, resampled_means
 
-__all__ = ["CORRECTIONS", "adjust", "bootstrap_mean", "clusters_by_passage", "compare", "corrected", "wilcoxon"]
+__all__ = ["CORRECTIONS", "adjust", "clusters_by_passage", "compare", "corrected", "wilcoxon"]
 
-RESAMPLES = 2_000
-LEVEL = 0.95
 CORRECTIONS = ("holm", "bonferroni")
-_BLOCK_DRAWS = 2_000_000
 # Values that differ by rounding alone must tie in the Wilcoxon ranks, and a difference of 1e-17 is none.
 _DECIMALS = 12
 
@@ -35,61 +32,6 @@ def clusters_by_passage(qrels: Iterable[Qrel], *, level: int = 1) -> dict[str, s
             relevant.setdefault(qrel.query_id, []).append(qrel.passage_id)
     # the prefix keeps a passage's id apart from a query's
     return {query_id: f"passage {passages[0]}" for query_id, passages in relevant.items() if len(passages) == 1}
-
-
-class _Resamples(NamedTuple):
-    """Bootstrap means of each column, ``(resamples, columns)``, and what was drawn, in words."""
-
-    means: np.ndarray
-    method: str
-
-
-def _bootstrap(columns: np.ndarray, clusters: Sequence[str] | None, *, seed: int, resamples: int) -> _Resamples | None:
-    """Means of ``columns (queries, k)`` over resampled clusters; None where there are fewer than two.
-
-    With K clusters a resample draws K of them with replacement; its mean is the drawn queries' sum over their number.
-    Each is computed from how often a cluster was drawn, so its cost is K, whatever the number of queries.
-    """
-    queries = len(columns)
-    if clusters is None:
-        sums, drawn = np.column_stack([columns, np.ones(queries)]), f"{queries:,} queries"
-    else:
-        labels, codes = np.unique(np.asarray(clusters, dtype=np.str_), return_inverse=True)
-        with_count = np.column_stack([columns, np.ones(queries)])
-        sums = np.column_stack([np.bincount(codes, weights=column, minlength=len(labels)) for column in with_count.T])
-        drawn = f"{queries:,} queries" if len(labels) == queries else f"{len(labels):,} clusters of {queries:,} queries"
-    size = len(sums)
-    if size < 2:
-        return None
-    rng = generator(seed, "bootstrap")
-    block = max(1, _BLOCK_DRAWS // size)
-    totals = np.empty((resamples, sums.shape[1]))
-    for start in range(0, resamples, block):
-        rows = min(block, resamples - start)
-        draws = rng.integers(0, size, size=(rows, size))
-        draws += np.arange(rows)[:, None] * size
-        times = np.bincount(draws.ravel(), minlength=rows * size).reshape(rows, size)
-        # einsum, not @: BLAS may add in another order with another number of threads
-        totals[start : start + rows] = np.einsum("rs,sk->rk", times, sums)
-    return _Resamples(totals[:, :-1] / totals[:, -1:], f"percentile bootstrap, {resamples:,} resamples of {drawn}")
-
-
-def _interval(values: np.ndarray, method: str) -> Interval:
-    tail = (1 - LEVEL) / 2
-    low, high = np.quantile(values, [tail, 1 - tail])
-    return Interval(float(low), float(high), LEVEL, method)
-
-
-def bootstrap_mean(
-    values: Sequence[float] | np.ndarray, clusters: Sequence[str] | None, *, seed: int, resamples: int = RESAMPLES
-) -> Interval | None:
-    """The 95 % percentile-bootstrap interval of the mean; ``clusters[i]`` names what ``values[i]`` is drawn with.
-
-    None where there are fewer than two clusters: nothing can be resampled.
-    """
-    columns = np.asarray(values, dtype=np.float64).reshape(-1, 1)
-    drawn = _bootstrap(columns, clusters, seed=seed, resamples=resamples)
-    return None if drawn is None else _interval(drawn.means[:, 0], drawn.method)
 
 
 def compare(
@@ -187,15 +129,15 @@ def _intervals(
     remarks: dict[str, Any],
 ) -> tuple[Interval | None, Interval | None]:
     """The intervals of the difference and of the relative change, from the same resamples."""
-    drawn = _bootstrap(np.column_stack([before, after]), labels, seed=seed, resamples=resamples)
+    drawn = resampled_means(np.column_stack([before, after]), labels, seed=seed, resamples=resamples)
     if drawn is None:
         remarks["intervals"] = "undefined: fewer than two clusters of queries"
         return None, None
     base, difference = drawn.means[:, 0], drawn.means[:, 1] - drawn.means[:, 0]
     if not (base > 0).all():
         remarks["relative interval"] = "undefined: the baseline's mean is 0 in some resamples"
-        return _interval(difference, drawn.method), None
-    return _interval(difference, drawn.method), _interval(difference / base, drawn.method)
+        return percentile_interval(difference, drawn.method), None
+    return percentile_interval(difference, drawn.method), percentile_interval(difference / base, drawn.method)
 
 
 def adjust(comparisons: Sequence[Comparison], methods: Sequence[str] = CORRECTIONS) -> list[Comparison]:

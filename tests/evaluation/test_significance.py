@@ -9,7 +9,8 @@ from scipy import stats
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.records import Qrel
 from positionbias.core.seeds import generator
-from positionbias.evaluation.significance import adjust, bootstrap_mean, clusters_by_passage, compare
+from positionbias.evaluation.bootstrap import bootstrap_mean
+from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
 
 
 def comparison(before, after, **options):
@@ -61,7 +62,7 @@ def test_interval_covers_at_its_level():
 def test_draws_do_not_depend_on_blocks_or_the_order_of_queries(monkeypatch):
     before, after = generator(2, "test").random(50), generator(3, "test").random(50)
     whole = comparison(before, after)
-    monkeypatch.setattr("positionbias.evaluation.significance._BLOCK_DRAWS", 130)
+    monkeypatch.setattr("positionbias.evaluation.bootstrap._BLOCK_DRAWS", 130)
     assert comparison(before, after) == whole
     names = [f"q{i:04d}" for i in range(50)]
     backwards = {
