@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,7 +28,8 @@ LEVEL = 0.95
 _BLOCK_DRAWS = 2_000_000
 
 
-class Clusters(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Clusters:
     """Which cluster each query is of, ``codes (queries,)``; how many there are; and what they are, in words.
 
     Codes follow the sorted labels, so that draws by cluster do not depend on the order of queries.

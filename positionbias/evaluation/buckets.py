@@ -1,0 +1,134 @@
+"""What queries are sorted into: buckets of position, and groups of passage length."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from positionbias.core.errors import SettingError
+
+__all__ = ["PERCENT_BUCKETS", "SQUAD_POSQ", "Buckets", "LengthGroups", "length_groups"]
+
+SCALES = ("relative", "characters", "moved", "segment")
+MOST_BUCKETS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """Buckets of a position; checked when made.
+
+    Bucket b holds positions in [edges[b], edges[b + 1]), the last one its right end too. ``scale`` says what a position is, as in
+    ``core.payloads.PositionBuckets``.
+
+    Raises:
+        SettingError: an unknown scale, fewer than two buckets, edges that do not increase or are no numbers.
+    """
+
+    scale: str
+    edges: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if self.scale not in SCALES:
+            raise SettingError(f"scale: wanted one of {', '.join(SCALES)}; found {self.scale!r}")
+        shown = ",".join(f"{edge:g}" for edge in self.edges[:8]) + (",…" if len(self.edges) > 8 else "")
+        if not 3 <= len(self.edges) <= MOST_BUCKETS + 1:
+            raise SettingError(
+                f"--buckets: wanted 3 to {MOST_BUCKETS + 1:,} edges, for two buckets or more; found {len(self.edges):,} ({shown or 'none'})"
+            )
+        if not all(math.isfinite(edge) for edge in self.edges):
+            raise SettingError(f"--buckets: wanted edges that are numbers; found {shown}")
+        if any(low >= high for low, high in zip(self.edges, self.edges[1:], strict=False)):
+            raise SettingError(f"--buckets: wanted edges that increase; found {shown}")
+
+    @staticmethod
+    def relative(bins: int = 20) -> Buckets:
+        """Equal shares of the passage, from 0 to 1."""
+        # a division each, so that an edge is the same float as the position k / n that falls on it
+        return Buckets("relative", tuple(edge / bins for edge in range(bins + 1)))
+
+    @staticmethod
+    def moved(bins: int = 10) -> Buckets:
+        """How far a rotation moved the answer, as a share of the passage: equal parts of −1 (to the front) to 1."""
+        return Buckets("moved", tuple((2 * edge - bins) / bins for edge in range(bins + 1)))
+
+    @staticmethod
+    def parse(text: str) -> Buckets:
+        """Edges by comma: "0,0.2,0.5,1". Up to 1 they are shares of the passage, beyond it characters [decision].
+
+        Raises:
+            SettingError: not numbers, or not edges of buckets.
+        """
+        try:
+            edges = tuple(float(part) for part in text.split(","))
+        except ValueError:
+            raise SettingError(
+                f"--buckets: wanted numbers with commas between them, for example 0,0.2,0.5,1; found {text!r}"
+            ) from None
+        scale = "relative" if edges[-1] <= 1 else "characters"
+        buckets = Buckets(scale, edges)
+        if edges[0] < 0:
+            raise SettingError(f"--buckets: wanted edges from 0, where a passage starts; found {text!r}")
+        return buckets
+
+    def __len__(self) -> int:
+        return len(self.edges) - 1
+
+    @property
+    def middles(self) -> np.ndarray:
+        """The middle of each bucket, ``(buckets,)``."""
+        edges = np.array(self.edges)
+        return (edges[:-1] + edges[1:]) / 2
+
+    @property
+    def labels(self) -> list[str]:
+        """What each bucket is called: "0.05 to 0.1"."""
+        return [f"{low:g} to {high:g}" for low, high in zip(self.edges, self.edges[1:], strict=False)]
+
+    def assign(self, positions: np.ndarray) -> np.ndarray:
+        """The bucket of each position, ``(queries,)`` int64; −1 outside of all, and for NaN."""
+        positions = np.asarray(positions, np.float64)
+        numbers = np.searchsorted(self.edges, positions, side="right") - 1
+        numbers[positions == self.edges[-1]] = len(self) - 1
+        numbers[~(positions <= self.edges[-1])] = -1
+        return numbers.astype(np.int64)
+
+
+PERCENT_BUCKETS = Buckets.relative(20)
+# by the character at which the answer starts, as in SQuAD-PosQ
+SQUAD_POSQ = Buckets("characters", (0.0, 100.0, 200.0, 300.0, 400.0, 500.0, 3120.0))
+
+
+class LengthGroups(NamedTuple):
+    """The group of each query, ``(queries,)`` int64, and what each group is called."""
+
+    numbers: np.ndarray
+    labels: list[str]
+
+
+def length_groups(lengths: Sequence[float] | np.ndarray, groups: int = 3, *, unit: str = "words") -> LengthGroups:
+    """Groups of about equally many queries by the length of their passage, from short to long: "92 to 121 words".
+
+    Passages of one length stay together, so groups differ in size where a length is frequent, and are fewer where it is very
+    frequent [decision].
+
+    Raises:
+        ValueError: fewer than one group, or a length that is no number.
+    """
+    lengths = np.asarray(lengths, np.float64)
+    if groups < 1 or not np.isfinite(lengths).all():
+        raise ValueError(f"length groups: wanted one or more, of lengths that are numbers; found {groups}")
+    if not len(lengths):
+        return LengthGroups(np.zeros(0, np.int64), [])
+    ordered = np.sort(lengths)
+    firsts = np.unique(ordered[[len(ordered) * group // groups for group in range(groups)]])
+    numbers = np.searchsorted(firsts, lengths, side="right") - 1
+    labels = []
+    for group in range(len(firsts)):
+        members = lengths[numbers == group]
+        low, high = f"{members.min():,.0f}", f"{members.max():,.0f}"
+        labels.append(f"{low} {unit}" if low == high else f"{low} to {high} {unit}")
+    return LengthGroups(numbers.astype(np.int64), labels)

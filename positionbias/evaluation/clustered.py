@@ -1,0 +1,155 @@
+"""Means and slopes over queries, with intervals that take queries of one passage together.
+
+The standard error is the cluster jackknife's: with θ(g) the estimate without cluster g, of G,
+
+    se² = (G − 1) / G · Σ_g (θ(g) − θ)²,   interval θ ± t(0.975, G − 1) · se
+
+For a mean of queries that are their own clusters it is the textbook's t interval; for a slope it is the form of the cluster-robust
+error that errs on the wide side where clusters are few or unequal (CV3: MacKinnon, Nielsen, Webb 2023) [decision].
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from positionbias.core.payloads import Interval
+from positionbias.evaluation.bootstrap import LEVEL, Clusters, cluster_queries
+from positionbias.evaluation.significance import corrected
+
+__all__ = ["POWER", "Estimate", "clustered_mean", "clustered_slope", "family_wise"]
+
+POWER = 0.8
+_NOTHING = 1e-12  # what rounding alone leaves of a spread, beside the values themselves
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A value with its 95 % interval, its two-sided p against 0, and what it rests on.
+
+    What is undefined is None, and ``undefined`` says why. ``standard_error`` has ``freedom`` degrees of freedom.
+    """
+
+    value: float | None
+    interval: Interval | None = None
+    p: float | None = None
+    standard_error: float | None = None
+    freedom: int = 0
+    count: int = 0
+    undefined: str = ""
+
+    @property
+    def detectable(self) -> float | None:
+        """The smallest effect that a test at 5 % finds with 80 % power: (t(0.975) + t(0.8)) · se, both at ``freedom``."""
+        from scipy import stats
+
+        if self.standard_error is None or self.freedom < 1:
+            return None
+        return float(stats.t.ppf([(1 + LEVEL) / 2, POWER], self.freedom).sum() * self.standard_error)
+
+    def figures(self, name: str) -> dict[str, Any]:
+        """Named figures for a payload: NAME, NAME_low, NAME_high, NAME_p, NAME_detectable and, where something is undefined, why."""
+        found: dict[str, Any] = {
+            name: self.value,
+            f"{name}_low": self.interval.low if self.interval else None,
+            f"{name}_high": self.interval.high if self.interval else None,
+            f"{name}_p": self.p,
+            f"{name}_detectable": self.detectable,
+            f"{name}_method": self.interval.method if self.interval else "",
+        }
+        return found | ({f"{name}_undefined": self.undefined} if self.undefined else {})
+
+
+def clustered_mean(values: np.ndarray, clusters: Sequence[str] | None) -> Estimate:
+    """The mean of ``values (queries,)``: Σ values / queries, so that a cluster counts by its queries."""
+    values = np.asarray(values, np.float64)
+    queries = len(values)
+    if not queries:
+        return Estimate(None, undefined="no query")
+    found = cluster_queries(clusters, queries)
+    mean = float(values.mean())
+    if found.count < 2:
+        return Estimate(mean, count=queries, undefined="the interval: fewer than two clusters of queries")
+    # around the mean, so that the difference of two large sums loses nothing
+    sums = np.bincount(found.codes, weights=values - mean, minlength=found.count)
+    sizes = np.bincount(found.codes, minlength=found.count)
+    without = mean + (sums.sum() - sums) / (queries - sizes)
+    return _jackknife(mean, without, float(np.abs(values).max()), found, queries)
+
+
+def clustered_slope(
+    positions: np.ndarray, values: np.ndarray, clusters: Sequence[str] | None, strata: np.ndarray | None = None
+) -> Estimate:
+    """The slope of ``values`` on ``positions``, both ``(queries,)``, by least squares, a position's unit being the whole passage:
+
+        Σ_s Σ_{i in s} (x_i − x̄_s)(y_i − ȳ_s) / Σ_s Σ_{i in s} (x_i − x̄_s)²
+
+    ``strata (queries,)`` whole numbers: values and positions are centred within each, so that what differs between strata (groups of
+    passage length, queries) says nothing. The jackknife leaves a cluster out of the centring too.
+    """
+    x, y = np.asarray(positions, np.float64), np.asarray(values, np.float64)
+    queries = len(x)
+    if queries < 2:
+        return Estimate(None, count=queries, undefined="fewer than two queries")
+    found = cluster_queries(clusters, queries)
+    stratum = np.zeros(queries, np.int64) if strata is None else np.unique(strata, return_inverse=True)[1]
+    n = np.bincount(stratum)
+    x = x - (np.bincount(stratum, weights=x) / n)[stratum]
+    y = y - (np.bincount(stratum, weights=y) / n)[stratum]
+    spread, together = float((x * x).sum()), float((x * y).sum())
+    if spread <= _NOTHING**2 * queries:
+        within = "" if strata is None else " within its stratum"
+        return Estimate(None, count=queries, undefined=f"every position is the same{within}")
+    slope = together / spread
+    if found.count < 2:
+        return Estimate(slope, count=queries, undefined="the interval: fewer than two clusters of queries")
+    spreads, togethers = _without(x, y, stratum, n, found)
+    if (spreads <= _NOTHING * spread).any():
+        return Estimate(slope, count=queries, undefined="the interval: without one cluster every position is the same")
+    return _jackknife(slope, togethers / spreads, float(np.abs(y).max()) / math.sqrt(spread / queries), found, queries)
+
+
+def _without(
+    x: np.ndarray, y: np.ndarray, stratum: np.ndarray, n: np.ndarray, clusters: Clusters
+) -> tuple[np.ndarray, np.ndarray]:
+    """Σ x² and Σ x·y, centred within strata, without each cluster, ``(clusters,)``; x and y are centred with all of them.
+
+    Without the rows of cell (cluster, stratum), whose sums are a (of x) and b (of y), the stratum's mean moves, and its sum of products
+    falls by Σ x·y of the cell and by a·b / (n − n_cell).
+    """
+    pairs, cell = np.unique(clusters.codes * len(n) + stratum, return_inverse=True)
+    cluster, own = pairs // len(n), pairs % len(n)
+    size, a, b = np.bincount(cell), np.bincount(cell, weights=x), np.bincount(cell, weights=y)
+    left = np.maximum(n[own] - size, 1)  # where nothing is left, a and b are 0
+
+    def remaining(product: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        fall = np.bincount(cell, weights=product) + first * second / left
+        return product.sum() - np.bincount(cluster, weights=fall, minlength=clusters.count)
+
+    return remaining(x * x, a, a), remaining(x * y, a, b)
+
+
+def _jackknife(value: float, without: np.ndarray, size: float, clusters: Clusters, queries: int) -> Estimate:
+    """The estimate from those that leave one cluster out each; ``size`` is that of the values, beside which rounding is nothing."""
+    from scipy import stats
+
+    freedom = clusters.count - 1
+    error = math.sqrt(freedom / clusters.count * float(((without - value) ** 2).sum()))
+    method = f"cluster jackknife, t, {clusters.drawn}"
+    if error <= _NOTHING * size or error == 0:
+        same = Interval(value, value, LEVEL, method)
+        return Estimate(value, same, None, 0.0, freedom, queries, "p: every cluster says the same")
+    half = float(stats.t.ppf((1 + LEVEL) / 2, freedom)) * error
+    p = float(2 * stats.t.sf(abs(value) / error, freedom))
+    return Estimate(value, Interval(value - half, value + half, LEVEL, method), p, error, freedom, queries)
+
+
+def family_wise(p_values: Mapping[str, float | None], method: str = "holm") -> dict[str, float | None]:
+    """p-values by the name of their test, corrected for their number as one family; undefined ones stay None and do not count."""
+    defined = {name: p for name, p in p_values.items() if p is not None}
+    adjusted = dict(zip(defined, corrected(list(defined.values()), method), strict=True))
+    return {name: adjusted.get(name) for name in p_values}

@@ -1,0 +1,105 @@
+"""The position response: what a model makes of identical evidence at other places of its passage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from positionbias.core.payloads import ResponseCurve
+from positionbias.evaluation.bootstrap import LEVEL, RESAMPLES, cluster_queries
+from positionbias.evaluation.clustered import clustered_slope
+from positionbias.evaluation.psi import Cells, adjusted_means, resampled_bucket_means
+
+__all__ = ["Moved", "response_curve"]
+
+POINTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """One query's evidence at several places of its passage, one entry a place; checked when made.
+
+    ``places`` from 0 (first) to 1 (last), the model's ``scores``, the ``reciprocal_ranks`` of the passage among its query's candidates. ``cluster``
+    names what the query is drawn with, its passage.
+
+    Raises:
+        ValueError: entries that do not agree in number, or that are no numbers, or places outside of [0, 1].
+    """
+
+    query_id: str
+    cluster: str
+    places: np.ndarray
+    scores: np.ndarray
+    reciprocal_ranks: np.ndarray
+
+    def __post_init__(self) -> None:
+        columns = [np.asarray(c, np.float64) for c in (self.places, self.scores, self.reciprocal_ranks)]
+        if len({column.shape for column in columns}) > 1 or columns[0].ndim != 1:
+            raise ValueError(
+                f"{self.query_id}: wanted a score and a reciprocal rank a place; found {[c.shape for c in columns]}"
+            )
+        if not all(np.isfinite(column).all() for column in columns):
+            raise ValueError(f"{self.query_id}: wanted places, scores and ranks that are numbers; found some that are none")
+        if ((columns[0] < 0) | (columns[0] > 1)).any():
+            raise ValueError(f"{self.query_id}: wanted places from 0 to 1; found {columns[0].min():g} to {columns[0].max():g}")
+
+
+def response_curve(
+    moved: Sequence[Moved], *, unit: float = 1.0, points: int = POINTS, seed: int, resamples: int = RESAMPLES
+) -> ResponseCurve:
+    """Score and reciprocal rank by the place of the evidence, at ``points`` of them from 0 to 1, each place counting at the nearest.
+
+    Every query's own mean is taken off its scores, and what is left is divided by ``unit``; ranks likewise, with the mean over queries added again, since
+    passages of two sentences have a first and a last place only [decision]. A query counts once at a point, with the mean of its places there. A
+    query with fewer than two places says nothing and is left out.
+
+    Figures: ``unit``, ``queries``, ``left_out`` queries; ``slope`` of the scores on the places within queries (last − first, for a straight line) with ``_low``,
+    ``_high``, ``_p``, ``_detectable``; ``rank_slope`` the same of reciprocal ranks. Intervals are clustered by ``Moved.cluster``.
+
+    Raises:
+        ValueError: ``unit`` is not above 0, or there are fewer than two points.
+    """
+    if not unit > 0 or points < 2:
+        raise ValueError(f"wanted a unit above 0 and two points or more; found {unit} and {points}")
+    # in an order of their own, so that the order in which they came decides nothing
+    used = sorted((one for one in moved if len(one.places) > 1), key=lambda one: one.query_id)
+    figures: dict[str, Any] = {"unit": unit, "queries": len(used), "left_out": len(moved) - len(used), "level": LEVEL}
+    places_shown = [point / (points - 1) for point in range(points)]
+    if not used:
+        none = [None] * points
+        return ResponseCurve(places_shown, [0] * points, none, none, none, none, {**figures, "slope": None})
+    query = np.repeat(np.arange(len(used)), [len(one.places) for one in used])
+    places = np.concatenate([np.asarray(one.places, np.float64) for one in used])
+    scores, _ = _centred(np.concatenate([np.asarray(one.scores, np.float64) for one in used]) / unit, query)
+    ranks, level = _centred(np.concatenate([np.asarray(one.reciprocal_ranks, np.float64) for one in used]), query)
+    labels = [one.cluster for one in used]
+    figures |= clustered_slope(places, scores, [labels[q] for q in query], query).figures("slope")
+    figures |= clustered_slope(places, ranks, [labels[q] for q in query], query).figures("rank_slope")
+    nearest = np.floor(places * (points - 1) + 0.5).astype(np.int64)
+    pairs, cell = np.unique(query * points + nearest, return_inverse=True)
+    size = np.bincount(cell)
+    counts = np.bincount(pairs % points, minlength=points)
+    rows = []
+    for column in (scores, ranks):
+        rows.append(Cells(np.bincount(cell, weights=column) / size, pairs % points, np.zeros(len(pairs), np.int64), points, 1))
+    means, rank_means = (adjusted_means(row.sums(row.values), row.sums()) for row in rows)
+    drawn = cluster_queries([labels[q] for q in pairs // points], len(pairs))
+    bounds = np.full((2, points), np.nan)
+    if (resampled := resampled_bucket_means(rows[0], drawn, seed=seed, resamples=resamples)) is not None:
+        held = counts > 0
+        bounds[:, held] = np.nanquantile(resampled[:, held], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    shown, lows, highs, ranked = (_listed(row) for row in (means, *bounds, rank_means + level))
+    return ResponseCurve(places_shown, counts.tolist(), shown, lows, highs, ranked, figures)
+
+
+def _centred(values: np.ndarray, query: np.ndarray) -> tuple[np.ndarray, float]:
+    """The values less their query's mean, and the mean over queries of that."""
+    own = np.bincount(query, weights=values) / np.bincount(query)
+    return values - own[query], float(own.mean())
+
+
+def _listed(row: np.ndarray) -> list[float | None]:
+    return [None if np.isnan(value) else float(value) for value in row]

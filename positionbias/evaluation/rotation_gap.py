@@ -1,0 +1,155 @@
+"""What rotating the passages changes in a ranking's quality, against how far the evidence moved, and beside a control."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from positionbias.core.payloads import PositionBuckets
+from positionbias.evaluation.buckets import Buckets
+from positionbias.evaluation.clustered import Estimate, clustered_mean
+from positionbias.evaluation.sensitivity import MINIMUM, means_by_bucket
+
+__all__ = ["RotationGap", "change_by_movement", "rotation_gap", "stayed"]
+
+
+@dataclass(frozen=True, slots=True)
+class RotationGap:
+    """The mean change by rotation (rotated − original), and what it is made of.
+
+    ``per_query (queries,)`` is the change of each query, the mean over its draws. ``control`` is the mean change over the draws in
+    which the evidence stayed in its bucket: what rotation does beside moving the evidence (a broken sentence, other text truncated);
+    ``control_draws`` counts these (query, draw) pairs and ``control_queries`` the queries they are of. ``first_changed`` is the share of
+    (query, draw) pairs whose first passage is another one than before.
+    """
+
+    change: Estimate
+    per_query: np.ndarray
+    original_mean: float
+    rotated_mean: float
+    draws: int
+    control: Estimate
+    control_draws: int
+    control_queries: int
+    first_changed: Estimate
+
+    def rows(self) -> dict[str, Any]:
+        """Named figures for ``core.payloads.Statistics``; the change itself is the Result's value and interval."""
+        bounds = self.control.interval
+        return {
+            "draws": self.draws,
+            "queries": len(self.per_query),
+            "mean original": self.original_mean,
+            "mean rotated": self.rotated_mean,
+            "p": self.change.p,
+            "smallest detectable change": self.change.detectable,
+            "top-1 changed": self.first_changed.value,
+            "control change": self.control.value,
+            "control low": bounds.low if bounds else None,
+            "control high": bounds.high if bounds else None,
+            "queries in the control": self.control_queries,
+        }
+
+
+def rotation_gap(
+    original: np.ndarray,
+    rotated: np.ndarray,
+    clusters: Sequence[str] | None = None,
+    *,
+    in_place: np.ndarray | None = None,
+    first_changed: np.ndarray | None = None,
+) -> RotationGap:
+    """The mean over queries of (quality with rotated passages − quality with the original ones), paired per query.
+
+    ``original (queries,)``, ``rotated (draws, queries)``; ``in_place (draws, queries)`` says where the evidence stayed in its bucket
+    (``stayed``), ``first_changed (draws, queries)`` where the first passage is another. The interval is the cluster jackknife's over
+    ``clusters``, the passages: all queries of one share its draws.
+
+    Raises:
+        ValueError: shapes that do not agree, no draw, or a quality that is no number.
+    """
+    original, rotated = np.asarray(original, np.float64), np.asarray(rotated, np.float64)
+    _check(original, rotated, in_place=in_place, first_changed=first_changed)
+    changes = rotated - original
+    per_query = changes.mean(axis=0)
+    kept = np.zeros(changes.shape, bool) if in_place is None else np.asarray(in_place, bool)
+    control, control_queries = _over_pairs(changes, kept, clusters)
+    if first_changed is None:
+        changed = Estimate(None, undefined="first passages were not given")
+    else:
+        changed = clustered_mean(np.asarray(first_changed, np.float64).mean(axis=0), clusters)
+    return RotationGap(
+        change=clustered_mean(per_query, clusters),
+        per_query=per_query,
+        original_mean=float(original.mean()),
+        rotated_mean=float(rotated.mean()),
+        draws=len(rotated),
+        control=control,
+        control_draws=int(kept.sum()),
+        control_queries=control_queries,
+        first_changed=changed,
+    )
+
+
+def stayed(buckets: Buckets, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Where the evidence is in the bucket it was in: positions ``before (queries,)`` and ``after (draws, queries)``, NaN where cut through."""
+    numbers = buckets.assign(after)
+    return (numbers == buckets.assign(before)) & (numbers >= 0)
+
+
+def change_by_movement(
+    original: np.ndarray,
+    rotated: np.ndarray,
+    moved: np.ndarray,
+    clusters: Sequence[str] | None = None,
+    *,
+    seed: int,
+    buckets: Buckets | None = None,
+    minimum: int = MINIMUM,
+    quality: str = "",
+) -> PositionBuckets:
+    """The change of quality by how far the evidence moved, ``moved (draws, queries)`` as a share of the passage, negative to the front.
+
+    NaN where the cut went through the evidence: counted in ``figures["outside"]``. Counts are (query, draw) pairs; intervals and the slope take all pairs
+    of a cluster together, without clusters all pairs of a query.
+
+    Raises:
+        ValueError: as for ``rotation_gap``.
+    """
+    original, rotated = np.asarray(original, np.float64), np.asarray(rotated, np.float64)
+    _check(original, rotated, moved=moved)
+    return means_by_bucket(
+        (rotated - original).ravel(),
+        np.asarray(moved, np.float64).ravel(),
+        buckets or Buckets.moved(),
+        _labels(clusters, rotated.shape).ravel().tolist(),
+        seed=seed,
+        minimum=minimum,
+        quality=quality,
+    )
+
+
+def _over_pairs(changes: np.ndarray, kept: np.ndarray, clusters: Sequence[str] | None) -> tuple[Estimate, int]:
+    """The mean change over the (draw, query) pairs that are kept, and how many queries these are of."""
+    if not kept.any():
+        return Estimate(None, undefined="no draw leaves the evidence in its bucket"), 0
+    labels = _labels(clusters, changes.shape)
+    return clustered_mean(changes[kept], labels[kept].tolist()), int(kept.any(axis=0).sum())
+
+
+def _labels(clusters: Sequence[str] | None, shape: tuple[int, ...]) -> np.ndarray:
+    own = [f"{query:09d}" for query in range(shape[1])] if clusters is None else list(clusters)
+    return np.broadcast_to(np.asarray(own, dtype=np.str_), shape)
+
+
+def _check(original: np.ndarray, rotated: np.ndarray, **others: np.ndarray | None) -> None:
+    if rotated.ndim != 2 or rotated.shape[1:] != original.shape or not rotated.size:
+        raise ValueError(f"wanted original (queries,) and rotated (draws, queries); found {original.shape} and {rotated.shape}")
+    for name, array in others.items():
+        if array is not None and np.shape(array) != rotated.shape:
+            raise ValueError(f"{name}: wanted (draws, queries) as rotated has, {rotated.shape}; found {np.shape(array)}")
+    if not (np.isfinite(original).all() and np.isfinite(rotated).all()):
+        raise ValueError("wanted qualities that are numbers; found some that are none")

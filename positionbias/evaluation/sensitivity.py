@@ -1,0 +1,225 @@
+"""How a ranking's quality depends on where the evidence stands: means by bucket, PSI, slope and rank correlations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from positionbias.core.payloads import PositionBuckets
+from positionbias.evaluation.bootstrap import LEVEL, RESAMPLES, Clusters, cluster_queries
+from positionbias.evaluation.buckets import Buckets, LengthGroups
+from positionbias.evaluation.clustered import clustered_slope
+from positionbias.evaluation.psi import Cells, Psi, adjusted_means, dealt_means, psi_with_null, resampled_bucket_means
+from positionbias.evaluation.rank_correlation import kendall, spearman
+
+__all__ = ["MINIMUM", "PERMUTATIONS", "STANDARDISED", "bucket_means", "bucket_means_by_length", "means_by_bucket"]
+
+MINIMUM = 20
+PERMUTATIONS = 1_000
+STANDARDISED = "standardised over passage length"
+SLOPE_UNITS = {
+    "relative": (1.0, "the whole passage"),
+    "characters": (100.0, "100 characters"),
+    "moved": (1.0, "the whole passage"),
+}
+_NOTHING = 1e-12
+
+
+def bucket_means(
+    values: np.ndarray,
+    positions: np.ndarray,
+    buckets: Buckets,
+    clusters: Sequence[str] | None = None,
+    *,
+    seed: int,
+    minimum: int = MINIMUM,
+    quality: str = "",
+    group: str = "",
+    strata: np.ndarray | None = None,
+    permutations: int = PERMUTATIONS,
+    resamples: int = RESAMPLES,
+) -> PositionBuckets:
+    """A quality by the position of the evidence, and what is tested over it: the payload and all its figures.
+
+    ``values (queries,)`` of each query, ``positions (queries,)`` of its evidence (NaN where it has none), ``clusters`` what queries are drawn
+    with (their passage). Buckets of fewer than ``minimum`` queries, or without two clusters, have no mean and count in no figure.
+    ``strata (queries,)`` whole numbers, the groups of passage length: means, PSI, its null and the slope are then taken within them
+    (``evaluation.psi``). The order of queries changes nothing but rounding.
+
+    Figures: ``queries`` in a bucket, ``outside`` of all, ``left_out`` the number of buckets below the minimum and ``too_small`` their labels; ``psi``, ``null_mean``, ``p`` of
+    ``permutations``, ``excess`` with ``_low`` and ``_high``; ``slope`` of the queries' values on their positions per ``slope_unit``, with ``_low``, ``_high``, ``_p``,
+    ``_detectable``; ``spearman`` and ``kendall`` of the means with the buckets' middles, with ``_low`` and ``_high`` (percentile bootstrap; noise draws
+    them towards 0) and ``_p`` (the share of the null's draws that are as far from 0). What is undefined is None, with ``…_undefined``
+    saying why.
+
+    Raises:
+        ValueError: not one value, position (cluster, stratum) a query, or a value that is no number.
+    """
+    table = _Table.of(values, positions, buckets, clusters, minimum, strata)
+    figures, cells = table.figures(), table.cells
+    if not cells.count or not cells.connected:
+        why = "buckets hold passages of different lengths only" if cells.count else f"no bucket has {minimum} queries"
+        return table.payload(quality, group, None, None, figures | Psi(undefined=why).figures())
+    means = adjusted_means(cells.sums(cells.values), cells.sums())
+    dealt = dealt_means(cells, seed=seed, permutations=permutations)
+    resampled = resampled_bucket_means(cells, table.drawn, seed=seed, resamples=resamples)
+    figures["permutations"] = permutations
+    figures |= psi_with_null(cells, means, dealt, resampled, table.drawn.drawn).figures()
+    figures |= _correlations(buckets.middles[table.large], means, dealt, resampled)
+    return table.payload(quality, group, means, resampled, figures)
+
+
+def bucket_means_by_length(
+    values: np.ndarray,
+    positions: np.ndarray,
+    buckets: Buckets,
+    clusters: Sequence[str] | None,
+    lengths: LengthGroups,
+    **options: Any,
+) -> list[PositionBuckets]:
+    """``bucket_means`` standardised over groups of passage length, then within each group, by its name; options are passed on."""
+    labels = None if clusters is None else np.asarray(clusters, dtype=np.str_)
+    found = [bucket_means(values, positions, buckets, clusters, group=STANDARDISED, strata=lengths.numbers, **options)]
+    for number, label in enumerate(lengths.labels):
+        own = lengths.numbers == number
+        of_group = None if labels is None else labels[own].tolist()
+        found.append(
+            bucket_means(np.asarray(values)[own], np.asarray(positions)[own], buckets, of_group, group=label, **options)
+        )
+    return found
+
+
+def means_by_bucket(
+    values: np.ndarray,
+    positions: np.ndarray,
+    buckets: Buckets,
+    clusters: Sequence[str] | None = None,
+    *,
+    seed: int,
+    minimum: int = MINIMUM,
+    quality: str = "",
+    group: str = "",
+    resamples: int = RESAMPLES,
+) -> PositionBuckets:
+    """As ``bucket_means`` for what may be below 0 (a change): means with their intervals, and the slope; no PSI, no rank correlation."""
+    table = _Table.of(values, positions, buckets, clusters, minimum, None)
+    cells = table.cells
+    if not cells.count:
+        return table.payload(quality, group, None, None, table.figures())
+    resampled = resampled_bucket_means(cells, table.drawn, seed=seed, resamples=resamples)
+    return table.payload(quality, group, adjusted_means(cells.sums(cells.values), cells.sums()), resampled, table.figures())
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """The queries in an order of their own, so that the order in which they came decides no draw, and what buckets they are in.
+
+    ``large (buckets,)`` says which buckets have enough queries; ``cells`` holds the queries of these alone.
+    """
+
+    buckets: Buckets
+    values: np.ndarray
+    positions: np.ndarray
+    strata: np.ndarray | None
+    labels: list[str] | None
+    counts: np.ndarray
+    large: np.ndarray
+    cells: Cells
+    drawn: Clusters
+    outside: int
+    minimum: int
+
+    @staticmethod
+    def of(
+        values: np.ndarray,
+        positions: np.ndarray,
+        buckets: Buckets,
+        clusters: Sequence[str] | None,
+        minimum: int,
+        strata: np.ndarray | None,
+    ) -> _Table:
+        values, positions = np.asarray(values, np.float64), np.asarray(positions, np.float64)
+        strata = np.zeros(len(values), np.int64) if strata is None else np.asarray(strata)
+        _check(values, positions, strata, clusters)
+        outside = buckets.assign(positions) < 0
+        order = np.lexsort((strata, values, positions))
+        order = order[~outside[order]]
+        labels = None if clusters is None else np.asarray(clusters, dtype=np.str_)[order]
+        values, positions, strata = values[order], positions[order], strata[order]
+        numbers = buckets.assign(positions)
+        counts = np.bincount(numbers, minlength=len(buckets))
+        several = np.ones(len(buckets), bool) if labels is None else _several(numbers, labels, len(buckets))
+        large = (counts >= max(1, minimum)) & several
+        used = large[numbers]
+        renumbered = np.cumsum(large) - 1
+        kept, stratum = np.unique(strata[used], return_inverse=True)
+        cells = Cells(values[used], renumbered[numbers[used]], stratum, int(large.sum()), len(kept))
+        drawn = cluster_queries(None if labels is None else labels[used].tolist(), int(used.sum()))
+        named = None if labels is None else labels.tolist()
+        return _Table(buckets, values, positions, strata, named, counts, large, cells, drawn, int(outside.sum()), minimum)
+
+    def figures(self) -> dict[str, Any]:
+        """How many queries are where, and the slope, which needs no bucket of a size."""
+        scale, unit = SLOPE_UNITS.get(self.buckets.scale, (1.0, ""))
+        slope = clustered_slope(self.positions / scale, self.values, self.labels, self.strata)
+        return {
+            "queries": int(self.counts.sum()),
+            "outside": self.outside,
+            "minimum": self.minimum,
+            "left_out": int((~self.large).sum()),
+            "too_small": [label for label, large in zip(self.buckets.labels, self.large, strict=True) if not large],
+            "level": LEVEL,
+            **slope.figures("slope"),
+            "slope_unit": unit,
+        }
+
+    def payload(
+        self, quality: str, group: str, means: np.ndarray | None, resampled: np.ndarray | None, figures: dict[str, Any]
+    ) -> PositionBuckets:
+        """The payload of means of the large buckets, with percentile intervals."""
+        rows = np.full((3, len(self.buckets)), np.nan)
+        if means is not None:
+            rows[0, self.large] = means
+        if resampled is not None:
+            rows[1:, self.large] = np.nanquantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+        shown, lows, highs = ([None if np.isnan(value) else float(value) for value in row] for row in rows)
+        edges = list(self.buckets.edges)
+        return PositionBuckets(self.buckets.scale, quality, edges, self.counts.tolist(), shown, lows, highs, group, figures)
+
+
+def _check(values: np.ndarray, positions: np.ndarray, strata: np.ndarray, clusters: Sequence[str] | None) -> None:
+    sizes = {len(values), len(positions), len(strata), len(values if clusters is None else clusters)}
+    if len(sizes) > 1:
+        raise ValueError(f"wanted one value, position, stratum and cluster a query; found {sorted(sizes)} of them")
+    if not np.isfinite(values).all():
+        raise ValueError(f"values: wanted numbers; found {int((~np.isfinite(values)).sum()):,} that are none")
+
+
+def _several(numbers: np.ndarray, labels: np.ndarray, count: int) -> np.ndarray:
+    """Which buckets hold queries of two clusters or more: of one alone nobody can say how sure its mean is."""
+    codes = np.unique(labels, return_inverse=True)[1]
+    low, high = np.full(count, len(labels)), np.full(count, -1)
+    np.minimum.at(low, numbers, codes)
+    np.maximum.at(high, numbers, codes)
+    return low < high
+
+
+def _correlations(middles: np.ndarray, means: np.ndarray, dealt: np.ndarray, resampled: np.ndarray | None) -> dict[str, Any]:
+    """Spearman's and Kendall's figures of the means with the middles of their buckets."""
+    figures: dict[str, Any] = {}
+    for name, correlation in (("spearman", spearman), ("kendall", kendall)):
+        value = float(correlation(middles, means[None])[0])
+        low = high = p = None
+        if np.isnan(value):
+            figures[f"{name}_undefined"] = "fewer than two buckets" if len(means) < 2 else "all buckets have the same mean"
+        else:
+            null = np.nan_to_num(correlation(middles, dealt))  # a draw in which all means are equal has no trend
+            p = float((1 + (np.abs(null) >= abs(value) - _NOTHING).sum()) / (1 + len(null)))
+            if resampled is not None:
+                found = correlation(middles, resampled)
+                low, high = (float(bound) for bound in np.nanquantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]))
+        figures |= {name: None if np.isnan(value) else value, f"{name}_low": low, f"{name}_high": high, f"{name}_p": p}
+    return figures
