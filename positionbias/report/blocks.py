@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from positionbias.core.payloads import Finding
 from positionbias.report.drawing import same_scale
 from positionbias.report.embed import inline_svg
+from positionbias.report.examples import ExampleGroup
 from positionbias.report.figure import NARROW
 from positionbias.report.select import distinct
 from positionbias.report.table import Table
@@ -41,10 +42,11 @@ class Drawing:
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """A table with its anchor in the page."""
+    """A table with its anchor in the page; one that is ``folded`` (a figure's data) is shown when it is asked for, and on paper."""
 
     anchor: str
     table: Table
+    folded: bool = False
 
 
 @dataclass(slots=True)
@@ -57,6 +59,12 @@ class Block:
     drawings: list[Drawing] = field(default_factory=list)
     pictures: list[Picture] = field(default_factory=list)
     sheets: list[Sheet] = field(default_factory=list)
+    examples: list[ExampleGroup] = field(default_factory=list)
+
+    @property
+    def has_more_than_tables(self) -> bool:
+        """Whether anything stands before the tables."""
+        return bool(self.findings or self.sentences or self.pictures or self.examples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +79,7 @@ class Section:
     @property
     def has_more_than_tables(self) -> bool:
         """Whether anything stands before the tables."""
-        return any(block.findings or block.sentences or block.pictures for block in self.blocks)
+        return any(block.has_more_than_tables for block in self.blocks)
 
     @property
     def sheets(self) -> list[tuple[str, Sheet]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from positionbias.core.payloads import Interval
-from positionbias.report.formatting import count, decimal, interval, percent, setting, with_interval
+from positionbias.report.formatting import count, decimal, interval, p_value, percent, setting, with_interval
 from positionbias.report.select import distinct
 from positionbias.report.table import Cell, Column
 
@@ -17,7 +17,9 @@ __all__ = [
     "decimal_cell",
     "drop_columns",
     "drop_constant",
+    "drop_empty",
     "level_heading",
+    "p_cell",
     "percent_cell",
     "text_cell",
 ]
@@ -57,6 +59,11 @@ def decimal_cell(
     return Cell(shown, value, bounds.low, bounds.high, letters=letters, brief=brief)
 
 
+def p_cell(p: float | None) -> Cell:
+    """A p-value."""
+    return Cell(p_value(p), p)
+
+
 def percent_cell(
     value: float | None, bounds: Interval | None = None, *, sign: bool = True, strong: bool = False, more: str = ""
 ) -> Cell:
@@ -81,6 +88,11 @@ def drop_constant(columns: list[Column], rows: list[list[Cell]], optional: Seque
     gone = [index for index in optional if len({row[index].text for row in rows}) < 2]
     drop_columns(columns, rows, gone)
     return len(gone), len(optional) - len(gone)
+
+
+def drop_empty(columns: list[Column], rows: list[list[Cell]], first: int) -> None:
+    """Take out the columns, from the one numbered ``first``, that hold nothing in any row."""
+    drop_columns(columns, rows, [i for i in range(first, len(columns)) if all(row[i].value is None for row in rows)])
 
 
 def any_cell(value: Any) -> Cell:

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 from positionbias.core.payloads import Comparison, PerQuery
 from positionbias.core.result import Result
-from positionbias.report.cells import count_cell, decimal_cell, drop_constant, level_heading, percent_cell, text_cell
-from positionbias.report.formatting import count, p_value, slug
+from positionbias.report.cells import count_cell, decimal_cell, drop_constant, level_heading, p_cell, percent_cell, text_cell
+from positionbias.report.formatting import count, slug
 from positionbias.report.select import ALL_QUERIES, BASELINES, compared, comparisons, distinct, labels, of_kind, repeat_of
 from positionbias.report.table import Cell, Column, Table
 
@@ -149,8 +149,8 @@ def _comparison_row(result: Result, payload: Comparison, adjusted: Sequence[str]
         decimal_cell(payload.difference, payload.difference_interval, sign=True),
         percent_cell(payload.relative, payload.relative_interval),
         decimal_cell(payload.effect_size, places=2, sign=True),
-        Cell(p_value(payload.p_wilcoxon), payload.p_wilcoxon),
-        *(Cell(p_value(payload.p_adjusted.get(method)), payload.p_adjusted.get(method)) for method in adjusted),
+        p_cell(payload.p_wilcoxon),
+        *(p_cell(payload.p_adjusted.get(method)) for method in adjusted),
         count_cell(result.count),
     ]
 

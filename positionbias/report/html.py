@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -28,16 +30,20 @@ PAGE_COLOURS: Mapping[str, Colour] = {
     "muted": MUTED,
     "accent": SERIES[0],
     "link": Colour("#0b5cad", "#7dbdff"),
+    "mark": Colour("#ffe28a", "#5a4a00"),
 }
 
 
 KIND_NAMES = {
     "statistics": "statistics",
     "histogram": "histograms",
+    "position_buckets": "qualities by position",
+    "response": "position responses",
     "per_query": "measures of a system",
     "comparison": "comparisons",
     "ats": "ATS curves",
     "training": "training curves",
+    "examples": "lists of examples",
     "finding": "findings",
 }
 
@@ -78,6 +84,7 @@ def render(studies: Sequence[Study], *, title: str | None = None, published_for:
         lstrip_blocks=True,
     )
     style = environment.get_template("report.css").render(page=PAGE_COLOURS, dark_figures=dark_rules())
+    script = environment.get_template("sort.js").render()
     sections = build_sections(studies, published_for)
     return environment.get_template("report.html").render(
         title=title or (studies[0].title if len(studies) == 1 else "Position bias in retrieval"),
@@ -87,11 +94,18 @@ def render(studies: Sequence[Study], *, title: str | None = None, published_for:
         sections=sections,
         provenance=[(study, _facts(study)) for study in studies],
         style=style,
+        script=script,
+        script_hash=_script_hash(script),
         version=__version__,
         header_groups=header_groups,
         row_groups=_row_groups,
         data_link=_data_link,
     )
+
+
+def _script_hash(script: str) -> str:
+    """What the page's policy names its one script by: no other one runs, whatever a text on the page holds."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
 
 
 def report_tables(studies: Sequence[Study], published_for: PublishedFor = None) -> dict[str, Table]:
@@ -101,6 +115,8 @@ def report_tables(studies: Sequence[Study], published_for: PublishedFor = None) 
         return {sheet.table.name: sheet.table for _, sheet in sheets}
     return {
         sheet.anchor.removeprefix("table-"): replace(sheet.table, title=f"{sheet.table.title} ({study})")
+        if study
+        else sheet.table
         for study, sheet in sheets
     }
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from positionbias.core.payloads import Finding, PerQuery
+from positionbias.core.payloads import PerQuery
 from positionbias.core.result import Result
 from positionbias.report import captions, plots, tables
 from positionbias.report.architecture import architecture_table
+from positionbias.report.audit_page import AUDIT_SECTIONS, COMPARED, compared_block, verdicts
+from positionbias.report.audit_select import AUDIT_MEASURES
 from positionbias.report.blocks import Block, Drawing, Picture, Section, Sheet, draw_blocks
 from positionbias.report.doses import dose_caption, dose_table, doses_of
 from positionbias.report.embed import inline_svg
@@ -40,7 +42,7 @@ class _Maker:
 
     def found(self) -> Block:
         block = self.block()
-        block.findings = [r.payload for r in of_kind(self.results, "finding") if isinstance(r.payload, Finding)]
+        block.findings = verdicts(self.results)
         if block.findings and (basis := _basis(self.results)):
             block.sentences.append(basis)
         return block
@@ -49,7 +51,8 @@ class _Maker:
         block = self.block()
         block.sentences = [_counts(self.results)]
         block.sheets = self.sheet(tables.collection_table(self.results, self.published))
-        others = [r for r in of_kind(self.results, "statistics") if r.measure not in tables.COLLECTION_MEASURES]
+        elsewhere = (*tables.COLLECTION_MEASURES, *AUDIT_MEASURES)
+        others = [r for r in of_kind(self.results, "statistics") if r.measure not in elsewhere]
         for measure in distinct(result.measure for result in others):
             chosen = [result for result in others if result.measure == measure]
             name = f"statistics-{slug(measure)}"
@@ -144,7 +147,11 @@ def _basis(results: Sequence[Result]) -> str:
 
 def _counts(results: Sequence[Result]) -> str:
     """What was measured, in one sentence: collections, systems, measures, seeds."""
-    ranked = [result for result in results if result.kind in ("per_query", "comparison", "ats")]
+    ranked = [
+        result
+        for result in results
+        if result.kind in ("per_query", "comparison", "ats", "response") or result.measure in AUDIT_MEASURES
+    ]
     parts = []
     for word, items in (
         ("collections", distinct(result.collection for result in results)),
@@ -160,9 +167,15 @@ def _counts(results: Sequence[Result]) -> str:
     return f"{text[:1].upper()}{text[1:]}." if text else "These folders hold no results."
 
 
+def _audited(build: Callable[[Study], Block]) -> Callable[[_Maker], Block]:
+    return lambda maker: build(maker.study)
+
+
+AUDITED = tuple((anchor, title, introduction, _audited(build)) for anchor, title, introduction, build in AUDIT_SECTIONS)
 SECTIONS: tuple[tuple[str, str, str, Callable[[_Maker], Block]], ...] = (
     ("found", "What was found", "", _Maker.found),
     ("run", "What was run", "", _Maker.run),
+    *AUDITED,
     (
         "answers",
         "Where answers sit",
@@ -228,9 +241,13 @@ def build_sections(studies: Sequence[Study], published_for: PublishedFor = None,
         drawn = draw_blocks(blocks, WIDE if len(studies) == 1 else BESIDE) if draw else [[] for _ in blocks]
         for block, pictures in zip(blocks, drawn, strict=True):
             block.pictures = pictures
-        blocks = [block for block in blocks if block.findings or block.pictures or block.sheets or block.sentences]
+        blocks = [block for block in blocks if block.has_more_than_tables or block.sheets]
         if blocks:
             sections.append(Section(anchor, title, introduction, blocks))
+        if anchor == "found" and (compared := compared_block(studies)):
+            if draw:
+                compared.pictures = draw_blocks([compared], WIDE)[0]
+            sections.append(Section(*COMPARED, [compared]))
         if draw and anchor == "effectiveness" and (section := _dose_section(studies)):
             sections.append(section)
     return sections

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import csv
+import hashlib
 import io
 import re
 from collections import Counter
@@ -54,8 +56,15 @@ def check(text: str) -> Page:
     page = Page(text)
     ids = [element.attributes["id"] for element in page.root.every() if "id" in element.attributes]
     assert [name for name, number in Counter(ids).items() if number > 1] == []
+    script = page.root.every("script")
+    assert [(element.attributes, element.parent.tag if element.parent else "") for element in script] == [({}, "body")]
+    policy = next(e.attributes["content"] for e in page.root.every("meta") if "http-equiv" in e.attributes)
+    digest = base64.b64encode(hashlib.sha256(script[0].text.encode("utf-8")).digest()).decode("ascii")
+    assert (
+        policy == f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'"
+    )  # our one script, and no other
     for element in page.root.every():
-        assert element.tag not in ("script", "link", "img", "iframe", "object", "embed", "base", "form", "image")
+        assert element.tag not in ("link", "img", "iframe", "object", "embed", "base", "form", "image")
         assert not [name for name in element.attributes if name.startswith("on")]
         for name, value in element.attributes.items():
             if name in ("href", "xlink:href", "src", "srcset", "action"):
@@ -90,9 +99,6 @@ def test_a_page_of_one_study_is_whole_and_self_contained(one: str) -> None:
     assert len(links) == len(titles)
     assert page.root.every("title")[0].text == "position-bias on planted"
     assert page.root.every("html")[0].attributes["lang"] == "en"
-    assert "default-src 'none'" in next(
-        e.attributes["content"] for e in page.root.every("meta") if "http-equiv" in e.attributes
-    )
 
 
 def test_figures_are_images_with_names_and_captions(one: str) -> None:

@@ -1,0 +1,125 @@
+"""The data of an audit's figures, as tables: what is drawn, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from positionbias.core.payloads import Interval, PositionBuckets
+from positionbias.core.result import Result
+from positionbias.report.audit_select import (
+    MOVEMENT,
+    PSI,
+    RESPONSE,
+    SCALE_NAMES,
+    SEGMENTS,
+    bucket_labels,
+    buckets,
+    curve_of,
+    of_measure,
+    series_of,
+    system_of,
+)
+from positionbias.report.cells import count_cell, decimal_cell, drop_constant, drop_empty, level_heading, text_cell
+from positionbias.report.formatting import slug
+from positionbias.report.select import distinct
+from positionbias.report.table import Column, Table
+
+__all__ = ["bucket_tables", "movement_table", "response_places_table", "segment_table"]
+
+Found = Sequence[tuple[Result, PositionBuckets]]
+
+
+def bucket_tables(results: Sequence[Result]) -> list[Table]:
+    """The data of the figures of quality by position: a table a quality and scale, a row a bucket, a column a system."""
+    tables = []
+    for quality in distinct(payload.quality for _, payload in buckets(results, PSI)):
+        for scale in distinct(payload.scale for _, payload in buckets(results, PSI, quality=quality)):
+            found = buckets(results, PSI, quality=quality, scale=scale)
+            name, title = (
+                f"buckets-{slug(quality)}-{slug(scale)}",
+                f"{quality} by the answer's start ({SCALE_NAMES.get(scale, scale)})",
+            )
+            tables.append(_bucket_table(results, found, "Answer starts at", name, title))
+    return tables
+
+
+def movement_table(results: Sequence[Result]) -> Table:
+    """The data of the figure of the gap by movement."""
+    title = "Change by how far the answer moved (below 0: to the front)"
+    return _bucket_table(results, buckets(results, MOVEMENT), "Moved by", "gap-by-movement", title, sign=True)
+
+
+def segment_table(results: Sequence[Result]) -> Table:
+    """The data of the figure of segment similarity."""
+    title = "Cosine of a passage's vector with those of its thirds"
+    return _bucket_table(results, buckets(results, SEGMENTS), "Part", "segments", title)
+
+
+def _bucket_table(results: Sequence[Result], found: Found, heading: str, name: str, title: str, *, sign: bool = False) -> Table:
+    """A row a bucket (and group of passages), two columns a system: what is in the bucket, and the mean with its interval.
+
+    Systems that share their counts share that column.
+    """
+    series = series_of(results)
+    systems = [system for system in series if any(system_of(r) == system for r, _ in found)]
+    keys = distinct((p.group, tuple(p.edges)) for _, p in found)
+    cells = {(system_of(r), p.group, tuple(p.edges)): p for r, p in found}
+    counts = {system: [list(p.counts) for r, p in found if system_of(r) == system] for system in systems}
+    shared = len({str(c) for c in counts.values()}) == 1
+    rows, every = [], []
+    for key in keys:
+        names = bucket_labels(next(p for _, p in found if (p.group, tuple(p.edges)) == key))
+        for index, bucket in enumerate(names):
+            row = [text_cell(key[0] or "all"), text_cell(bucket)]
+            for number, system in enumerate(systems):
+                payload = cells.get((system, *key))
+                if number == 0 or not shared:
+                    row.append(count_cell(payload.counts[index] if payload else None))
+                bounds = _interval(payload.lows[index], payload.highs[index], payload.figures) if payload else None
+                every.append(bounds)
+                row.append(decimal_cell(payload.means[index] if payload else None, bounds, sign=sign))
+            rows.append(row)
+    columns = [Column("Passages", numeric=False), Column(heading, numeric=False), *([Column("Queries")] if shared else [])]
+    for system in systems:
+        label = series[system].full_label
+        columns += (
+            [Column(level_heading(label, every))]
+            if shared
+            else [Column("Queries", label), Column(level_heading("Mean", every), label)]
+        )
+    if found and found[0][1].scale == "segment":
+        columns = [Column(c.name.replace("Queries", "Passages"), c.group, c.numeric) for c in columns]
+    _, kept = drop_constant(columns, rows, [0])
+    return Table(name, title, columns, rows, stub=kept + 1)
+
+
+def response_places_table(results: Sequence[Result]) -> Table:
+    """The data of the figure of the position response: a row a system and place."""
+    found, series = of_measure(results, RESPONSE), series_of(results)
+    rows, bounds = [], []
+    for result in found:
+        curve = curve_of(result)
+        for index, place in enumerate(curve.places):
+            bounds.append(_interval(curve.score_lows[index], curve.score_highs[index], curve.figures))
+            rows.append(
+                [
+                    text_cell(series[system_of(result)].label),
+                    decimal_cell(place, places=2),
+                    count_cell(curve.counts[index]),
+                    decimal_cell(curve.scores[index], bounds[-1], sign=True),
+                    decimal_cell(curve.ranks[index]),
+                ]
+            )
+    columns = [Column("System", numeric=False), Column("Place"), Column("Queries"), Column(level_heading("Score", bounds))]
+    columns += [Column("Reciprocal rank")]
+    drop_empty(columns, rows, first=3)
+    notes = (
+        "Place 0: the answering sentence is the passage's first, 1: its last; the other sentences keep their order. Scores less each "
+        "query's own mean, in mean deviations of its candidates' scores.",
+    )
+    return Table("position-response-places", "Score and rank by place", columns, rows, notes, stub=2)
+
+
+def _interval(low: float | None, high: float | None, figures: Mapping[str, Any]) -> Interval | None:
+    return None if low is None or high is None else Interval(low, high, float(figures.get("level", 0.95)))

@@ -1,0 +1,187 @@
+"""Which of an audit's results a figure or a table is about, and how each system is drawn: alike in all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+from positionbias.core.payloads import Interval, PositionBuckets, ResponseCurve, Statistics
+from positionbias.core.result import Result
+from positionbias.report.drawing import DASHES, MARKERS, colour_of
+from positionbias.report.figure import MUTED
+from positionbias.report.formatting import count, decimal
+from positionbias.report.select import distinct, labels
+
+__all__ = [
+    "AUDIT_MEASURES",
+    "FIRST_STAGE",
+    "GAP",
+    "MOVEMENT",
+    "PSI",
+    "RESPONSE",
+    "SCALE_NAMES",
+    "SEGMENTS",
+    "Series",
+    "System",
+    "bounds_of",
+    "bucket_labels",
+    "buckets",
+    "curve_of",
+    "gap_of",
+    "is_first_stage",
+    "main_quality",
+    "models_of",
+    "of_measure",
+    "response_slope",
+    "series_of",
+    "system_of",
+]
+
+PSI, GAP, MOVEMENT = "PSI", "rotation gap", "rotation gap by movement"
+RESPONSE, SEGMENTS = "position response", "segment similarity"
+AUDIT_MEASURES = (PSI, GAP, MOVEMENT, RESPONSE, SEGMENTS)
+FIRST_STAGE = "first stage"  # facts.model of the ranking that the audited models re-rank
+SCALE_NAMES = {
+    "relative": "share of the passage",
+    "characters": "characters",
+    "moved": "movement",
+    "segment": "part of the passage",
+}
+THIRDS = ("first third", "middle third", "last third")
+
+System = tuple[str, str, str]  # name, collection, split
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """How one system is drawn: its label, and a colour, dash and marker that no other system of the page shares."""
+
+    label: str
+    colour: str
+    dash: Any
+    marker: str
+    first_stage: bool
+
+    @property
+    def full_label(self) -> str:
+        """The label, saying so where it is the first stage."""
+        return f"{self.label} (first stage)" if self.first_stage else self.label
+
+
+def is_first_stage(result: Result) -> bool:
+    """Whether this is of the ranking that the models re-rank: it is drawn in grey, for comparison."""
+    return result.facts.model == FIRST_STAGE
+
+
+def system_of(result: Result) -> System:
+    """What tells one audited system from another."""
+    return result.system, result.collection, result.split
+
+
+def of_measure(results: Iterable[Result], measure: str) -> list[Result]:
+    """The results of one of an audit's measures, in the order given."""
+    return [result for result in results if result.measure == measure and result.kind in _KINDS[measure]]
+
+
+_KINDS = {
+    PSI: ("position_buckets",),
+    GAP: ("statistics",),
+    MOVEMENT: ("position_buckets",),
+    RESPONSE: ("response",),
+    SEGMENTS: ("position_buckets",),
+}
+
+
+def models_of(results: Iterable[Result]) -> list[System]:
+    """The systems that were audited, the first stage left out."""
+    return [system for system, series in series_of(results).items() if not series.first_stage]
+
+
+def series_of(results: Iterable[Result]) -> dict[System, Series]:
+    """How each audited system is drawn, in order of first appearance; the first stage comes last."""
+    found: dict[System, Result] = {}
+    for result in results:
+        if result.measure in AUDIT_MEASURES:
+            found.setdefault(system_of(result), result)
+    ordered = sorted(found.values(), key=is_first_stage)
+    series, models = {}, 0
+    # seeds and draws are of the measurement here, not of the system: they tell nothing apart
+    plain = [replace(result, seed=None, facts=replace(result.facts, seed=None, rotation=None)) for result in ordered]
+    for result, label in zip(ordered, labels(plain), strict=True):
+        if is_first_stage(result):
+            series[system_of(result)] = Series(label, MUTED.light, DASHES[2], "", True)
+        else:
+            # dashes and markers run against the six colours, so that a seventh system is not the first again
+            style = models % len(DASHES)
+            series[system_of(result)] = Series(label, colour_of(models), DASHES[style], MARKERS[style], False)
+            models += 1
+    return series
+
+
+def main_quality(results: Iterable[Result]) -> str:
+    """The quality that figures show: nDCG@10 where it was measured, else the first that was."""
+    found = distinct(_payload(result).quality for result in of_measure(results, PSI))
+    return "nDCG@10" if "nDCG@10" in found or not found else found[0]
+
+
+def buckets(
+    results: Iterable[Result],
+    measure: str,
+    *,
+    scale: str | None = None,
+    quality: str | None = None,
+    group: str | None = None,
+) -> list[tuple[Result, PositionBuckets]]:
+    """The bucketed results of a measure, each with its payload; scale, quality and group narrow them."""
+    found = []
+    for result in of_measure(results, measure):
+        payload = _payload(result)
+        wanted = ((scale, payload.scale), (quality, payload.quality), (group, payload.group))
+        if all(want is None or want == have for want, have in wanted):
+            found.append((result, payload))
+    return found
+
+
+def _payload(result: Result) -> PositionBuckets:
+    assert isinstance(result.payload, PositionBuckets)
+    return result.payload
+
+
+def gap_of(result: Result) -> Statistics:
+    """The payload of a rotation gap."""
+    assert isinstance(result.payload, Statistics)
+    return result.payload
+
+
+def curve_of(result: Result) -> ResponseCurve:
+    """The payload of a position response."""
+    assert isinstance(result.payload, ResponseCurve)
+    return result.payload
+
+
+def response_slope(result: Result) -> tuple[float | None, Interval | None]:
+    """The slope of a position response with its interval, which may stand among the curve's figures."""
+    return result.value, result.interval or bounds_of(curve_of(result).figures, "slope_low", "slope_high")
+
+
+def bounds_of(figures: Any, low: str, high: str) -> Interval | None:
+    """The interval between two named figures; None where one of them is missing."""
+    if figures.get(low) is None or figures.get(high) is None:
+        return None
+    return Interval(float(figures[low]), float(figures[high]), float(figures.get("level", 0.95)))
+
+
+def bucket_labels(payload: PositionBuckets) -> list[str]:
+    """What each bucket is called: thirds by name, characters in whole numbers, shares in as many decimals as they need."""
+    edges = list(payload.edges)
+    if payload.scale == "segment" and len(edges) == len(THIRDS) + 1:
+        return list(THIRDS)
+    if payload.scale == "characters":
+        shown = [count(edge) for edge in edges]
+    else:
+        sign = payload.scale == "moved"
+        places = next((p for p in (1, 2, 3) if all(abs(edge - round(edge, p)) < 1e-9 for edge in edges)), 3)
+        shown = [decimal(edge, places, sign=sign) for edge in edges]
+    return [f"{low} to {high}" for low, high in pairwise(shown)]

@@ -1,0 +1,244 @@
+"""What an audit found, in tables: each a pure function, Results in, Table out. The figures' data are in ``audit_data``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from positionbias.core.payloads import PositionBuckets
+from positionbias.core.result import Result
+from positionbias.report.audit_curves import effects_of
+from positionbias.report.audit_select import (
+    GAP,
+    PSI,
+    RESPONSE,
+    SCALE_NAMES,
+    Series,
+    System,
+    bounds_of,
+    buckets,
+    curve_of,
+    gap_of,
+    of_measure,
+    response_slope,
+    series_of,
+    system_of,
+)
+from positionbias.report.cells import (
+    any_cell,
+    count_cell,
+    decimal_cell,
+    drop_constant,
+    drop_empty,
+    level_heading,
+    p_cell,
+    percent_cell,
+    text_cell,
+)
+from positionbias.report.formatting import slug
+from positionbias.report.select import distinct
+from positionbias.report.table import Cell, Column, Table
+
+__all__ = ["compared_table", "gap_table", "psi_tables", "response_table"]
+
+Found = Sequence[tuple[Result, PositionBuckets]]
+
+
+def compared_table(results: Sequence[Result]) -> Table:
+    """Every system's effects with their intervals: the data of the figure that compares systems."""
+    effects, series = effects_of(results), series_of(results)
+    rows = []
+    for system, one in series.items():
+        if any(system in found for found in effects.values()):
+            cells = [found.get(system) for found in effects.values()]
+            shown = [decimal_cell(c.value, c.interval, sign=True) if c else decimal_cell(None) for c in cells]
+            rows.append([text_cell(one.full_label), *shown])
+    heads = [level_heading(name, (effect.interval for effect in found.values())) for name, found in effects.items()]
+    notes = (
+        "PSI above chance: the sensitivity less what shuffled positions show; larger than 0 is a preference. Rotation gap: the change "
+        "in quality when passages are rotated; below 0 is a loss. Response slope: last place less first; below 0 prefers the front.",
+    )
+    columns = [Column("System", numeric=False), *(Column(head) for head in heads)]
+    return Table("audit-compared", "Systems compared", columns, rows, notes)
+
+
+def psi_tables(results: Sequence[Result], quality: str, *, grouped: bool = False) -> list[Table]:
+    """Each system's PSI beside what chance gives, and the direction: over all passages, or ``grouped`` by their lengths."""
+    series = series_of(results)
+    found = [(r, p) for r, p in buckets(results, PSI, quality=quality) if bool(p.group) == grouped]
+    order, systems = distinct((payload.scale, payload.group) for _, payload in found), list(series)
+    found.sort(key=lambda one: (order.index((one[1].scale, one[1].group)), systems.index(system_of(one[0]))))
+    name = f"-lengths-{slug(quality)}" if grouped else f"-{slug(quality)}"
+    title = f" within passages of like length: {quality}" if grouped else f": {quality}"
+    tables = [_psi_table(found, series, name, title), _direction_table(found, series, name, title)]
+    return [table for table in tables if table.rows]
+
+
+def _psi_table(found: Found, series: Mapping[System, Series], name: str, title: str) -> Table:
+    ranges = [bounds_of(payload.figures, "excess_low", "excess_high") for _, payload in found]
+    rows = []
+    for (result, payload), bounds in zip(found, ranges, strict=True):
+        figures = payload.figures
+        rows.append(
+            [
+                *_row_names(result, payload, series),
+                count_cell(result.count),
+                decimal_cell(figures.get("psi", result.value)),
+                decimal_cell(figures.get("null_mean")),
+                decimal_cell(figures.get("excess"), bounds, sign=True),
+                p_cell(figures.get("p")),
+                p_cell(figures.get("p_adjusted")),
+                count_cell(len(payload.counts) - (figures.get("left_out") or 0)),
+                count_cell(figures.get("left_out")),
+            ]
+        )
+    columns = [
+        *ROW_COLUMNS,
+        Column("Queries"),
+        Column("PSI"),
+        Column("By chance"),
+        Column(level_heading("Above chance", ranges)),
+    ]
+    columns += [Column("p"), Column("p adjusted"), Column("used", "Buckets"), Column("left out", "Buckets")]
+    drop_empty(columns, rows, first=5)
+    _, kept = drop_constant(columns, rows, [0, 1])
+    notes = [
+        "PSI = 1 − worst bucket / best bucket. By chance: its mean when positions are shuffled over queries. Above chance: the "
+        "difference; PSI itself is never 0.",
+        *_bucket_rules([payload for _, payload in found]),
+        *_undefined(found, series, ("psi",)),
+    ]
+    return Table(f"psi{name}", f"Sensitivity to position{title}", columns, rows, notes, stub=kept + 1)
+
+
+def _direction_table(found: Found, series: Mapping[System, Series], name: str, title: str) -> Table:
+    ways = ("slope", "spearman", "kendall")
+    ranges = {way: [bounds_of(p.figures, f"{way}_low", f"{way}_high") for _, p in found] for way in ways}
+    rows = []
+    for number, (result, payload) in enumerate(found):
+        if any(payload.figures.get(way) is not None for way in ways):
+            slope_p = [p_cell(payload.figures.get(name)) for name in ("slope_p", "slope_p_adjusted")]
+            cells = [decimal_cell(payload.figures.get(way), ranges[way][number], sign=True) for way in ways]
+            rows.append([*_row_names(result, payload, series), cells[0], *slope_p, *cells[1:]])
+    heads = [level_heading(way.capitalize(), ranges[way]) for way in ways]
+    columns = [*ROW_COLUMNS, Column(heads[0]), Column("p"), Column("p adjusted"), *map(Column, heads[1:])]
+    drop_empty(columns, rows, first=3)
+    _, kept = drop_constant(columns, rows, [0, 1])
+    units = distinct((p.scale, p.figures["slope_unit"]) for _, p in found if p.figures.get("slope_unit"))
+    per = "; ".join(f"{SCALE_NAMES.get(scale, scale)}: over {unit}" for scale, unit in units)
+    notes = [
+        f"Slope and its p: of the quality of queries against their answers' places{f' ({per})' if per else ''}. Spearman, Kendall: rank "
+        "correlations of the buckets' means with their places, −1 to 1. Below 0 the front is preferred.",
+        *_undefined(found, series, ("slope", *ways[1:])),
+    ]
+    return Table(f"direction{name}", f"Direction of the preference{title}", columns, rows, notes, stub=kept + 1)
+
+
+ROW_COLUMNS = (Column("Buckets by", numeric=False), Column("Passages", numeric=False), Column("System", numeric=False))
+
+
+def _row_names(result: Result, payload: PositionBuckets, series: Mapping[System, Series]) -> list[Cell]:
+    one = series[system_of(result)]
+    names = (SCALE_NAMES.get(payload.scale, payload.scale), payload.group or "all", one.full_label)
+    return [text_cell(name) for name in names]
+
+
+def _undefined(found: Found, series: Mapping[System, Series], names: Sequence[str]) -> list[str]:
+    """Why a figure has no value, a sentence each."""
+    return distinct(
+        f"{_title(name)} of {series[system_of(result)].label} ({payload.group or SCALE_NAMES.get(payload.scale, payload.scale)}) is "
+        f"undefined: {payload.figures[f'{name}_undefined']}."
+        for result, payload in found
+        for name in names
+        if payload.figures.get(f"{name}_undefined")
+    )
+
+
+def _title(name: str) -> str:
+    return "PSI" if name == "psi" else name.capitalize()
+
+
+def _bucket_rules(payloads: Sequence[PositionBuckets]) -> list[str]:
+    minimum = distinct(p.figures["minimum"] for p in payloads if p.figures.get("minimum") is not None)
+    draws = distinct(p.figures["permutations"] for p in payloads if p.figures.get("permutations") is not None)
+    notes = [f"Buckets of fewer than {' or '.join(map(str, minimum))} queries are left out."] if minimum else []
+    return notes + ([f"Permutations: {' or '.join(f'{draw:,}' for draw in draws)}."] if draws else [])
+
+
+GAP_COLUMNS: tuple[tuple[str, str, Callable[[Any], Cell]], ...] = (  # the row's name, the column's, how it is shown
+    ("p", "p", p_cell),
+    ("p_adjusted", "p adjusted", p_cell),
+    ("smallest detectable change", "Smallest detectable", decimal_cell),
+    ("top-1 changed", "Top passage changed", lambda value: percent_cell(value, sign=False)),
+    ("rank-biased overlap", "Rank-biased overlap", decimal_cell),
+    ("answers cut through", "Answers cut", lambda value: percent_cell(value, sign=False)),
+    ("answers truncated", "Answers truncated", lambda value: percent_cell(value, sign=False)),
+)
+IN_FRONT = ("quality", "draws", "queries", "mean original", "mean rotated")
+CONTROL = ("control change", "control low", "control high", "queries in the control")
+
+
+def gap_table(results: Sequence[Result]) -> Table:
+    """What rotation changes, beside the control: the draws after which the answer is still in its bucket. No row is left out."""
+    found, series = of_measure(results, GAP), series_of(results)
+    qualities, systems = distinct(str(gap_of(r).rows.get("quality", "")) for r in found), list(series)
+    found = sorted(found, key=lambda r: (qualities.index(str(gap_of(r).rows.get("quality", ""))), systems.index(system_of(r))))
+    controls = [bounds_of(gap_of(result).rows, "control low", "control high") for result in found]
+    known = {*IN_FRONT, *CONTROL, *(name for name, _, _ in GAP_COLUMNS)}
+    more = distinct(name for result in found for name in gap_of(result).rows if name not in known)
+    rows = []
+    for result, control in zip(found, controls, strict=True):
+        values = gap_of(result).rows
+        rows.append(
+            [
+                text_cell(str(values.get("quality", ""))),
+                text_cell(series[system_of(result)].label),
+                count_cell(values.get("queries", result.count)),
+                count_cell(values.get("draws")),
+                decimal_cell(values.get("mean original")),
+                decimal_cell(values.get("mean rotated")),
+                decimal_cell(result.value, result.interval, sign=True),
+                decimal_cell(values.get("control change"), control, sign=True),
+                count_cell(values.get("queries in the control")),
+                *(show(values.get(name)) for name, _, show in GAP_COLUMNS),
+                *(any_cell(values.get(name)) for name in more),
+            ]
+        )
+    columns = [Column("Quality", numeric=False), Column("System", numeric=False)]
+    columns += [Column(name) for name in ("Queries", "Draws", "Original", "Rotated")]
+    columns += [Column(level_heading("Change", [r.interval for r in found]))]
+    columns += [Column(level_heading("Change", controls), "Control"), Column("Queries", "Control")]
+    columns += [Column(heading) for _, heading, _ in GAP_COLUMNS]
+    columns += [Column(name.replace("_", " ").capitalize()) for name in more]
+    drop_empty(columns, rows, first=3)
+    notes = (
+        "Change = rotated − original, paired per query. Control: the same over those draws that leave the answer in its bucket, so it is "
+        "what rotation does beside moving the answer (a broken sentence, truncation).",
+    )
+    return Table("rotation-gap", "What rotation changes", columns, rows, notes, stub=2)
+
+
+def response_table(results: Sequence[Result]) -> Table:
+    """A row a system: how much higher it scores the last place than the first, and the reciprocal rank at both ends."""
+    found, series = of_measure(results, RESPONSE), series_of(results)
+    rows = []
+    for result in found:
+        curve = curve_of(result)
+        ends = (curve.ranks[0], curve.ranks[-1]) if curve.ranks else (None, None)
+        rows.append(
+            [
+                text_cell(series[system_of(result)].label),
+                count_cell(result.count),
+                decimal_cell(*response_slope(result), sign=True),
+                p_cell(curve.figures.get("slope_p")),
+                p_cell(curve.figures.get("slope_p_adjusted")),
+                *map(decimal_cell, ends),
+            ]
+        )
+    columns = [Column("System", numeric=False), Column("Queries")]
+    columns += [Column(level_heading("Last − first place", [response_slope(result)[1] for result in found]))]
+    columns += [Column("p"), Column("p adjusted")]
+    columns += [Column(name, "Reciprocal rank") for name in ("first place", "last place")]
+    drop_empty(columns, rows, first=3)
+    notes = ("Scores in mean deviations of a query's candidates' scores; below 0 the front is preferred.",)
+    return Table("position-response", "The same evidence at other places", columns, rows, notes)

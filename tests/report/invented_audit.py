@@ -1,0 +1,238 @@
+"""An invented audit: qualities by bucket, gaps, responses, thirds, verdicts and examples of systems that lean by a set amount.
+
+Nothing here was measured. ``lean`` 1 loses 0.1 of nDCG@10 from the first bucket to the last; 0 has no preference.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from positionbias.core.manifest import Manifest
+from positionbias.core.payloads import (
+    AtsCurve,
+    Example,
+    Examples,
+    Finding,
+    Interval,
+    PositionBuckets,
+    ResponseCurve,
+    Statistics,
+)
+from positionbias.core.result import Facts, Result, save_results
+
+QUALITIES = {"nDCG@10": 0.80, "RR@10": 0.76, "R@10": 0.93}
+CHARACTERS = (0, 100, 200, 300, 400, 500, 3120)
+GROUPS = ("", "20 to 91 words", "92 to 121 words", "122 to 158 words", "159 to 653 words")
+QUERIES = 5_928
+ONE = {"minilm": 0.9}
+FOUR = {
+    "minilm": 0.9,
+    "tk trained on rotated passages": 0.05,
+    "bert_cat-original": 1.6,
+    "models/a-long-name-of-a-model-v2": 0.4,
+}
+
+
+def buckets(system: str, lean: float, scale: str, quality: str, group: str = "", *, first_stage: bool = False) -> Result:
+    """PSI over one scale; the last of 20 relative buckets is too small, and has no mean."""
+    edges = [i / 20 for i in range(21)] if scale == "relative" else list(map(float, CHARACTERS))
+    random = np.random.default_rng([len(system), len(scale), len(quality), len(group)])
+    number, places = len(edges) - 1, np.linspace(0, 1, len(edges) - 1)
+    means = QUALITIES[quality] - 0.1 * lean * places + 0.03 * np.sin(7 * places) + random.normal(0, 0.006, number)
+    share = 1.0 if group == "" else 0.25
+    counts = [int(share * QUERIES * w) for w in np.exp(-1.6 * places) / np.exp(-1.6 * places).sum()]
+    half = 0.9 / np.sqrt(np.maximum(counts, 1))
+    shown: list[float | None] = [round(float(m), 4) for m in means]
+    lows = [round(float(m - h), 4) for m, h in zip(means, half, strict=True)]
+    highs = [round(float(m + h), 4) for m, h in zip(means, half, strict=True)]
+    low, high = [*map(float, lows)], [*map(float, highs)]
+    left_out = 0
+    if scale == "relative":
+        counts[-1], shown[-1], left_out = 7, None, 1
+    kept = [value for value in shown if value is not None]
+    psi = 1 - min(kept) / max(kept)
+    figures = {
+        "psi": psi,
+        "null_mean": 0.041,
+        "p": 0.0004 if lean > 0.2 else 0.41,
+        "p_adjusted": 0.0016 if lean > 0.2 else 0.82,
+        "excess": psi - 0.041,
+        "excess_low": psi - 0.041 - 0.03,
+        "excess_high": psi - 0.041 + 0.03,
+        "minimum": 20,
+        "left_out": left_out,
+        "permutations": 2_000,
+        "level": 0.95,
+        "slope": -0.1 * lean,
+        "slope_low": -0.1 * lean - 0.02,
+        "slope_high": -0.1 * lean + 0.02,
+        "slope_p": 0.001 if lean > 0.2 else 0.5,
+        "slope_unit": "the whole passage" if scale == "relative" else "100 characters",
+        "spearman": -0.8 * math.tanh(lean),
+        "spearman_low": -0.8 * math.tanh(lean) - 0.15,
+        "spearman_high": -0.8 * math.tanh(lean) + 0.15,
+        "kendall": -0.6 * math.tanh(lean),
+        "kendall_low": -0.6 * math.tanh(lean) - 0.15,
+        "kendall_high": -0.6 * math.tanh(lean) + 0.15,
+    }
+    lows_, highs_ = ([None if m is None else b for m, b in zip(shown, part, strict=True)] for part in (low, high))
+    payload = PositionBuckets(scale, quality, edges, counts, shown, lows_, highs_, group, figures)
+    facts = Facts(model="first stage" if first_stage else "bert_dot")
+    return Result("PSI", "squad", "test", system, 1, psi, None, sum(counts), payload, facts)
+
+
+def gap(system: str, lean: float, quality: str) -> Result:
+    mean = QUALITIES[quality]
+    change = -0.04 * lean
+    rows = {
+        "quality": quality,
+        "draws": 4,
+        "queries": QUERIES,
+        "mean original": mean,
+        "mean rotated": mean + change,
+        "top-1 changed": 0.08 + 0.05 * lean,
+        "rank-biased overlap": 0.93 - 0.06 * lean,
+        "control change": -0.002,
+        "control low": -0.005,
+        "control high": 0.001,
+        "queries in the control": 912,
+        "p": 0.0002 if lean > 0.2 else 0.3,
+        "answers cut through": 0.021,
+        "answers truncated": 0.117,
+    }
+    bounds = Interval(change - 0.006, change + 0.006, method="bootstrap over 1,204 passages")
+    return Result(
+        "rotation gap", "squad", "test", system, 1, change, bounds, QUERIES, Statistics(rows), Facts(model="bert_dot")
+    )
+
+
+def movement(system: str, lean: float) -> Result:
+    edges = [round(-1 + i / 5, 1) for i in range(11)]
+    middles = [(a + b) / 2 for a, b in pairwise(edges)]
+    means = [round(-0.1 * lean * m - 0.004, 4) for m in middles]
+    half = [0.012 + 0.03 * abs(m) for m in middles]
+    counts = [int(3_000 * (1.05 - abs(m))) for m in middles]
+    lows = [m - h for m, h in zip(means, half, strict=True)]
+    highs = [m + h for m, h in zip(means, half, strict=True)]
+    payload = PositionBuckets("moved", "change of nDCG@10", edges, counts, means, lows, highs)
+    facts = Facts(model="bert_dot")
+    return Result("rotation gap by movement", "squad", "test", system, 1, None, None, sum(counts), payload, facts)
+
+
+def response(system: str, lean: float) -> Result:
+    places = [i / 10 for i in range(11)]
+    scores = [round(0.35 * lean * (math.exp(-2.5 * p) - 0.36), 4) for p in places]
+    slope = scores[-1] - scores[0]
+    payload = ResponseCurve(
+        places,
+        [2_000] * 11,
+        scores,
+        [s - 0.03 for s in scores],
+        [s + 0.03 for s in scores],
+        [0.78 - 0.06 * lean * p for p in places],
+        {"unit": 4.21, "slope": slope, "slope_low": slope - 0.05, "slope_high": slope + 0.05, "slope_p": 0.0001, "level": 0.95},
+    )
+    return Result("position response", "squad", "test", system, 1, slope, None, 2_000, payload, Facts(model="bert_dot"))
+
+
+def segments(system: str, lean: float) -> Result:
+    means = [0.78 + 0.08 * lean, 0.78 - 0.02 * lean, 0.77 - 0.05 * lean]
+    lows, highs = [m - 0.004 for m in means], [m + 0.004 for m in means]
+    figures = {"first − last": means[0] - means[2], "first − last low": 0.1 * lean, "first − last high": 0.16 * lean + 0.02}
+    payload = PositionBuckets("segment", "cosine", [0, 1 / 3, 2 / 3, 1], [1_204] * 3, means, lows, highs, "", figures)
+    facts = Facts(model="bert_dot")
+    return Result("segment similarity", "squad", "test", system, 1, means[-1] - means[0], None, 1_204, payload, facts)
+
+
+def layer(system: str, number: int) -> Result:
+    fall = 0.03 * (number + 1)
+    similarity = [0.95 - fall * (1 - math.exp(-d / 20)) for d in range(80)]
+    mats = sum(similarity[0] - s for s in similarity[1:]) / 78
+    figures = {"mats": mats, "mats_plain": mats * 78 / 79, "mats_std": 0.01, "minimum_terms": 20, "cut_at": 80}
+    payload = AtsCurve(list(range(80)), similarity, [50] * 80, [900] * 80, [0.02] * 80, [0.02] * 80, figures)
+    return Result("MATS", "squad", "", f"{system} layer {number}", 1, mats, None, 1_204, payload)
+
+
+TEXT = (
+    "The old mill on the river was built in 1784 by two brothers from the valley. It ground flour for three villages until the "
+    "railway came. A fire in 1891 took the roof, and the wheel was sold for scrap. Since 1974 the building has been a museum of "
+    "bread, which some 12,000 people visit every year. Its garden keeps forty kinds of wheat."
+)
+
+
+def example(number: int, *, query: str | None = None, text: str = TEXT, cut: str = "until") -> Example:
+    """The answer is "1784"; the rotation begins with the word ``cut``, which stands behind the answer."""
+    at, start = text.index("1784"), text.index(cut)
+    moved = at + len(text) - start + 1
+    return Example(
+        query_id=f"q{number}",
+        query=query or f"When was the mill on the river built, asked a {number + 1}. time?",
+        passage_id=f"p{number}",
+        original=text,
+        original_spans=[[at, at + 4]],
+        rotated=f"{text[start:]} {text[:start].rstrip()}",
+        rotated_spans=[[moved, moved + 4]],
+        before=1.0,
+        after=0.431 - 0.01 * number,
+        rank_before=1,
+        rank_after=None if number == 2 else 4 + number,
+    )
+
+
+def verdict(system: str, lean: float) -> list[Result]:
+    if lean > 0.2:
+        text = (
+            f"prefers the front: a relevant passage whose answer sits in the last fifth scores {0.08 * lean:.2f} nDCG@10 less "
+            f"(95 % {0.08 * lean - 0.02:.2f} to {0.08 * lean + 0.02:.2f}), {QUERIES:,} queries."
+        )
+        finding = Finding(text, True)
+    else:
+        finding = Finding("no preference larger than 0.02 nDCG@10 is compatible with these data.", False)
+    return [Result("verdict", "squad", "test", system, 1, None, None, QUERIES, finding)]
+
+
+def audit(systems: Mapping[str, float] = ONE, *, first_stage: bool = True) -> list[Result]:
+    """All results of one audit of these systems, by how far each leans to the front."""
+    found: list[Result] = []
+    for system, lean in [*systems.items(), *([("bm25", 0.1)] if first_stage else [])]:
+        first = system == "bm25"
+        for quality in QUALITIES:
+            found += [buckets(system, lean, scale, quality, first_stage=first) for scale in ("relative", "characters")]
+        found += [buckets(system, lean, "relative", "nDCG@10", group, first_stage=first) for group in GROUPS[1:]]
+        if not first:
+            found += [gap(system, lean, quality) for quality in QUALITIES]
+            found += [movement(system, lean), response(system, lean), segments(system, lean), *verdict(system, lean)]
+            found.append(
+                Result(
+                    "examples", "squad", "test", system, 1, None, None, 3, Examples([example(n) for n in range(3)], "nDCG@10")
+                )
+            )
+    found += [layer(next(iter(systems)), number) for number in range(3)]
+    return found
+
+
+def manifest(name: str = "Audit on squad") -> Manifest:
+    return Manifest(
+        kind="audit",
+        name=name,
+        command="posbias audit squad --split test --model minilm --out audit",
+        settings={"draws": 4, "minimum_bucket": 20},
+        seed=1,
+        versions={"python": "3.12.3", "positionbias": "0.1.0"},
+    )
+
+
+def save_audit(folder: Path, systems: Mapping[str, float] = ONE, *, name: str = "Audit on squad") -> Path:
+    save_results(folder, audit(systems), manifest(name))
+    return folder
+
+
+def renamed(results: list[Result], text: str) -> list[Result]:
+    """The same results with ``text`` wherever a name can stand."""
+    return [replace(result, system=f"{result.system}{text}", collection=f"{result.collection}{text}") for result in results]

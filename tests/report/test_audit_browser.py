@@ -1,0 +1,182 @@
+"""An audit's page in a real browser: it opens from disk and asks for nothing; tables sort; examples open; dark, narrow, on paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from positionbias.core.payloads import Examples
+from positionbias.core.result import Result, save_results
+from positionbias.report.figure import MUTED, SERIES
+from positionbias.report.html import PAGE_COLOURS, write_report
+
+from . import invented_audit
+from .browser import Browser
+from .test_browser import MEASURE, rgb
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = (
+    "<script>hacked = 1</script><img src=x onerror='hacked = 1'><mark onclick=hacked=1> </p></details> 1784 until {{ 7 * 7 }}"
+)
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("one")
+    return write_report([invented_audit.save_audit(folder / "audit")], folder / "report.html")
+
+
+@pytest.fixture(scope="module")
+def four(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("four")
+    return write_report([invented_audit.save_audit(folder / "audit", invented_audit.FOUR)], folder / "report.html")
+
+
+def head(table: str, text: str) -> str:
+    """The button of a heading, as an expression."""
+    return f"[...document.querySelectorAll('#{table} thead button')].find(b => b.textContent.startsWith('{text}'))"
+
+
+def column(browser: Browser, table: str, index: int) -> list[str]:
+    cells = f"[...document.querySelectorAll('#{table} tbody tr')].map(row => row.cells[{index}].textContent)"
+    return [text.partition("\u00a0[")[0] for text in browser.run(cells)]
+
+
+def sorting(browser: Browser, table: str) -> list[str]:
+    heads = f"[...document.querySelectorAll('#{table} thead th')].map(th => th.getAttribute('aria-sort'))"
+    return [way for way in browser.run(heads) if way]
+
+
+@pytest.mark.parametrize("name", ["one", "four"])
+def test_it_opens_from_disk_and_asks_for_nothing(browser: Browser, name: str, request: pytest.FixtureRequest) -> None:
+    page = request.getfixturevalue(name)
+    browser.open(page)
+    assert browser.requests == [page.as_uri()]
+    assert browser.messages == []
+    assert browser.run("document.readyState") == "complete"
+    assert browser.run("performance.getEntriesByType('resource').length") == 0
+
+
+def test_a_table_sorts_upwards_downwards_and_back(browser: Browser, four: Path) -> None:
+    browser.open(four)
+    table = "table-audit-compared"
+    before = column(browser, table, 0)
+    # the rotation gap is −0.04 times the lean: 0.9, 0.05, 1.6, 0.4; the first stage has none
+    assert column(browser, table, 2) == ["−0.036", "−0.002", "−0.064", "−0.016", "–"]
+    browser.click(head(table, "Rotation gap"))
+    assert column(browser, table, 2) == ["−0.064", "−0.036", "−0.016", "−0.002", "–"]
+    assert sorting(browser, table) == ["ascending"]
+    browser.click(head(table, "Rotation gap"))
+    assert column(browser, table, 2) == ["−0.002", "−0.016", "−0.036", "−0.064", "–"]
+    assert sorting(browser, table) == ["descending"]
+    browser.click(head(table, "Rotation gap"))
+    assert column(browser, table, 0) == before
+    assert sorting(browser, table) == []
+    browser.click(head(table, "System"))
+    assert column(browser, table, 0) == sorted(before)
+    assert browser.messages == []
+
+
+def test_the_keyboard_sorts(browser: Browser, four: Path) -> None:
+    browser.open(four)
+    browser.run(head("table-audit-compared", "Rotation gap") + ".focus()")
+    browser.press_enter()
+    assert sorting(browser, "table-audit-compared") == ["ascending"]
+    assert browser.run("document.activeElement.textContent").startswith("Rotation gap")
+
+
+def test_merged_names_are_written_out_when_sorted(browser: Browser, four: Path) -> None:
+    browser.open(four)
+    table = "table-psi-ndcg-10-1"
+    body = f"[...document.querySelectorAll('#{table} tbody')].map(body => body.outerHTML)"
+    before = browser.run(body)
+    spans = f"document.querySelectorAll('#{table} [rowspan]').length"
+    assert browser.run(spans) == 2  # two ways of parting queries, five systems in each
+    rows = f"[...document.querySelectorAll('#{table} tbody tr')].map(row => row.cells.length)"
+    browser.click(head(table, "PSI"))
+    assert browser.run(spans) == 0
+    assert len(set(browser.run(rows))) == 1
+    values = [float(text) for text in column(browser, table, 3)]
+    assert values == sorted(values)
+    names = column(browser, table, 0)
+    assert (names.count("characters"), names.count("share of the passage")) == (5, 5)
+    browser.click(head(table, "PSI"))
+    browser.click(head(table, "PSI"))
+    assert browser.run(body) == before
+
+
+def test_an_example_opens_by_a_click(browser: Browser, one: Path) -> None:
+    example = "document.querySelector('.example')"
+    pair = f"[...{example}.querySelectorAll('.pair > div')].map(d => [d.getBoundingClientRect().left, d.getBoundingClientRect().top])"
+    for width in (1200, 360):
+        browser.open(one, width=width)
+        assert not browser.run(f"{example}.open")
+        browser.click(f"{example}.querySelector('summary')")
+        assert browser.run(f"{example}.open")
+        (left, top), (other_left, other_top) = browser.run(pair)
+        assert (left < other_left, top < other_top) == ((True, False) if width == 1200 else (False, True))
+        assert browser.run(f"[...{example}.querySelectorAll('mark')].map(m => m.textContent)") == ["1784", "1784"]
+        assert browser.run("document.scrollingElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize(("width", "form"), [(360, "narrow"), (1200, "wide")])
+def test_nothing_runs_over_the_edge(browser: Browser, four: Path, width: int, form: str) -> None:
+    browser.open(four, width=width)
+    browser.run("document.querySelectorAll('details').forEach(d => d.open = true)")
+    found = browser.run(MEASURE)
+    assert found["scroll"] <= found["inner"] == width
+    assert (found["boxes"], found["over"]) == ([], [])
+    assert set(found["classes"]) == {form}
+    assert found["shown"] == 8  # compared, three of quality, movement, response, thirds, term similarity
+    assert found["letters"] >= 11  # CSS pixels
+
+
+def test_a_dark_screen(browser: Browser, one: Path) -> None:
+    browser.open(one, dark=True)
+    found = browser.run(MEASURE)
+    assert (found["ground"], found["label"]) == (rgb(PAGE_COLOURS["ground"].dark), rgb(MUTED.dark))
+    assert rgb(SERIES[0].dark) in found["strokes"]
+    assert not {rgb(SERIES[0].light), rgb(MUTED.light)} & set(found["strokes"])
+    mark = "(s => [s.backgroundColor, s.color])(getComputedStyle(document.querySelector('mark')))"
+    assert browser.run(mark) == [rgb(PAGE_COLOURS["mark"].dark), rgb(PAGE_COLOURS["ink"].dark)]
+
+
+def test_on_paper_nothing_is_folded_away(browser: Browser, one: Path) -> None:
+    inside = (
+        "[...document.querySelectorAll('details > *:not(summary)')].map(e => e.checkVisibility({contentVisibilityAuto: true}))"
+    )
+    browser.open(one)
+    assert not any(browser.run(inside))
+    browser.show_as(media="print", dark=True)
+    assert all(browser.run(inside))
+    assert browser.run("getComputedStyle(document.querySelector('nav')).display") == "none"
+    found = browser.run(MEASURE)
+    assert (found["ground"], found["label"]) == (rgb(PAGE_COLOURS["ground"].light), rgb(MUTED.light))  # paper is white
+    assert browser.pdf().startswith(b"%PDF-")
+
+
+def test_hostile_texts_do_nothing(browser: Browser, tmp_path: Path) -> None:
+    examples = Examples([invented_audit.example(0, query=HOSTILE, text=HOSTILE)], HOSTILE)
+    hostile = Result("examples", "squad", "test", "minilm", 1, None, None, 1, examples)
+    results: list[Any] = [*invented_audit.renamed(invented_audit.audit(), HOSTILE), hostile]
+    save_results(tmp_path / "audit", results, invented_audit.manifest(HOSTILE))
+    page = write_report([tmp_path / "audit"], tmp_path / "report.html")
+    browser.open(page)
+    assert browser.run("[typeof hacked, document.images.length, document.scripts.length]") == ["undefined", 0, 1]
+    assert browser.requests == [page.as_uri()]
+    assert browser.messages == []
+    assert browser.run("[...document.querySelectorAll('.example')].at(-1).querySelector('bdi').textContent") == HOSTILE
+
+
+def test_a_script_of_another_would_not_run_and_would_be_seen(browser: Browser, one: Path, tmp_path: Path) -> None:
+    """The page's policy holds even if markup came through; and what a page logs or asks for is noted by the driver."""
+    intruder = "<script>hacked = 1</script><img src='https://example.invalid/x.png'>"
+    page = tmp_path / "report.html"
+    page.write_text(one.read_text("utf-8").replace("</main>", f"{intruder}</main>"), encoding="utf-8")
+    browser.open(page)
+    assert browser.run("typeof hacked") == "undefined"
+    assert any("Content Security Policy" in message for message in browser.messages)
+    assert browser.run("document.querySelectorAll('thead button').length") > 10  # ours runs
