@@ -25,11 +25,13 @@ __all__ = [
     "engine_options",
     "input_place",
     "json_option",
+    "kind_option",
     "matching_options",
     "model_place",
     "out_option",
     "output_place",
     "overwrite_option",
+    "ranking_options",
     "say",
     "seed_option",
     "training_options",
@@ -65,6 +67,11 @@ def out_option(*, required: bool = True, what: str = "Where to write.") -> Decor
 
 json_option: Decorator = click.option("--json", "as_json", is_flag=True, help="Print the results as one JSON object.")
 overwrite_option: Decorator = click.option("--overwrite", is_flag=True, help="Replace what stands at --out.")
+kind_option: Decorator = click.option(
+    "--kind",
+    type=click.Choice(["cross-encoder", "bi-encoder", "multi-vector", "sparse", "tk", "bert_cat", "bert_dot"]),
+    help="What the model is, where its files do not say: bi-encoder for a plain encoder. [default: what its files say]",
+)
 workers_option: Decorator = click.option(
     "--workers",
     type=click.IntRange(min=1),
@@ -148,6 +155,41 @@ def matching_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option("--no-offsets", is_flag=True, help="Match every answer, also where the source says where it stands."),
     )
     return options(with_matching)
+
+
+def ranking_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Where and how a model computes, which the command gets as one ``ranking``: a device and a ``RankingConfig``."""
+
+    @wraps(command)
+    def with_ranking(*given: Any, device: str, precision: Any, batch_tokens: int, **named: Any) -> Any:
+        from positionbias.ranking.config import RankingConfig, pick_device
+
+        return command(*given, ranking=(pick_device(device), RankingConfig(batch_tokens, precision)), **named)
+
+    options = all_of(
+        click.option(
+            "--device",
+            type=click.Choice(["auto", "cpu", "cuda"]),
+            default="auto",
+            show_default=True,
+            help="Where to compute; auto is the GPU where there is one.",
+        ),
+        click.option(
+            "--precision",
+            type=click.Choice(["auto", "float32", "bfloat16", "float16"]),
+            default="auto",
+            show_default=True,
+            help="Of matrix products; auto is float32 on a CPU and bfloat16 on a GPU, or float16 on one without.",
+        ),
+        click.option(
+            "--batch-tokens",
+            type=click.IntRange(min=0),
+            default=0,
+            show_default=True,
+            help="Padded tokens in a batch; 0 leaves it to the device.",
+        ),
+    )
+    return options(with_ranking)
 
 
 _TRAINING_OPTIONS: tuple[Decorator, ...] = (

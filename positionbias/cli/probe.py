@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
@@ -12,6 +12,7 @@ from positionbias.cli.common import (
     all_of,
     emit,
     json_option,
+    kind_option,
     model_place,
     out_option,
     output_place,
@@ -26,13 +27,35 @@ if TYPE_CHECKING:
     from positionbias.models.checkpoint import Checkpoint
     from positionbias.report.table import Table
 
-__all__ = ["ats", "mats"]
+__all__ = ["ats", "mats", "parse_layers"]
+
+
+def parse_layers(given: str | None) -> tuple[int, ...] | Literal["all"] | None:
+    """What ``--layers`` says.
+
+    Raises:
+        SettingError: neither numbers nor "all".
+    """
+    from positionbias.core.errors import SettingError
+
+    if given is None or given == "all":
+        return given  # type: ignore[return-value]
+    try:
+        return tuple(int(layer) for layer in given.split(","))
+    except ValueError as error:
+        raise SettingError(f"--layers: wanted numbers with commas between them, or all; found {given!r}; give these") from error
 
 
 # what both commands take
 probe_options = all_of(
     click.argument("collection", required=False),
     click.option("--model", "models", multiple=True, required=True, metavar="CHECKPOINT", help="May be given again."),
+    kind_option,
+    click.option(
+        "--layers",
+        metavar="K,K…|all",
+        help="Of an encoder: after which layers; 0 is the embeddings. [default: the last; tk has one set of term vectors]",
+    ),
     click.option(
         "--pairs",
         type=click.Choice(["different", "all"]),
@@ -105,6 +128,8 @@ def _probe(
     command: str,
     collection: str | None,
     models: tuple[str, ...],
+    kind: str | None,
+    layers: str | None,
     plot: str | None,
     out: str | None,
     overwrite: bool,
@@ -116,9 +141,10 @@ def _probe(
     from positionbias.probe.passages import collection_of_checkpoint
     from positionbias.probe.term_vectors import probe_model
 
+    settings["layers"] = parse_layers(layers)
     for place in ([output_place(out)] if out else []) + ([Path(plot)] if plot else []):
         refuse_existing(place, overwrite=overwrite)  # before minutes of encoding
-    checkpoints = [load_checkpoint(model_place(model)) for model in models]
+    checkpoints = [load_checkpoint(model_place(model), kind) for model in models]
     if collection is None:
         probed = collection_of_checkpoint(checkpoints[0].path, checkpoints[0].manifest)
         say(f"probing on the original passages that {checkpoints[0].name} leads to: {probed.path}")
@@ -126,8 +152,9 @@ def _probe(
         probed = find_collection(collection)
     systems = _names([checkpoint.name for checkpoint in checkpoints], models)
     results = [
-        probe_model(checkpoint, probed, system=system, **settings)
+        result
         for checkpoint, system in zip(checkpoints, systems, strict=True)
+        for result in probe_model(checkpoint, probed, system=system, **settings)
     ]
     if plot:
         from positionbias.report.figure import save_figure
@@ -173,7 +200,8 @@ def _save(
         inputs=(input_ref("collection", probed.path, probed.checksum, artefact=place), *models),
         licence=probed.manifest.licence,
         notes=(
-            "Term vectors are those that enter the cosine matrix; padding and unknown words are left out [decision].",
+            "Term vectors are those that enter tk's cosine matrix, or an encoder's states of word pieces; padding, special tokens and "
+            "unknown words are left out [decision].",
             "The curve ends before the first Δ with too few terms, even where later ones have more [decision].",
         ),
         versions=package_versions("numpy", "torch"),

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from positionbias.cli.common import emit, input_place, json_option, model_place, out_option, output_place, overwrite_option, say
+from positionbias.cli.common import (
+    emit,
+    input_place,
+    json_option,
+    kind_option,
+    model_place,
+    out_option,
+    output_place,
+    overwrite_option,
+    say,
+)
 
 if TYPE_CHECKING:
     from positionbias.ranking.rerank import Rescored
@@ -16,7 +26,12 @@ __all__ = ["rerank"]
 
 @click.command()
 @click.argument("collection")
-@click.option("--model", required=True, help="The checkpoint; or what sentence-transformers wrote: a folder, a hub id, minilm.")
+@click.option(
+    "--model",
+    required=True,
+    help="A checkpoint; a model of transformers or sentence-transformers (a folder, a hub id, minilm); or your own module:function.",
+)
+@kind_option
 @click.option("--split", default="test", show_default=True, help="Whose queries.")
 @click.option("--candidates", metavar="RUN", required=True, help="The run to re-rank.")
 @click.option(
@@ -52,6 +67,7 @@ __all__ = ["rerank"]
 def rerank(
     collection: str,
     model: str,
+    kind: str | None,
     split: str,
     candidates: str,
     depth: int | None,
@@ -63,7 +79,7 @@ def rerank(
     overwrite: bool,
     as_json: bool,
 ) -> None:
-    """Re-rank the candidates of COLLECTION's queries. TK and BERT_DOT encode each distinct passage once.
+    """Re-rank the candidates of COLLECTION's queries. What reads both sides apart encodes each distinct passage once.
 
     Candidates beyond the depth stay behind, in their order.
     """
@@ -74,18 +90,18 @@ def rerank(
     from positionbias.ranking.rerank import rerank_run
 
     config, where = RankingConfig(batch_tokens, precision), pick_device(device)  # type: ignore[arg-type]
-    checkpoint = load_checkpoint(model_place(model))
+    checkpoint = load_checkpoint(model_place(model), kind)
     checkpoint.model.to(where)
     found = find_collection(collection)
     source, place = input_place(candidates), output_place(out)
     run = read_run(source)
     done = rerank_run(checkpoint, found, split, run, source, place, depth=depth, name=name, config=config, overwrite=overwrite)
-    _say_counts(done, checkpoint.model.room)
+    _say_counts(done)
     emit([done.result(found.name, split)], as_json=as_json, table=lambda: f"{done.run.pairs:,} candidates re-ranked to {place}")
     say(f"next: posbias evaluate {out} --collection {collection} --split {split}")
 
 
-def _say_counts(done: Rescored, limit: int) -> None:
+def _say_counts(done: Rescored) -> None:
     pairs, counts = done.run.pairs, done.counts
     rate = f"{pairs / max(1e-9, done.seconds):,.0f} pairs/s"
     if done.cached:
@@ -95,7 +111,8 @@ def _say_counts(done: Rescored, limit: int) -> None:
     else:
         say(f"{pairs:,} pairs, each read for itself, of {done.passages:,} passages: {rate}")
         what, of = "pairs", pairs
-    say(f"{counts.truncated / max(1, of):.1%} of the {what} fill the limit of {limit} tokens, and may go on behind it")
+    if done.room is not None:
+        say(f"{counts.truncated / max(1, of):.1%} of the {what} fill the limit of {done.room} tokens, and may go on behind it")
     if counts.batch_tokens is not None:
         say(f"the device's memory was too small for the batches: went on with {counts.batch_tokens:,} tokens a batch")
     if counts.empty_queries:

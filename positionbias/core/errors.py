@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "SettingError",
     "StorageError",
     "bad_input",
+    "where_raised",
 ]
 
 
@@ -65,3 +67,11 @@ def bad_input(path: Path | str, *, wanted: str, found: str, do: str, line: int |
     """The one form of an input error: ``path:line: wanted …; found …; do this``."""
     place = f"{path}:{line}" if line is not None else f"{path}"
     return InputError(f"{place}: wanted {wanted}; found {found}; {do}")
+
+
+def where_raised(error: BaseException) -> str:
+    """An error of code that is not ours in a few words, with the line that raised it."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith("<")]
+    placed = frames and not isinstance(error, SyntaxError)  # which says for itself where it is
+    place = f" at {Path(frames[-1].filename).name}:{frames[-1].lineno}" if placed else ""
+    return f"with {type(error).__name__}{place}: {str(error).strip() or 'no message'}"

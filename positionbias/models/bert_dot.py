@@ -71,10 +71,6 @@ class BertDot(nn.Module):
         """The width of a vector."""
         return self.encoder.dimension
 
-    def rows(self, tokens: int) -> int:
-        """One vector, however long the passage."""
-        return 1
-
     # -- reading ------------------------------------------------------------------------------------
 
     @property

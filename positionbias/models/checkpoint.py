@@ -6,7 +6,8 @@ training.json      what was logged at each validation
 log.jsonl          the same with the time that it took, a line a validation
 *.safetensors …    the model's own: weights, and its words or its tokenizer
 
-A model that transformers or sentence-transformers saved loads too, with a manifest made on the spot and no depth.
+``load_checkpoint`` is the way in for any other model as well, with a manifest made on the spot and no depth: what transformers or
+sentence-transformers saved, and a user's own scorer.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ from typing import Any
 import torch
 
 from positionbias.core.errors import SettingError, bad_input
-from positionbias.core.files import atomic_folder, read_json, write_json
+from positionbias.core.files import atomic_folder, read_json, sha256_file, write_json
 from positionbias.core.manifest import MANIFEST, Manifest, package_versions, read_manifest, write_manifest
-from positionbias.models.kinds import model_class
-from positionbias.models.protocols import Ranker
+from positionbias.models.kinds import KINDS, model_class
+from positionbias.models.layout import OURS, has_modules
+from positionbias.models.protocols import AnyRanker, Ranker
 from positionbias.models.tensors import MEND, weights_checksum
+from positionbias.models.user_code import is_code_name, load_user_code
 
 __all__ = ["Checkpoint", "load_checkpoint", "save_checkpoint"]
 
@@ -37,7 +40,7 @@ class Checkpoint:
     """A loaded model with its manifest, its tuned re-ranking depth (None: never tuned) and its training log."""
 
     path: Path
-    model: Ranker
+    model: AnyRanker
     manifest: Manifest
     depth: int | None
     training: Mapping[str, Any]
@@ -46,6 +49,20 @@ class Checkpoint:
     def name(self) -> str:
         """The system's name in runs and results."""
         return self.manifest.name
+
+    @property
+    def ranker(self) -> Ranker:
+        """The model, if it is one that can be trained on.
+
+        Raises:
+            SettingError: it only scores.
+        """
+        if not isinstance(self.model, Ranker):
+            raise SettingError(
+                f"--start: wanted a model that can be trained (of kind {', '.join(KINDS)}); found {self.path}, of kind {self.model.kind}; "
+                "give another"
+            )
+        return self.model
 
 
 def save_checkpoint(
@@ -69,16 +86,33 @@ def save_checkpoint(
         write_manifest(partial / MANIFEST, replace(manifest, content=content))
 
 
-def load_checkpoint(path: Path | str) -> Checkpoint:
-    """Read a checkpoint: one of ours, or a cross-encoder or bi-encoder of sentence-transformers (a folder, a hub id, ``minilm``).
+def load_checkpoint(path: Path | str, kind: str | None = None) -> Checkpoint:
+    """Any model by its name: a checkpoint of ours; a cross-encoder, bi-encoder, multi-vector or sparse encoder of transformers or
+    sentence-transformers (a folder, a hub id, ``minilm``); or ``module:object``, a user's function or PyTerrier transformer.
+
+    What a model is follows from its files; ``kind`` says it where they do not ("bi-encoder" for a plain encoder), or asks for ours
+    alone ("bert_cat", "bert_dot").
 
     Raises:
-        InputError: not a checkpoint, a missing or mis-shaped tensor, a file that is gone, weights that are not the manifest's, or
-            a model with parts that are not supported.
+        InputError: not a model, a missing or mis-shaped tensor, a file that is gone, weights that are not the manifest's, parts that
+            nothing here runs, or a user's module that fails.
+        SettingError: the model is of another kind than ``kind``.
+        DependencyError: what would run it is not installed.
     """
+    if is_code_name(path):
+        return _load_user_code(str(path), kind)
     folder = Path(path)
     if not (folder / MANIFEST).is_file() and not (folder / FACTS).is_file() and _may_be_foreign(folder):
-        return _load_foreign(path)
+        return _load_foreign(path, kind)
+    found = _load_ours(folder)
+    if kind not in (None, found.model.kind, OURS.get(found.model.kind)):
+        raise SettingError(
+            f"--kind: wanted {folder} as {kind}; found a checkpoint of kind {found.model.kind}; leave --kind out"
+        )
+    return found
+
+
+def _load_ours(folder: Path) -> Checkpoint:
     manifest = read_manifest(folder, kind=KIND)
     facts = read_json(folder / FACTS, what="a checkpoint's facts")
     try:
@@ -98,23 +132,37 @@ def load_checkpoint(path: Path | str) -> Checkpoint:
 
 def _may_be_foreign(folder: Path) -> bool:
     """Whether this is a folder of transformers' kind, or a name that stands for one."""
-    return (folder / "config.json").is_file() or not folder.exists()
+    return (folder / "config.json").is_file() or has_modules(folder) or not folder.exists()
 
 
-def _load_foreign(name: Path | str) -> Checkpoint:
+def _load_foreign(name: Path | str, kind: str | None) -> Checkpoint:
     from positionbias.models.encoder_source import encoder_folder
-    from positionbias.models.foreign import load_foreign
+    from positionbias.models.foreign import check_model_folder, load_foreign
 
-    folder = encoder_folder(name)
+    folder = encoder_folder(name, check=check_model_folder)
     with torch.random.fork_rng(devices=[]):
-        model = load_foreign(folder)
-    model.eval()
+        model, notes, packages = load_foreign(folder, kind)
     manifest = Manifest(
         kind=KIND,
         name=(folder.resolve() if Path(name).is_dir() else Path(name)).name,  # of a hub id what stands behind the slash
         command="",
         content={"checksum": weights_checksum(folder)},
-        notes=("not trained here; its scores are raw: logits before any activation, or dot products of its vectors",),
-        versions=package_versions("torch", "transformers"),
+        notes=notes,
+        versions=package_versions("torch", "transformers", *packages),
     )
     return Checkpoint(folder, model, manifest, None, {})
+
+
+def _load_user_code(name: str, kind: str | None) -> Checkpoint:
+    model, file = load_user_code(name)
+    if kind is not None:
+        raise SettingError(f"--kind: wanted none for {name}, which is a user's own code; found {kind!r}; leave it out")
+    manifest = Manifest(
+        kind=KIND,
+        name=name,
+        command="",
+        content={"checksum": sha256_file(file) if file else ""},
+        notes=("a user's own code: its checksum is of the file that it is named in, not of what that uses",),
+        versions=package_versions(),
+    )
+    return Checkpoint(file or Path(name), model, manifest, None, {})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,22 +26,25 @@ _TOKENIZERS = (
 _HUB_SECONDS = 5.0
 
 
-def encoder_folder(name: str | Path) -> Path:
+def encoder_folder(name: str | Path, check: Callable[[Path], Path] | None = None) -> Path:
     """The folder of an encoder, checked: ``minilm``, a folder, or a hub id (from the local cache, else fetched).
+
+    ``check`` gives the same folder or an InputError; by default ``check_encoder_folder``.
 
     Raises:
         InputError: no such folder, a part of it missing, or a hub id that is neither in the cache nor within reach.
         DependencyError: ``minilm`` without its package.
     """
+    check = check or check_encoder_folder
     if str(name) == MINILM:
-        return check_encoder_folder(_minilm_folder())
+        return check(_minilm_folder())
     path = Path(name).expanduser()
     if path.is_dir():
-        return check_encoder_folder(path)
+        return check(path)
     if path.exists():
         raise bad_input(path, wanted="the folder of an encoder", found="a file", do="give the folder that it is in")
     if _is_hub_id(str(name)):
-        return _hub_folder(str(name))
+        return _hub_folder(str(name), check)
     raise bad_input(
         path, wanted="the folder of an encoder, or a hub id", found="no such folder", do=f"check the path, or {_OFFLINE_WAYS}"
     )
@@ -93,36 +96,39 @@ def _is_hub_id(name: str) -> bool:
     return re.fullmatch(r"(\w[\w.-]*/)?\w[\w.-]*", name, re.ASCII) is not None
 
 
-def _hub_folder(name: str) -> Path:
+def _hub_folder(name: str, check: Callable[[Path], Path]) -> Path:
     """A hub repository's files: from the cache where it has all, else fetched; no network is found out at once."""
     from huggingface_hub import snapshot_download
 
-    if (cached := _cached(name)) is not None:
-        return check_encoder_folder(cached)
+    if (cached := _cached(name, check)) is not None:
+        return cached
     files = _hub_files(name)
-    safe = any(file.endswith(".safetensors") for file in files)
-    wanted = [file for file in files if _is_part(file, safe=safe)]
+    wanted = [file for file in files if _is_part(file, files)]
     try:
-        return check_encoder_folder(Path(snapshot_download(name, allow_patterns=wanted)))
+        return check(Path(snapshot_download(name, allow_patterns=wanted)))
     except (OSError, ValueError) as error:
         raise _unreachable(name, f"a download that failed ({_line(error)})") from error
 
 
-def _is_part(file: str, *, safe: bool) -> bool:
-    if "/" in file and not file[0].isdigit():  # onnx/, openvino/; sentence-transformers' 1_Pooling/ is wanted
+def _is_part(file: str, files: Sequence[str]) -> bool:
+    # not onnx/ or openvino/; but sentence-transformers' 1_Pooling/, and query_0_…/ of models whose sides differ
+    if "/" in file and not re.match(r"\d|(query|document)_\d", file):
         return False
-    if file.endswith((".json", ".txt", ".model")):
+    if file.endswith((".json", ".txt", ".model", ".jinja")) or file == "artifact.metadata":
         return True
-    return file.endswith(".safetensors") or (not safe and file.endswith(".bin") and file.startswith("pytorch_model"))
+    if file.endswith(".bin"):  # where there is nothing safer beside it
+        folder, _, name = file.rpartition("/")
+        safer = any(other.endswith(".safetensors") and other.rpartition("/")[0] == folder for other in files)
+        return name.startswith("pytorch_model") and not safer
+    return file.endswith(".safetensors")
 
 
-def _cached(name: str) -> Path | None:
+def _cached(name: str, check: Callable[[Path], Path]) -> Path | None:
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import LocalEntryNotFoundError
 
     try:
-        folder = Path(snapshot_download(name, local_files_only=True))
-        return check_encoder_folder(folder)
+        return check(Path(snapshot_download(name, local_files_only=True)))
     except (LocalEntryNotFoundError, InputError, OSError):
         return None  # not there, or only in part
 

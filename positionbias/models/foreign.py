@@ -1,31 +1,122 @@
-"""Models that transformers or sentence-transformers saved, loaded as ours: cross-encoders as BERT_CAT, bi-encoders as BERT_DOT."""
+"""Models that transformers or sentence-transformers saved: as ours where ours have the same parts, else run by the library itself."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NamedTuple, cast
 
 from torch import nn
 
+from positionbias.core.errors import SettingError, bad_input
 from positionbias.models.bert_cat import BertCat, BertCatConfig
 from positionbias.models.bert_dot import BertDot, BertDotConfig
 from positionbias.models.encoder import Encoder, open_encoder
-from positionbias.models.sentence_transformers import Layout, read_layout
+from positionbias.models.encoder_source import check_encoder_folder
+from positionbias.models.layout import (
+    FAMILIES,
+    OURS,
+    Family,
+    Layout,
+    UnsupportedLayout,
+    architecture,
+    has_modules,
+    module_records,
+    read_family,
+    read_layout,
+)
+from positionbias.models.protocols import AnyRanker
 from positionbias.models.tensors import load_weights
 
-__all__ = ["load_foreign"]
+__all__ = ["Foreign", "check_model_folder", "load_foreign"]
 
 _UNBOUNDED = 512  # tokens, where neither model nor tokenizer names a limit [decision]
+_RAW = "not trained here; its scores are raw: logits before any activation, or the similarity of its vectors that it names"
+_BARE = (
+    "an encoder that no one trained to rank: {} of its last layer, compared by cosine, as sentence-transformers does by default"
+)
 
 
-def load_foreign(folder: Path) -> BertCat | BertDot:
-    """The model in a checked encoder folder. Scores are raw: logits before any activation, dot products of the vectors.
+class Foreign(NamedTuple):
+    """A model with what its manifest notes of it, and the packages that run it."""
+
+    model: AnyRanker
+    notes: tuple[str, ...]
+    packages: tuple[str, ...]
+
+
+def check_model_folder(folder: Path) -> Path:
+    """The same folder, if it may hold a model: sentence-transformers' list of modules, or all that an encoder needs.
 
     Raises:
-        InputError: not a ranker, or with parts that are not supported.
+        InputError: neither is there.
     """
-    layout = read_layout(folder)
+    if has_modules(folder) and not (folder / "config.json").is_file():
+        return folder  # an encoder in a folder of its own, or none at all
+    return check_encoder_folder(folder)
+
+
+def load_foreign(folder: Path, kind: str | None = None) -> Foreign:
+    """The model in a checked folder. Scores are raw: logits before any activation, its own similarity of the vectors.
+
+    ``kind`` is what the files do not say (a family of ``layout.FAMILIES``), or ``bert_cat`` or ``bert_dot`` for ours alone.
+
+    Raises:
+        InputError: not a ranker, or with parts that nothing here runs.
+        SettingError: ``kind`` is another than the files say.
+        DependencyError: only sentence-transformers runs it, and it is not installed.
+    """
+    family = _family(folder, kind)
+    notes: tuple[str, ...] = (_RAW,)
+    if family == "bi-encoder" and not has_modules(folder):
+        causal = architecture(folder).endswith("ForCausalLM")
+        notes = (_RAW, _BARE.format("the last state" if causal else "the mean of the states"))
+    try:
+        return Foreign(_ours(folder, read_layout(folder, family)), notes, ())
+    except UnsupportedLayout as error:
+        if kind in OURS:
+            raise
+        from positionbias.models.sbert import load_by_library
+
+        model = load_by_library(folder, family, because=error.found)
+    return Foreign(model, (*notes, "run by sentence-transformers"), ("sentence-transformers",))
+
+
+def _family(folder: Path, kind: str | None) -> Family:
+    """What the files say, checked against what is asked for."""
+    asked = cast(Family | None, OURS.get(kind, kind) if kind else None)
+    said = read_family(folder)
+    if asked is None:
+        if said is None:
+            do = "give another model, or audit it as what it is not yet with --kind bi-encoder (or --kind sparse, for a SPLADE)"
+            raise bad_input(
+                folder, wanted="a trained model", found="an encoder with no head, which no one trained to rank", do=do
+            )
+        return said
+    if asked not in FAMILIES:
+        raise SettingError(
+            f"--kind: wanted one of {', '.join((*FAMILIES, *OURS))} for {folder}; found {kind!r}; give one of these"
+        )
+    if asked != said and not _can_be(folder, asked, said):
+        found = f"a {said} model" if said else "an encoder without what such a model scores with"
+        raise SettingError(
+            f"--kind: wanted {folder} as a {asked} model; found {found}; leave --kind out, or give another model"
+        )
+    return asked
+
+
+def _can_be(folder: Path, asked: Family, said: Family | None) -> bool:
+    """Whether a folder has all that another family than it says scores with: nothing of a model is drawn at random."""
+    if asked == "multi-vector":  # a ColBERT of before its kind had a name
+        return said == "bi-encoder" and any(kind.endswith(".Dense") for kind, _ in module_records(folder))
+    if has_modules(folder):
+        return False
+    ending = {"bi-encoder": "", "cross-encoder": "ForCausalLM", "sparse": "ForMaskedLM"}[asked]
+    return architecture(folder).endswith(ending)
+
+
+def _ours(folder: Path, layout: Layout) -> BertCat | BertDot:
     encoder = open_encoder(folder, classifier=layout.classifier)
-    return _cat(layout, encoder) if layout.kind == "bert_cat" else _dot(layout, encoder)
+    return (_cat(layout, encoder) if layout.kind == "bert_cat" else _dot(layout, encoder)).eval()
 
 
 def _cat(layout: Layout, encoder: Encoder) -> BertCat:

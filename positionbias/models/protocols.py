@@ -1,4 +1,10 @@
-"""What training, the re-ranker and the probe ask of a model. A model implements what it can."""
+"""What training, the re-ranker and the probe ask of a model. A model implements what it can.
+
+Ranker          ours: trained, saved, and scores pairs of token numbers
+PassageEncoder  represents each side on its own, so that a passage is encoded once for all queries
+TextScorer      texts in, scores out, and nothing else is known of it
+TermEncoder     gives vectors of a passage's terms
+"""
 
 from __future__ import annotations
 
@@ -10,7 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["PassageEncoder", "Ranker", "Role", "TermEncoder", "Tokens", "pad_rows"]
+__all__ = ["PassageEncoder", "Ranker", "Role", "AnyRanker", "TermEncoder", "TextScorer", "Tokens", "pad_rows"]
 
 Tokens = Sequence[int]
 Role = Literal["embedding", "kernels", "body"]
@@ -73,34 +79,91 @@ class Ranker(Protocol):
 
 
 @runtime_checkable
-class PassageEncoder(Ranker, Protocol):
-    """A model that represents each side on its own and lets the two meet (TK, BERT_DOT, ColBERT).
+class PassageEncoder(Protocol):
+    """A model that represents each side on its own and lets the two meet (TK, BERT_DOT, ColBERT, SPLADE).
 
-    Each passage can therefore be encoded once and reused for every query.
+    What ``read_…`` makes of a text only the model itself looks into; its length is the text's in tokens. Batches are made of alike
+    length by it.
     """
+
+    kind: ClassVar[str]
+
+    @property
+    def device(self) -> torch.device: ...
 
     @property
     def dimension(self) -> int:
         """The width of a vector."""
 
-    def rows(self, tokens: int) -> int:
-        """How many vectors represent a passage of so many tokens: one a term, or one in all."""
+    @property
+    def room(self) -> int:
+        """The most tokens it reads of a passage."""
 
-    def encode_queries(self, queries: Sequence[Tokens]) -> tuple[Tensor, Tensor]:
+    def read_queries(self, texts: Sequence[str]) -> Sequence[Any]:
+        """What is encoded of queries, cut at the model's limit; of an empty text something of length 0."""
+
+    def read_passages(self, texts: Sequence[str]) -> Sequence[Any]:
+        """What is encoded of passages, cut at the model's limit; of an empty text something of length 0."""
+
+    def encode_queries(self, queries: Sequence[Any]) -> tuple[Tensor, Tensor]:
         """Vectors ``(n, rows, dim)`` and their mask ``(n, rows)``, on the model's device."""
 
-    def encode_passages(self, passages: Sequence[Tokens]) -> tuple[Tensor, Tensor]:
+    def encode_passages(self, passages: Sequence[Any]) -> tuple[Tensor, Tensor]:
         """Vectors ``(n, rows, dim)`` and their mask ``(n, rows)``, on the model's device."""
 
     def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
         """Scores ``(n,)``; a query batch of 1 serves all passages."""
 
+    def to(self, device: torch.device) -> Any: ...
+
 
 @runtime_checkable
-class TermEncoder(PassageEncoder, Protocol):
-    """A model whose passage vectors belong to the words of its vocabulary, one each: what the probe of position reads."""
+class TextScorer(Protocol):
+    """Anything that scores texts: a library's cross-encoder, a user's function."""
 
-    vocabulary: Any
+    kind: ClassVar[str]
+
+    @property
+    def device(self) -> torch.device: ...
+
+    def score(self, query: str, passages: Sequence[str]) -> Any:
+        """Scores of one query's passages, in their order: ``(len(passages),)`` numbers of any array's or list's form.
+
+        Whoever asks checks their number and that they are finite (``ranking.texts``).
+        """
+
+    def to(self, device: torch.device) -> Any: ...
+
+
+AnyRanker = Ranker | PassageEncoder | TextScorer
+
+
+@runtime_checkable
+class TermEncoder(Protocol):
+    """A model with vectors for the terms of a passage: what the probe of position reads.
+
+    A passage's terms are numbers; 0 is padding and 1 unknown. ``term_layers`` says after which layers it gives their vectors.
+    """
+
+    kind: ClassVar[str]
+
+    @property
+    def term_layers(self) -> Sequence[int]: ...
+
+    @property
+    def dimension(self) -> int:
+        """The width of a vector."""
+
+    @property
+    def room(self) -> int:
+        """The most terms it reads of a passage."""
+
+    def read_passages(self, texts: Sequence[str]) -> list[list[int]]:
+        """Terms of passages, cut at the model's limit."""
+
+    def term_vectors(self, passages: Sequence[Tokens]) -> Tensor:
+        """Vectors ``(layers, n, longest, dim)`` of the terms of each passage, on the model's device; what stands behind a passage's
+        own terms is of no meaning."""
 
 
 def pad_rows(rows: Sequence[Tokens | np.ndarray], padding: int = 0) -> Tensor:

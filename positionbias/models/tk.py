@@ -220,9 +220,10 @@ class TK(nn.Module):
         """The width of a term vector."""
         return self.config.dimension
 
-    def rows(self, tokens: int) -> int:
-        """A vector a term."""
-        return tokens
+    @property
+    def term_layers(self) -> tuple[int]:
+        """As ``TermEncoder.term_layers``: only the terms as they enter the cosine matrix, gated."""
+        return (self.config.layers,)
 
     def encode_queries(self, queries: Sequence[Tokens]) -> tuple[Tensor, Tensor]:
         """As ``PassageEncoder.encode_queries``."""
@@ -233,6 +234,10 @@ class TK(nn.Module):
         """As ``PassageEncoder.encode_passages``."""
         numbers = pad_rows(passages).to(self.device)
         return self.passage_vectors(numbers), numbers != PADDING
+
+    def term_vectors(self, passages: Sequence[Tokens]) -> Tensor:
+        """As ``TermEncoder.term_vectors``: ``(1, n, longest, dim)``."""
+        return self.encode_passages(passages)[0].unsqueeze(0)
 
     # -- training and keeping -------------------------------------------------------------------------
 

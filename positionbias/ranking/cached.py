@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,7 +19,7 @@ from torch import Tensor
 from positionbias.core.ahead import ahead
 from positionbias.core.progress import Progress
 from positionbias.core.run import Run
-from positionbias.models.protocols import PassageEncoder, Tokens
+from positionbias.models.protocols import PassageEncoder
 from positionbias.ranking.batches import TokenBudget
 from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.scored import PassageTexts, Scored
@@ -133,7 +134,7 @@ def _queries(query_ids: list[str], vectors: list[Tensor]) -> _Queries:
     return _Queries(query_ids, torch.cat([*vectors, vectors[0].new_zeros(1, vectors[0].shape[1])]), offsets)
 
 
-def _encode_queries(model: PassageEncoder, rows: Sequence[Tokens], budget: TokenBudget) -> list[Tensor]:
+def _encode_queries(model: PassageEncoder, rows: Sequence[Any], budget: TokenBudget) -> list[Tensor]:
     """Of each query its vectors ``(rows, dim)``, on the model's device."""
     found: dict[int, Tensor] = {}
 
@@ -164,8 +165,8 @@ def _pairs(candidates: Run, query_ids: Sequence[str]) -> _Pairs:
 
 def _passage_blocks(
     model: PassageEncoder, collection: PassageTexts, passage_ids: Sequence[str], numbers: np.ndarray
-) -> Iterator[tuple[int, list[list[int]]]]:
-    """Token numbers of these passages by blocks, each with the place of its first."""
+) -> Iterator[tuple[int, Sequence[Any]]]:
+    """What is encoded of these passages by blocks, each with the place of its first."""
     for first in range(0, len(numbers), READ_PASSAGES):
         wanted = [passage_ids[number] for number in numbers[first : first + READ_PASSAGES]]
         yield first, model.read_passages(collection.texts(wanted))
@@ -173,7 +174,7 @@ def _passage_blocks(
 
 def _score_block(
     model: PassageEncoder,
-    rows: Sequence[Tokens],
+    rows: Sequence[Any],
     first: int,
     queries: _Queries,
     pairs: _Pairs,

@@ -20,11 +20,12 @@ from positionbias.core.result import Result
 from positionbias.core.run import Run, write_run
 from positionbias.evaluation.depth import apply_depth
 from positionbias.models.checkpoint import Checkpoint
-from positionbias.models.protocols import PassageEncoder, Ranker
+from positionbias.models.protocols import AnyRanker, PassageEncoder, Ranker
 from positionbias.ranking.cached import score_cached
 from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.pairs import score_by_pair
 from positionbias.ranking.scored import PassageTexts, Scored
+from positionbias.ranking.texts import score_texts
 
 __all__ = ["Rescored", "known_queries", "rerank_run", "rescore"]
 
@@ -36,11 +37,13 @@ class Rescored:
     """The model's scores of all candidates as a run, and what was counted on the way.
 
     ``cached``: each of the ``passages`` was encoded once, and ``counts.again`` times again in all; else each pair was read for itself.
+    ``room``: the most tokens that the model reads; None where only it knows, so that nothing was counted as cut.
     """
 
     run: Run
     passages: int
     cached: bool
+    room: int | None
     counts: Scored
     seconds: float
 
@@ -51,9 +54,10 @@ class Rescored:
             "candidates": self.run.pairs,
             "distinct passages": self.passages,
             "passages encoded again": self.counts.again,
-            f"{'passages' if self.cached else 'pairs'} up to the length limit": self.counts.truncated,
             "queries without a word": self.counts.empty_queries,
         }
+        if self.room is not None:
+            rows[f"{'passages' if self.cached else 'pairs'} up to the length limit"] = self.counts.truncated
         value = float(self.passages)
         return Result("re-ranking", collection, split, self.run.name, None, value, None, len(self.run), Statistics(rows))
 
@@ -75,7 +79,7 @@ def known_queries(run: Run, queries: Sequence[Query]) -> dict[str, str]:
 
 
 def rescore(
-    model: Ranker,
+    model: AnyRanker,
     collection: PassageTexts,
     queries: Sequence[Query],
     candidates: Run,
@@ -84,12 +88,14 @@ def rescore(
     config: RankingConfig | None = None,
     description: str = "re-ranking",
 ) -> Rescored:
-    """Score every candidate: a model that can encode a passage for itself does so once for each, any other reads pair by pair.
+    """Score every candidate: a model that can encode a passage for itself does so once for each, any other reads pair by pair, or is
+    given a query's texts.
 
     A pair's score does not depend on the pairs beside it, but for rounding. Texts are read as they are needed.
 
     Raises:
-        InputError: a candidate names a passage or query that is not there, or a score is not finite.
+        InputError: a candidate names a passage or query that is not there, a score is not finite, or a scorer of texts fails or gives
+            another number of scores.
         SettingError: the device's memory does not hold one text.
     """
     texts = known_queries(candidates, queries)
@@ -98,12 +104,15 @@ def rescore(
     with step(description, candidates.pairs, unit="pairs") as bar:
         if isinstance(model, PassageEncoder):
             counts = score_cached(model, collection, texts, candidates, settings, bar)
-        else:
+        elif isinstance(model, Ranker):
             counts = score_by_pair(model, collection, texts, candidates, settings, bar)
+        else:
+            counts = score_texts(model, collection, texts, candidates, settings, bar, name=name)
     seconds = time.perf_counter() - began
     run = candidates.rescored(name, counts.scores)
     counts.scores = {}
-    return Rescored(run, len(candidates.passage_ids), isinstance(model, PassageEncoder), counts, seconds)
+    room = getattr(model, "room", None)
+    return Rescored(run, len(candidates.passage_ids), isinstance(model, PassageEncoder), room, counts, seconds)
 
 
 def rerank_run(

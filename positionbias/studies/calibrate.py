@@ -79,7 +79,7 @@ def _model(plan: TrainPlan, passages: Sequence[Passage], queries: Sequence[Query
     """A model of the plan's shape, its weights of no matter."""
     if plan.start is not None:
         if plan.start.exists():
-            return load_checkpoint(plan.start).model
+            return load_checkpoint(plan.start).ranker
         if plan.model is None:
             return None
     if plan.kind == "tk":

@@ -205,7 +205,7 @@ class Workshop:
         place = self.folder / "probes" / f"{model.name}-on-{on}"
 
         def make() -> None:
-            result = probe_model(load_checkpoint(model), Collection(collection), passages=passages, seed=seed)
+            (result,) = probe_model(load_checkpoint(model), Collection(collection), passages=passages, seed=seed)
             self._save(place, [replace(result, facts=facts)], "mats", settings, {"model": model, "collection": collection})
 
         settings = {"passages": passages, "seed": seed, "facts": asdict(facts)}

@@ -47,7 +47,7 @@ def build_model(collection: Collection, plan: TrainPlan) -> tuple[Ranker, Mappin
 def _start(plan: TrainPlan) -> Ranker | None:
     if plan.start is None:
         return None
-    model = load_checkpoint(plan.start).model
+    model = load_checkpoint(plan.start).ranker
     if model.kind != plan.kind:
         raise SettingError(f"--start: wanted a checkpoint of kind {plan.kind}; found {model.kind}; give another")
     if plan.model not in (None, model.config):

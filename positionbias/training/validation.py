@@ -45,4 +45,4 @@ def validate(model: Ranker, validation: Validation, *, most_depth: int, every_de
 def _mats(model: Ranker, validation: Validation) -> float | None:
     if not validation.probe_ids or not isinstance(model, TermEncoder):
         return None
-    return probe(model, validation.probe_collection, validation.probe_ids, system="MATS", sample_pairs=0).value
+    return probe(model, validation.probe_collection, validation.probe_ids, systems=["MATS"], sample_pairs=0)[0].value

@@ -166,10 +166,35 @@ def test_what_was_halved_or_encoded_again_is_said(capsys):
     from positionbias.ranking.scored import Scored
 
     run = Run("tk", [("q1", ["a", "b"], [2.0, 1.0])])
-    _say_counts(Rescored(run, 2, True, Scored(truncated=1, again=3, empty_queries=1, batch_tokens=512), 0.5), 200)
+    _say_counts(Rescored(run, 2, True, 200, Scored(truncated=1, again=3, empty_queries=1, batch_tokens=512), 0.5))
     assert capsys.readouterr().err.splitlines() == [
         "2 pairs of 2 passages, with 3 encodings beyond one each: 4 pairs/s",
         "50.0% of the passages fill the limit of 200 tokens, and may go on behind it",
         "the device's memory was too small for the batches: went on with 512 tokens a batch",
         "1 queries hold no word: their passages tie",
     ]
+
+
+def test_a_function_of_ones_own(rerank, run_path, tmp_path, monkeypatch):
+    (tmp_path / "own.py").write_text("def shortest(query, passages):\n    return [-len(passage) for passage in passages]\n")
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.chdir(tmp_path)
+    code, out, err = rerank("--out", tmp_path / "own.run", **{"--model": "own:shortest"})
+    assert code == 0, err
+    assert "each read for itself" in err
+    assert "fill the limit" not in err
+    done = read_run(tmp_path / "own.run")
+    assert done.name == "own:shortest"
+    assert done.pairs == read_run(run_path).pairs  # no depth was tuned: all candidates
+    code, out, err = rerank("--out", tmp_path / "other.run", "--kind", "bi-encoder", **{"--model": "own:shortest"})
+    assert (code, out, err.count("\n")) == (2, "", 1)
+
+
+def test_a_plain_encoder_by_its_kind(rerank, tmp_path):
+    encoder = tiny_encoder(tmp_path / "encoder")
+    code, _, err = rerank("--out", tmp_path / "plain.run", **{"--model": encoder})
+    assert code == 2
+    assert "--kind bi-encoder" in err
+    code, _, err = rerank("--out", tmp_path / "plain.run", "--kind", "bi-encoder", **{"--model": encoder})
+    assert code == 0, err
+    assert "each encoded once" in err

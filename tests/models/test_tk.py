@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from torch import nn
 
 from positionbias.core.errors import SettingError
-from positionbias.models.protocols import TermEncoder, pad_rows
+from positionbias.models.protocols import PassageEncoder, Ranker, TermEncoder, TextScorer, pad_rows
 from positionbias.models.tk import TK, TKConfig, TransformerLayer, sinusoid_positions
 from positionbias.text.vocabulary import UNKNOWN, Vocabulary
 
@@ -316,8 +316,10 @@ def test_random_words_have_the_stated_deviation() -> None:
     assert weights.mean().item() == pytest.approx(0, abs=0.01)
 
 
-def test_it_is_what_the_re_ranker_asks_for() -> None:
-    assert isinstance(model(), TermEncoder)
+def test_it_is_what_training_re_ranking_and_the_probe_ask_for() -> None:
+    for form in (Ranker, PassageEncoder, TermEncoder):
+        assert isinstance(model(), form)
+    assert not isinstance(model(), TextScorer)
 
 
 @pytest.mark.parametrize(

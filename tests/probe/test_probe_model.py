@@ -19,16 +19,20 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import Manifest, input_ref, read_manifest
 from positionbias.core.records import Passage
 from positionbias.core.result import load_results
+from positionbias.models.bert_dot import BertDot, BertDotConfig
 from positionbias.models.checkpoint import load_checkpoint, save_checkpoint
+from positionbias.models.encoder import load_encoder
 from positionbias.models.protocols import pad_rows
+from positionbias.models.term_layers import WordPieces
 from positionbias.models.tk import TK, TKConfig
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
+from positionbias.probe.encode import encode_passages
 from positionbias.probe.passages import collection_of_checkpoint, original_collection, sample_passages
 from positionbias.probe.term_vectors import probe_model, term_vectors
-from positionbias.ranking.encode import encode_passages
 from positionbias.text.vocabulary import UNKNOWN, Vocabulary, count_words
 
+from ..tiny import tiny_encoder
 from .words import Words, every_pair
 
 WORDS = "the lamp of orvell burns green oil by night and the gate of iron opens at dusk".split()
@@ -88,7 +92,7 @@ def test_term_vectors_are_those_of_each_passage_alone(original: Collection, tmp_
 
 def test_probe_of_a_model_equals_a_loop_over_every_pair(original: Collection, tmp_path: Path) -> None:
     checkpoint = load_checkpoint(saved_model(tmp_path / "tk.ckpt", original))
-    result = probe_model(checkpoint, original, minimum_terms=10)
+    (result,) = probe_model(checkpoint, original, minimum_terms=10)
     rows = [checkpoint.model.read_passages([passage.text])[0] for passage in original.passages()]
     vectors = [checkpoint.model.passage_vectors(pad_rows([row]))[0].detach().numpy() for row in rows]
     lengths = [len(row) for row in rows]
@@ -104,6 +108,69 @@ def test_probe_of_a_model_equals_a_loop_over_every_pair(original: Collection, tm
     assert curve.figures["words"] == sum(lengths)
     assert curve.figures["words_unknown"] == sum(row.count(UNKNOWN) for row in rows) > 10
     assert curve.figures["passages_at_length_limit"] == lengths.count(12) > 3
+
+
+def saved_bert(place: Path, original: Collection) -> Path:
+    """A small BERT_DOT with random weights."""
+    model = BertDot(BertDotConfig(passage_length=40), load_encoder(tiny_encoder(place.with_suffix(".encoder"))))
+    manifest = Manifest(
+        kind="checkpoint",
+        name="dot",
+        command="train bert_dot",
+        inputs=(input_ref("collection", original.path, original.checksum, artefact=place),),
+    )
+    save_checkpoint(place, model, depth=10, training={}, manifest=manifest)
+    return place
+
+
+def test_the_layers_of_an_encoder_equal_a_loop_over_every_pair(original: Collection, tmp_path: Path) -> None:
+    checkpoint = load_checkpoint(saved_bert(tmp_path / "dot.ckpt", original))
+    results = probe_model(checkpoint, original, layers=[0, 2], passages=12, minimum_terms=3)
+    assert [result.system for result in results] == ["dot layer 0", "dot layer 2"]
+    pieces = WordPieces(checkpoint.model.encoder, 40, [0, 2])
+    texts = original.texts(sample_passages(original, 12, seed=1))
+    rows = pieces.read_passages(texts)
+    lengths = [len(row) for row in rows]
+    assert max(lengths) == 38  # [CLS] and [SEP] aside
+    for place, result in enumerate(results):
+        alone = np.vstack([pieces.term_vectors([row])[place, 0].numpy() for row in rows])
+        found = Words(
+            np.concatenate(rows), np.concatenate([*map(np.arange, lengths)]), np.repeat(np.arange(12), lengths), alone
+        )
+        expected = every_pair(found)
+        curve = result.payload
+        means = [np.mean([np.mean(values) for values in expected[delta].values()]) for delta in curve.deltas]
+        assert len(means) > 10
+        assert curve.ats == pytest.approx(means, abs=1e-5)
+        assert (curve.figures["words"], result.count) == (sum(lengths), 12)
+    assert results[0].value != results[1].value
+    (last,) = probe_model(checkpoint, original, passages=12, minimum_terms=3)  # without layers: the last, by the plain name
+    assert (last.system, last.value) == ("dot", pytest.approx(results[1].value))
+
+
+def test_layers_on_the_command_line(original: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    dot, tk = saved_bert(tmp_path / "dot.ckpt", original), saved_model(tmp_path / "tk.ckpt", original)
+    given = ("--passages", 12, "--minimum-terms", 3)
+    assert run("mats", "--model", dot, *given, "--layers", "all", "--json", "--out", tmp_path / "saved") == 0
+    results = json.loads(capsys.readouterr().out)["results"]
+    assert [result["system"] for result in results] == ["dot layer 0", "dot layer 1", "dot layer 2"]
+    assert [result.system for result in load_results(tmp_path / "saved")] == [result["system"] for result in results]
+    assert read_manifest(tmp_path / "saved").settings["layers"] == "all"
+    assert run("ats", "--model", dot, *given, "--layers", "2,0", "--csv") == 0
+    curves = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert list(dict.fromkeys(row["Model"] for row in curves)) == ["dot layer 2", "dot layer 0"]
+    assert run("mats", "--model", tmp_path / "dot.encoder", original.path, *given, "--kind", "bi-encoder", "--json") == 0
+    (bare,) = json.loads(capsys.readouterr().out)["results"]
+    assert bare["system"] == "dot.encoder"
+    assert bare["value"] is not None
+    for layers, complaint in (
+        ("0,x", "wanted numbers with commas between them, or all; found '0,x'"),
+        ("0,7", "--layers: wanted numbers from 0 to 2, or all; found 7"),
+    ):
+        assert run("mats", "--model", dot, *given, "--layers", layers) == 2
+        assert complaint in capsys.readouterr().err
+    assert run("mats", "--model", tk, *given, "--layers", "all") == 2
+    assert "--layers: wanted a model over an encoder; found one of kind tk" in capsys.readouterr().err
 
 
 def test_a_sample_is_keyed_by_the_passage(original: Collection, tmp_path: Path) -> None:
@@ -158,14 +225,14 @@ def test_mats_without_a_collection_probes_the_original(
     assert run("mats", "--model", place, "--minimum-terms", 10, "--json") == 0
     printed = capsys.readouterr()
     (result,) = json.loads(printed.out)["results"]
-    expected = probe_model(load_checkpoint(place), original, minimum_terms=10)
+    (expected,) = probe_model(load_checkpoint(place), original, minimum_terms=10)
     assert result["value"] == pytest.approx(expected.value)
     assert (result["collection"], result["kind"]) == ("original", "ats")
     assert "the original passages that tk leads to" in printed.err
     # and on the rotated passages when they are named
     assert run("mats", "--model", place, rotated.path, "--minimum-terms", 10, "--json") == 0
     (result,) = json.loads(capsys.readouterr().out)["results"]
-    assert result["value"] == pytest.approx(probe_model(load_checkpoint(place), rotated, minimum_terms=10).value)
+    assert result["value"] == pytest.approx(probe_model(load_checkpoint(place), rotated, minimum_terms=10)[0].value)
 
 
 def test_two_models_on_the_same_sample_saved_and_drawn(
@@ -197,7 +264,7 @@ def test_ats_prints_the_curve(original: Collection, tmp_path: Path, capsys: pyte
     place = saved_model(tmp_path / "tk.ckpt", original)
     assert run("ats", "--model", place, "--minimum-terms", 10, "--csv") == 0
     rows = list(csv.reader(io.StringIO(capsys.readouterr().out)))
-    curve = probe_model(load_checkpoint(place), original, minimum_terms=10).payload
+    curve = probe_model(load_checkpoint(place), original, minimum_terms=10)[0].payload
     assert [float(row[rows[0].index("ATS")]) for row in rows[1:]] == pytest.approx(curve.ats)
     assert [int(row[rows[0].index("Δ")]) for row in rows[1:]] == curve.deltas
     assert run("ats", "--model", place, "--minimum-terms", 17) == 0

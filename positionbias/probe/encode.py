@@ -1,4 +1,4 @@
-"""Keep the term vectors of passages in a file mapped into memory: what the probe of position reads."""
+"""Keep the term vectors of passages in a file mapped into memory, where the measures read them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class EncodedPassages:
     """Term vectors of distinct passages. A context manager: the vectors go when it ends.
 
     ``offsets (n + 1,)`` int64: passage ``i`` has the words ``offsets[i] … offsets[i + 1]``; a word's position is its index in
-    its passage. ``terms (words,)`` int32 vocabulary numbers; ``vectors (words, dim)`` float32, memory-mapped.
+    its passage. ``terms (words,)`` int32 vocabulary numbers; ``vectors (layers, words, dim)`` float32, memory-mapped.
     """
 
     passage_ids: list[str]
@@ -49,7 +49,7 @@ class EncodedPassages:
 
     def close(self) -> None:
         """Drop the vectors, and with them their file, which has no name."""
-        self.vectors = np.empty((0, 0), np.float32)
+        self.vectors = np.empty((0, 0, 0), np.float32)
 
 
 def _read(model: TermEncoder, collection: PassageTexts, passage_ids: Sequence[str]) -> tuple[np.ndarray, np.ndarray, int]:
@@ -64,23 +64,25 @@ def _read(model: TermEncoder, collection: PassageTexts, passage_ids: Sequence[st
     return np.concatenate(blocks) if blocks else np.empty(0, np.int32), np.cumsum(lengths), truncated
 
 
-def _room(words: int, dimension: int, folder: Path | None) -> np.ndarray:
-    """Zeros ``(words, dim)`` float32 in a file without a name: however the process ends, nothing stays behind.
+def _room(layers: int, words: int, dimension: int, folder: Path | None) -> np.ndarray:
+    """Zeros ``(layers, words, dim)`` float32 in a file without a name: however the process ends, nothing stays behind.
 
     Raises:
         StorageError: no room for them.
     """
+    shape = (layers, words, dimension)
     if not words:
-        return np.zeros((0, dimension), np.float32)
-    size = words * dimension * 4
+        return np.zeros(shape, np.float32)
+    size = layers * words * dimension * 4
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             _reserve(file, size)
-            return np.memmap(file, dtype=np.float32, mode="r+", shape=(words, dimension))
+            return np.memmap(file, dtype=np.float32, mode="r+", shape=shape)
     except OSError as error:
+        found, of = error.strerror or error, f"{words:,} words{f' after {layers} layers' * (layers > 1)}"
         raise StorageError(
-            f"{folder or tempfile.tempdir or '$TMPDIR'}: wanted {size / 1e9:.3g} GB for the term vectors of {words:,} words; "
-            f"found: {error.strerror or error}; free some space, or set $TMPDIR to a folder with more"
+            f"{folder or tempfile.tempdir or '$TMPDIR'}: wanted {size / 1e9:.3g} GB for the term vectors of {of}; found: {found}; "
+            "free some space, set $TMPDIR to a folder with more, or probe fewer passages (--passages)"
         ) from error
 
 
@@ -104,25 +106,25 @@ def encode_passages(
     folder: Path | None = None,
     description: str = "encoding passages",
 ) -> EncodedPassages:
-    """Encode passages, in batches of alike length.
+    """Encode passages, in batches of alike length, each once for all layers.
 
-    The vectors go to a temporary file in ``folder`` (default: the system's) of words × dim × 4 bytes; what is held in memory
-    is one batch and the word numbers.
+    The vectors go to a temporary file in ``folder`` (default: the system's) of layers × words × dim × 4 bytes; what is held in
+    memory is one batch and the word numbers.
 
     Raises:
         InputError: a passage is not in the collection.
         StorageError: no room for the vectors.
     """
     terms, offsets, truncated = _read(model, collection, passage_ids)
-    vectors = _room(len(terms), model.dimension, folder)
+    vectors = _room(len(model.term_layers), len(terms), model.dimension, folder)
     lengths = np.diff(offsets)
     with step(description, len(passage_ids), unit="passages") as bar:
 
         def encode(batch: np.ndarray) -> None:
             rows = [terms[offsets[i] : offsets[i + 1]].tolist() for i in batch]
-            encoded = model.encode_passages(rows)[0].float().cpu().numpy()
+            encoded = model.term_vectors(rows).float().cpu().numpy()
             for row, index in enumerate(batch):
-                vectors[offsets[index] : offsets[index + 1]] = encoded[row, : lengths[index]]
+                vectors[:, offsets[index] : offsets[index + 1]] = encoded[:, row, : lengths[index]]
             bar.advance(len(batch))
 
         TokenBudget(batch_words).work(lengths, encode)

@@ -17,8 +17,8 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, StorageError
 from positionbias.models.protocols import pad_rows
 from positionbias.models.tk import TK
-from positionbias.ranking import encode
-from positionbias.ranking.encode import encode_passages
+from positionbias.probe import encode
+from positionbias.probe.encode import encode_passages
 
 from ..tiny import TINY, collection_of, tiny_tk
 
@@ -43,13 +43,13 @@ def test_each_passage_alone_and_in_any_batch(collection: Collection, model: TK, 
         assert encoded.passage_ids == ids
         assert encoded.offsets.tolist() == np.cumsum([0, 3, 0, 15, 1, 0, 7]).tolist()
         assert (encoded.terms.dtype, encoded.vectors.dtype) == (np.int32, np.float32)
-        assert encoded.vectors.shape == (26, TINY.dimension)
+        assert encoded.vectors.shape == (1, 26, TINY.dimension)
         for number, text in enumerate(collection.texts(ids)):
             rows = slice(encoded.offsets[number], encoded.offsets[number + 1])
             assert encoded.terms[rows].tolist() == model.read_passages([text])[0]
             with torch.no_grad():
                 alone = model.passage_vectors(pad_rows([model.read_passages([text])[0]]))[0, : rows.stop - rows.start]
-            np.testing.assert_allclose(encoded.vectors[rows], alone, atol=1e-5)
+            np.testing.assert_allclose(encoded.vectors[0, rows], alone, atol=1e-5)
 
 
 def test_read_in_blocks(collection: Collection, model: TK, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -72,7 +72,7 @@ def test_passages_at_the_length_limit_are_counted(collection: Collection) -> Non
 def test_nothing_to_encode(collection: Collection, model: TK) -> None:
     for ids in ([], ["p0"], ["p0", "p4"]):
         with encode_passages(model, collection, ids) as encoded:
-            assert (encoded.offsets.tolist(), encoded.vectors.shape) == ([0] * (len(ids) + 1), (0, TINY.dimension))
+            assert (encoded.offsets.tolist(), encoded.vectors.shape) == ([0] * (len(ids) + 1), (1, 0, TINY.dimension))
 
 
 def test_an_unknown_passage(collection: Collection, model: TK) -> None:
@@ -90,7 +90,7 @@ def test_the_file_has_no_name_and_goes_with_the_vectors(collection: Collection, 
         assert isinstance(encoded.vectors, np.memmap)
         assert list(place.iterdir()) == []
         assert place.as_posix() in mapped()
-    assert encoded.vectors.shape == (0, 0)
+    assert encoded.vectors.shape == (0, 0, 0)
     assert place.as_posix() not in mapped()
 
 
@@ -129,7 +129,7 @@ FULL_DISK = """
 import resource, sys
 from positionbias.core.collection import Collection
 from positionbias.core.errors import StorageError
-from positionbias.ranking.encode import encode_passages
+from positionbias.probe.encode import encode_passages
 from tests.tiny import tiny_tk
 
 collection = Collection(sys.argv[1])
@@ -156,7 +156,9 @@ def test_a_full_disk_is_one_line(collection: Collection, tmp_path: Path) -> None
     (line,) = done.stdout.splitlines()
     assert line.startswith(f"{place}: wanted 1.")  # 49 words of 8 numbers of 4 bytes: 1.57e-06 GB
     assert "GB for the term vectors of " in line
-    assert line.endswith("; found: File too large; free some space, or set $TMPDIR to a folder with more")
+    assert line.endswith(
+        "; found: File too large; free some space, set $TMPDIR to a folder with more, or probe fewer passages (--passages)"
+    )
     assert list(place.iterdir()) == []
 
 

@@ -1,0 +1,152 @@
+"""Models run by sentence-transformers itself (extra ``sbert``): how they are loaded, and its cross-encoders.
+
+Weights are read as float32, from tensors alone; code of a checkpoint is never run.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import torch
+from torch import nn
+
+from positionbias.core.errors import DependencyError, InputError, SettingError, bad_input
+from positionbias.core.files import read_json
+from positionbias.models.encoder import quiet_transformers
+from positionbias.models.layout import Family
+from positionbias.models.sbert_encoders import BiEncoder, LibraryEncoder, MultiVector, Sparse
+
+__all__ = ["CrossEncoder", "load_by_library"]
+
+_PAIRS = 32  # read at once by a cross-encoder, the library's own default
+_DO = "give another model"
+
+
+def load_by_library(folder: Path, family: Family, *, because: str) -> CrossEncoder | LibraryEncoder:
+    """A model of any family as sentence-transformers loads it, on the CPU.
+
+    ``because`` is what ours have not, for the error without the library.
+
+    Raises:
+        DependencyError: the library is not installed.
+        InputError: it cannot load the folder, or its scores are none to rank by.
+    """
+    if find_spec("sentence_transformers") is None:
+        raise DependencyError(
+            f"{folder}: wanted sentence-transformers, which runs what ours cannot ({because}); found none; "
+            "run: pip install 'positionbias[sbert]'"
+        )
+    import sentence_transformers
+
+    _refuse_kernels(folder)
+    kind = _KINDS[family]
+    given: dict[str, Any] = {"activation_fn": nn.Identity()} if kind is CrossEncoder else {}
+    try:
+        with _quiet():
+            model = getattr(sentence_transformers, kind.library_class)(
+                str(folder),
+                device="cpu",
+                trust_remote_code=False,
+                local_files_only=True,
+                model_kwargs={"weights_only": True, "dtype": torch.float32},
+                **given,
+            )
+            return kind(model.eval(), folder)
+    except InputError:
+        raise
+    except Exception as error:  # the library has no errors of its own
+        found = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise bad_input(folder, wanted=f"a {family} model of sentence-transformers", found=found, do=_DO) from error
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the libraries' reports; as it was before, after."""
+    logger = logging.getLogger("sentence_transformers")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with quiet_transformers():
+            yield
+    finally:
+        logger.setLevel(level)
+
+
+def _refuse_kernels(folder: Path) -> None:
+    """Refuse settings by which transformers would fetch machine code from the hub and run it.
+
+    Raises:
+        InputError: a file names such code.
+    """
+    for path in sorted(folder.rglob("*config*.json")):
+        if found := _kernel(read_json(path, what="a model's settings")):
+            do = "give another model: code that a checkpoint names is never run here"
+            raise bad_input(path, wanted="a model of transformers' own parts", found=found, do=do)
+
+
+def _kernel(record: Any) -> str | None:
+    if isinstance(record, list):
+        return next(filter(None, map(_kernel, record)), None)
+    if not isinstance(record, dict):
+        return None
+    for key, value in record.items():
+        if key in ("use_kernels", "kernel_config") and value:
+            return f"{key} {value!r}"
+        if str(key).endswith("attn_implementation") and "/" in str(value):
+            return f"{key} {value!r}"
+    return next(filter(None, map(_kernel, record.values())), None)
+
+
+class CrossEncoder:
+    """``CrossEncoder.predict`` without an activation, as a ``TextScorer``."""
+
+    kind: ClassVar[str] = "cross-encoder"
+    library_class: ClassVar[str] = "CrossEncoder"
+
+    def __init__(self, model: Any, folder: Path) -> None:
+        if model.num_labels != 1:
+            found = f"{model.num_labels} labels, none of which is the score to rank by"
+            raise bad_input(folder, wanted="a cross-encoder with one score", found=found, do=_DO)
+        self._model = model
+        self._pairs = _PAIRS
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self._model.device
+
+    def to(self, device: torch.device) -> Self:
+        """Move the weights."""
+        self._model.to(device)
+        return self
+
+    def score(self, query: str, passages: Sequence[str]) -> Any:
+        """Scores ``(len(passages),)``, raw; fewer pairs at once where the device's memory does not hold them.
+
+        Raises:
+            SettingError: it does not hold one pair.
+        """
+        pairs = [(query, passage) for passage in passages]
+        while True:
+            try:
+                return self._model.predict(pairs, batch_size=self._pairs, show_progress_bar=False)
+            except torch.OutOfMemoryError as error:
+                if self._pairs == 1:
+                    raise SettingError(
+                        "--device: wanted memory for one pair of texts; found the device's too small for it; free some of it, give "
+                        "--device cpu, or take a smaller model"
+                    ) from error
+                self._pairs //= 2
+
+
+_KINDS: dict[Family, type[CrossEncoder] | type[LibraryEncoder]] = {
+    "cross-encoder": CrossEncoder,
+    "bi-encoder": BiEncoder,
+    "multi-vector": MultiVector,
+    "sparse": Sparse,
+}

@@ -1,0 +1,186 @@
+"""sentence-transformers' encoders, with what they name for prompts, lengths, pooling and similarity, each as a ``PassageEncoder``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from positionbias.core.errors import bad_input
+
+__all__ = ["BiEncoder", "LibraryEncoder", "MultiVector", "ReadText", "Sparse"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadText:
+    """A text and how many tokens its model reads of it."""
+
+    text: str
+    tokens: int
+
+    def __len__(self) -> int:
+        return self.tokens
+
+
+class LibraryEncoder:
+    """A ``PassageEncoder`` over one of the library's encoders. What it reads of a text is the text itself: the library cuts it."""
+
+    kind: ClassVar[str]
+    library_class: ClassVar[str]
+
+    def __init__(self, model: Any, folder: Path) -> None:
+        self._model = model
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self._model.device
+
+    def to(self, device: torch.device) -> Self:
+        """Move the weights."""
+        self._model.to(device)
+        return self
+
+    @cached_property
+    def dimension(self) -> int:
+        """The width of a vector, by encoding a word where the model does not say."""
+        return self._model.get_embedding_dimension() or int(self.encode_passages([ReadText("a", 1)])[0].shape[-1])
+
+    @property
+    def room(self) -> int:
+        """The most tokens it reads of a passage, special ones counted; a number beyond any text where nothing says."""
+        return self._limit("document_length")
+
+    def _limit(self, side: str) -> int:
+        limits = (getattr(self._model[0], side, None), self._model.max_seq_length)
+        return int(min((limit for limit in limits if limit and limit < sys.maxsize), default=sys.maxsize))  # "inf" is no limit
+
+    def read_queries(self, texts: Sequence[str]) -> list[ReadText]:
+        """Queries with their lengths in tokens, their prompt aside; of an empty text 0."""
+        return self._read(texts, self._limit("query_length"))
+
+    def read_passages(self, texts: Sequence[str]) -> list[ReadText]:
+        """Passages with their lengths in tokens, their prompt aside; of an empty text 0."""
+        return self._read(texts, self.room)
+
+    def _read(self, texts: Sequence[str], limit: int) -> list[ReadText]:
+        from transformers import PreTrainedTokenizerBase
+
+        tokenizer = self._model.tokenizer
+        if isinstance(tokenizer, PreTrainedTokenizerBase) and texts:
+            lengths = [len(row) for row in tokenizer(list(texts), verbose=False, truncation=False)["input_ids"]]
+        else:  # word vectors without an encoder: their lengths matter to batches alone
+            lengths = [len(text.split()) for text in texts]
+        return [ReadText(text, min(length, limit) if text.strip() else 0) for text, length in zip(texts, lengths, strict=True)]
+
+    def encode_queries(self, queries: Sequence[ReadText]) -> tuple[Tensor, Tensor]:
+        """As ``PassageEncoder.encode_queries``."""
+        return self._rows(self._encode(self._model.encode_query, [query.text for query in queries]))
+
+    def encode_passages(self, passages: Sequence[ReadText]) -> tuple[Tensor, Tensor]:
+        """As ``PassageEncoder.encode_passages``."""
+        return self._rows(self._encode(self._model.encode_document, [passage.text for passage in passages]))
+
+    def _encode(self, encode: Any, texts: list[str]) -> Any:
+        return encode(texts, batch_size=max(1, len(texts)), show_progress_bar=False)
+
+    def _rows(self, encoded: Any) -> tuple[Tensor, Tensor]:
+        """Vectors ``(n, rows, dim)`` and mask ``(n, rows)`` of what the library made of ``n`` texts."""
+        raise NotImplementedError
+
+    def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
+        """As ``PassageEncoder.interact``."""
+        raise NotImplementedError
+
+
+class BiEncoder(LibraryEncoder):
+    """``SentenceTransformer``: one vector a text, compared by the similarity that the model names (cosine where it names none)."""
+
+    kind = "bi-encoder"
+    library_class = "SentenceTransformer"
+
+    def _encode(self, encode: Any, texts: list[str]) -> Tensor:
+        return encode(texts, batch_size=max(1, len(texts)), show_progress_bar=False, convert_to_tensor=True)
+
+    def _rows(self, encoded: Tensor) -> tuple[Tensor, Tensor]:
+        return encoded.unsqueeze(1), torch.ones(len(encoded), 1, dtype=torch.bool, device=encoded.device)
+
+    def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
+        """The model's own similarity ``(n,)``, in full precision."""
+        with torch.autocast(query.device.type, enabled=False):
+            sides = query[:, 0].float().expand(len(passage), -1), passage[:, 0].float()
+            return self._model.similarity_pairwise(*sides)
+
+
+class MultiVector(LibraryEncoder):
+    """``MultiVectorEncoder`` (ColBERT): a vector a token, compared by the sum over the query's of their best match."""
+
+    kind = "multi-vector"
+    library_class = "MultiVectorEncoder"
+
+    def _rows(self, encoded: list[Tensor]) -> tuple[Tensor, Tensor]:
+        vectors = nn.utils.rnn.pad_sequence(encoded, batch_first=True)  # (n, longest, dim)
+        lengths = torch.tensor([len(rows) for rows in encoded], device=vectors.device)
+        return vectors, torch.arange(vectors.shape[1], device=vectors.device) < lengths[:, None]
+
+    def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
+        """The model's own similarity ``(n,)``, in full precision."""
+        with torch.autocast(query.device.type, enabled=False):
+            many = len(passage)
+            return self._model.similarity_pairwise(
+                query.float().expand(many, -1, -1),
+                passage.float(),
+                a_mask=query_mask.expand(many, -1),
+                b_mask=passage_mask,
+            )
+
+
+class Sparse(LibraryEncoder):
+    """``SparseEncoder`` (SPLADE): a weight for each of few dimensions, compared by dot product or cosine.
+
+    A text's rows are its dimensions that are not zero, each as (number, weight): as a vector of the vocabulary's width it would be
+    nearly all zeros.
+    """
+
+    kind = "sparse"
+    library_class = "SparseEncoder"
+
+    def __init__(self, model: Any, folder: Path) -> None:
+        super().__init__(model, folder)
+        if model.similarity_fn_name not in ("dot", "cosine"):
+            found = f"{model.similarity_fn_name} similarity"
+            raise bad_input(
+                folder, wanted="a sparse encoder that compares by dot product or cosine", found=found, do="give another model"
+            )
+        self._normalize = model.similarity_fn_name == "cosine"
+
+    @cached_property
+    def dimension(self) -> int:
+        """2: a row is a number and a weight."""
+        return 2
+
+    def _encode(self, encode: Any, texts: list[str]) -> Tensor:
+        given = {"convert_to_tensor": True, "convert_to_sparse_tensor": False}
+        return encode(texts, batch_size=max(1, len(texts)), show_progress_bar=False, **given)
+
+    def _rows(self, encoded: Tensor) -> tuple[Tensor, Tensor]:
+        dense = F.normalize(encoded.float(), dim=-1) if self._normalize else encoded.float()
+        rows = [vector.nonzero()[:, 0] for vector in dense]  # numbers below 2^24, exact as float32
+        pairs = [torch.stack([numbers.float(), vector[numbers]], dim=1) for numbers, vector in zip(rows, dense, strict=True)]
+        lengths = torch.tensor([len(numbers) for numbers in rows], device=dense.device)
+        vectors = nn.utils.rnn.pad_sequence(pairs, batch_first=True)  # (n, most dimensions, 2)
+        return vectors, torch.arange(vectors.shape[1], device=dense.device) < lengths[:, None]
+
+    def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
+        """Dot products ``(n,)`` over the dimensions that both sides have, in full precision."""
+        with torch.autocast(query.device.type, enabled=False):
+            shared = query[:, :, None, 0] == passage[:, None, :, 0]  # (n, query rows, passage rows)
+            ours, theirs = query[..., 1] * query_mask, passage[..., 1] * passage_mask
+            return torch.einsum("nq,nqp,np->n", ours.expand(len(passage), -1), shared.float(), theirs)

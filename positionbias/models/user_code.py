@@ -1,0 +1,146 @@
+"""A user's own scorer, named as ``module:object``: a function (query, passages) → scores, or a PyTerrier transformer.
+
+The module is the user's own code, named by the user; nothing of a data file or a checkpoint leads here.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+import sys
+from collections.abc import Sequence
+from hashlib import blake2b
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any, ClassVar, Self
+
+import torch
+
+from positionbias.core.errors import InputError, where_raised
+
+__all__ = ["TransformerScorer", "UserFunction", "is_code_name", "load_user_code"]
+
+_FORM = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
+_CPU = torch.device("cpu")
+
+
+def is_code_name(name: Path | str) -> bool:
+    """Whether a model's name is of the form ``module:object``, and no file of that name is there."""
+    return _FORM.fullmatch(str(name)) is not None and not Path(name).exists()
+
+
+class _UserCode:
+    """What both forms share: they place themselves."""
+
+    @property
+    def device(self) -> torch.device:
+        """The CPU: where the code computes is its own affair."""
+        return _CPU
+
+    def to(self, device: torch.device) -> Self:
+        """Nothing moves."""
+        return self
+
+
+class UserFunction(_UserCode):
+    """A function of one query and its passages."""
+
+    kind: ClassVar[str] = "function"
+
+    def __init__(self, call: Any) -> None:
+        self._call = call
+
+    def score(self, query: str, passages: Sequence[str]) -> Any:
+        """What the function gives."""
+        return self._call(query, list(passages))
+
+
+class TransformerScorer(_UserCode):
+    """A PyTerrier transformer: ``transform`` of a frame with qid, query, docno and text gives one with docno and score.
+
+    ``qid`` and ``docno`` are hashes of the texts, so that a transformer that keeps scores by id takes a rotated passage for another.
+    """
+
+    kind: ClassVar[str] = "pyterrier"
+
+    def __init__(self, transformer: Any) -> None:
+        self._transformer = transformer
+
+    def score(self, query: str, passages: Sequence[str]) -> list[float]:
+        """The scores in the passages' order.
+
+        Raises:
+            InputError: the transformer gave no docno and score, or not one for each passage.
+        """
+        import pandas
+
+        numbers = [_hash(passage) for passage in passages]
+        texts = dict(zip(numbers, passages, strict=True))
+        frame = pandas.DataFrame(
+            {"qid": _hash(query), "query": query, "docno": list(texts), "text": list(texts.values())}, dtype=object
+        )
+        given = self._transformer.transform(frame)
+        columns = list(getattr(given, "columns", []))
+        if not {"docno", "score"} <= set(columns):
+            found = f"columns {', '.join(map(str, columns))}" if columns else f"{type(given).__name__} without columns"
+            raise InputError(f"wanted a frame with the columns docno and score; found {found}; mend its transform")
+        found_scores = dict(zip(given["docno"], given["score"], strict=True))
+        if len(given) != len(texts) or found_scores.keys() != texts.keys():
+            raise InputError(
+                f"wanted a row for each of {len(texts):,} distinct passages; found {len(given):,} rows of "
+                f"{len(found_scores.keys() & texts.keys()):,} of them; mend its transform"
+            )
+        return [found_scores[number] for number in numbers]
+
+
+def _hash(text: str) -> str:
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+
+
+def load_user_code(name: str) -> tuple[UserFunction | TransformerScorer, Path | None]:
+    """The scorer that ``module:object`` names and its module's file; the current folder is looked in first.
+
+    Raises:
+        InputError: no such module or object, a module that fails, or an object that is neither form.
+    """
+    module_name, _, path = name.partition(":")
+    module = _import(name, module_name)
+    found: Any = module
+    for part in path.split("."):
+        if not hasattr(found, part):
+            known = ", ".join(key for key, value in vars(module).items() if callable(value) and not key.startswith("_"))
+            what = f"none of this name; it has {known}" if known else "none of this name"
+            raise InputError(f"{name}: wanted {path!r} in the module {module_name}; found {what}; check the name")
+        found = getattr(found, part)
+    file = getattr(module, "__file__", None)
+    if inspect.isclass(found):
+        raise InputError(
+            f"{name}: wanted a function or a transformer; found a class; make one of it in the module, and name that"
+        )
+    if callable(getattr(found, "transform", None)):
+        return TransformerScorer(found), Path(file) if file else None
+    if callable(found):
+        return UserFunction(found), Path(file) if file else None
+    wanted = "a function (query, passages) → scores, or an object with transform"
+    raise InputError(f"{name}: wanted {wanted}; found {type(found).__name__}; name another")
+
+
+def _import(name: str, module_name: str) -> ModuleType:
+    here = os.getcwd()
+    if sys.path[:1] != [here]:  # as ``python -m`` has it; a console script has its own folder there
+        sys.path.insert(0, here)
+    try:
+        return import_module(module_name)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (module_name == error.name or module_name.startswith(f"{error.name}.")):
+            found, do = f"none in {here} nor on the Python path", "check the name, or change to the module's folder"
+            raise InputError(f"{name}: wanted the module {module_name}; found {found}; {do}") from error
+        raise _failed(name, module_name, error) from error
+    except (Exception, SystemExit) as error:
+        raise _failed(name, module_name, error) from error
+
+
+def _failed(name: str, module_name: str, error: BaseException) -> InputError:
+    return InputError(f"{name}: wanted the module {module_name}; found that it fails, {where_raised(error)}; mend it")

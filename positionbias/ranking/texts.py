@@ -1,0 +1,114 @@
+"""Score candidates with anything that takes a query's text and its passages' and gives numbers.
+
+Queries come one by one, in the run's order, each with its passages best first; the texts of the next ones are read meanwhile. Nothing
+is assumed of the scorer, so what it gives is checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from positionbias.core.ahead import ahead
+from positionbias.core.errors import InputError, PositionBiasError, where_raised
+from positionbias.core.progress import Progress
+from positionbias.core.run import Run
+from positionbias.models.protocols import TextScorer
+from positionbias.ranking.config import RankingConfig
+from positionbias.ranking.scored import PassageTexts, Scored
+
+__all__ = ["score_texts"]
+
+BLOCK_PAIRS = 16_384
+
+
+def score_texts(
+    model: TextScorer,
+    collection: PassageTexts,
+    texts: Mapping[str, str],
+    candidates: Run,
+    config: RankingConfig,
+    bar: Progress,
+    *,
+    name: str,
+) -> Scored:
+    """Score all candidates; ``texts`` are the queries', by id, ``name`` what errors call the scorer. The bar goes by pairs.
+
+    Raises:
+        InputError: a passage is not in the collection; or the scorer fails, or gives another number of scores, or what are no
+            finite numbers: the line names the query.
+    """
+    done = Scored()
+    with config.autocast(model.device):
+        for query_id, passages in ahead(_queries(collection, candidates), most=2):
+            query = texts[query_id]
+            done.empty_queries += not query.strip()
+            done.scores[query_id] = _scores(model, name, query_id, query, passages)
+            bar.advance(len(passages))
+    return done
+
+
+def _queries(collection: PassageTexts, candidates: Run) -> Iterator[tuple[str, list[str]]]:
+    """Each query with its passages' texts, read by blocks of queries."""
+    held: list[str] = []
+    pairs = 0
+    for query_id in candidates:
+        held.append(query_id)
+        pairs += len(candidates.numbers(query_id))
+        if pairs >= BLOCK_PAIRS:
+            yield from _read(collection, candidates, held)
+            held, pairs = [], 0
+    yield from _read(collection, candidates, held)
+
+
+def _read(collection: PassageTexts, candidates: Run, query_ids: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    if not query_ids:
+        return
+    per_query = [candidates.numbers(query_id) for query_id in query_ids]
+    distinct, places = np.unique(np.concatenate(per_query), return_inverse=True)
+    read = collection.texts([candidates.passage_ids[number] for number in distinct])
+    ends = np.cumsum([len(numbers) for numbers in per_query])
+    for query_id, own in zip(query_ids, np.split(places, ends[:-1]), strict=True):
+        yield query_id, [read[place] for place in own]
+
+
+def _scores(model: TextScorer, name: str, query_id: str, query: str, passages: Sequence[str]) -> np.ndarray:
+    """Scores ``(len(passages),)`` float32, checked."""
+    if not passages:
+        return np.empty(0, np.float32)
+    try:
+        given = _as_array(model.score(query, passages))
+    except InputError as error:
+        raise InputError(f"{name}, query {query_id!r}: {error}") from error
+    except PositionBiasError:
+        raise
+    except Exception as error:
+        wanted = f"scores of the {len(passages):,} passages of query {query_id!r}"
+        raise InputError(f"{name}: wanted {wanted}; found that it fails, {where_raised(error)}; mend it") from error
+    wanted, found = f"{len(passages):,} scores", None
+    if given.dtype.kind not in "fiub":
+        wanted, found = "numbers", f"{given.dtype} values" if given.dtype.kind != "O" else "what are no numbers"
+    elif given.shape != (len(passages),):
+        found = f"{len(given):,}" if given.ndim == 1 else f"an array of shape {given.shape}"
+    else:
+        with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite
+            given = given.astype(np.float32)
+        if not np.isfinite(given).all():
+            wanted, found = (
+                "finite scores",
+                f"{given[~np.isfinite(given)][0]} for passage {int(np.argmin(np.isfinite(given))) + 1}",
+            )
+    if found is not None:
+        raise InputError(f"{name}: wanted {wanted} for query {query_id!r}; found {found}; mend what scores")
+    return given
+
+
+def _as_array(given: Any) -> np.ndarray:
+    if hasattr(given, "detach"):  # a tensor, perhaps with gradients, on a GPU, or in bfloat16
+        given = given.detach().cpu().float().numpy()
+    try:
+        return np.asarray(given)
+    except ValueError:  # rows of uneven length
+        return np.array([None])

