@@ -1,0 +1,57 @@
+"""The queries that rotation harms most, with their passages, to be looked at."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from positionbias.audit.evidence import Evidence
+from positionbias.audit.rotations import Rotated
+from positionbias.audit.settings import AuditSettings
+from positionbias.audit.systems import System, Task
+from positionbias.core.payloads import Example, Examples
+from positionbias.core.result import Facts, Result
+from positionbias.core.run import Run
+from positionbias.positions.rotated_texts import RotatedTexts
+
+__all__ = ["EXAMPLES", "worst_queries"]
+
+EXAMPLES = "examples"
+
+
+def worst_queries(
+    system: System, task: Task, ranked: Run, values: np.ndarray, rotated: Rotated, settings: AuditSettings
+) -> Result:
+    """The queries that lose most of the first measure in the first draw; only such as lose anything, ties by id."""
+    measure = settings.measures[0]
+    change = rotated.values[measure][0] - values
+    order = [index for index in np.argsort(change, kind="stable")[: settings.examples].tolist() if change[index] < 0]
+    queries = {query.query_id: query.text for query in task.queries}
+    texts = RotatedTexts(task.collection, settings.rotations()[0])
+    examples = []
+    for index in order:
+        item = task.evidence.by_query[task.query_ids[index]]
+        end = int(rotated.movement.ends[0, index])
+        examples.append(
+            Example(
+                query_id=item.query_id,
+                query=queries[item.query_id],
+                passage_id=item.passage_id,
+                original=task.collection.texts([item.passage_id])[0],
+                original_spans=[[item.start, item.end]],
+                rotated=texts.texts([item.passage_id])[0],
+                rotated_spans=[[end - (item.end - item.start), end]] if end >= 0 else [],
+                before=float(values[index]),
+                after=float(rotated.values[measure][0][index]),
+                rank_before=_rank(ranked, item),
+                rank_after=_rank(rotated.first_run, item),
+            )
+        )
+    facts = Facts(model=system.kind)
+    payload = Examples(examples, measure)
+    return Result(EXAMPLES, task.collection.name, task.split, system.name, None, None, None, len(examples), payload, facts)
+
+
+def _rank(run: Run, item: Evidence) -> int | None:
+    """The rank of the evidence's passage; None where it is not ranked."""
+    ids = run[item.query_id].passage_ids if item.query_id in run else []
+    return ids.index(item.passage_id) + 1 if item.passage_id in ids else None

@@ -1,0 +1,106 @@
+"""The needle: a query's answering sentence at every place of its passage, everything else in order (identical evidence)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from positionbias.audit.evidence import Evidence, FoundEvidence
+from positionbias.audit.perturb import Needle, move_sentence
+from positionbias.core.collection import Collection
+from positionbias.core.payloads import ResponseCurve
+from positionbias.core.run import Run
+from positionbias.core.seeds import key64
+from positionbias.evaluation.response import Moved, response_curve
+
+__all__ = ["Needles", "make_needles", "needle_curve"]
+
+
+@dataclass(frozen=True, slots=True)
+class Needles:
+    """Versions of passages under ids of their own, and the Run that asks for their scores: every query's versions of its passage."""
+
+    needles: Mapping[str, Needle]
+    passages: Mapping[str, str]
+    counts: Mapping[str, int]
+    versions: Mapping[str, str]
+
+    def texts(self, passage_ids: Sequence[str]) -> list[str]:
+        """The texts of these versions."""
+        return [self.versions[passage_id] for passage_id in passage_ids]
+
+    def candidates(self) -> Run:
+        """Every query's versions, first place first."""
+        return Run(
+            "needle",
+            (
+                (query_id, [_version(query_id, place) for place in range(len(found.texts))], -np.arange(len(found.texts)))
+                for query_id, found in self.needles.items()
+            ),
+        )
+
+
+def _version(query_id: str, place: int) -> str:
+    return f"{query_id}\x1f{place}"
+
+
+def make_needles(collection: Collection, evidence: FoundEvidence, *, most: int, seed: int) -> Needles:
+    """Versions for up to ``most`` queries, drawn by the seed; why the others that were drawn have none is counted."""
+    drawn = sorted(evidence.query_ids, key=lambda query_id: (key64(seed, "needle", query_id), query_id))
+    needles: dict[str, Needle] = {}
+    counts: Counter[str] = Counter()
+    for query_id in drawn:
+        if len(needles) == most:
+            break
+        item: Evidence = evidence.by_query[query_id]
+        found = move_sentence(collection.texts([item.passage_id])[0], item.start, item.end)
+        if isinstance(found, str):
+            counts[found] += 1
+        else:
+            needles[query_id] = found
+    needles = dict(sorted(needles.items()))
+    versions = {
+        _version(query_id, place): text for query_id, found in needles.items() for place, text in enumerate(found.texts)
+    }
+    passages = {query_id: evidence.by_query[query_id].passage_id for query_id in needles}
+    return Needles(needles, passages, dict(counts), versions)
+
+
+def needle_curve(needles: Needles, score: Callable[[Needles], Run], ranked: Run, *, seed: int) -> ResponseCurve | None:
+    """The model's response to the place of the evidence; None where no passage had a sentence to move.
+
+    ``score`` gives the model's scores of the versions, ``ranked`` its run over the untouched candidates, among which each version is
+    ranked in the passage's stead.
+    """
+    if not needles.needles:
+        return None
+    scored = score(needles)
+    moved, deviations = [], []
+    for query_id, found in needles.needles.items():
+        ranking = scored[query_id]
+        by_place = {
+            int(name.rpartition("\x1f")[2]): float(value)
+            for name, value in zip(ranking.passage_ids, ranking.scores, strict=True)
+        }
+        scores = np.array([by_place[place] for place in range(len(found.texts))])
+        others = _others(ranked, query_id, needles.passages[query_id])
+        ranks = 1 + (others[None, :] > scores[:, None]).sum(axis=1)
+        places = np.arange(len(scores)) / (len(scores) - 1)
+        moved.append(Moved(query_id, f"passage {needles.passages[query_id]}", places, scores, 1 / ranks))
+        if len(others) > 1:
+            deviations.append(float(others.std()))
+    unit = float(np.mean(deviations)) if deviations and np.mean(deviations) > 0 else 1.0
+    curve = response_curve(moved, unit=unit, seed=seed)
+    return replace(curve, figures={**curve.figures, **{f"left out: {cause}": count for cause, count in needles.counts.items()}})
+
+
+def _others(ranked: Run, query_id: str, passage_id: str) -> np.ndarray:
+    """The scores of a query's candidates but for its own passage, float64."""
+    if query_id not in ranked:
+        return np.empty(0)
+    ranking = ranked[query_id]
+    keep = [place for place, name in enumerate(ranking.passage_ids) if name != passage_id]
+    return np.asarray(ranking.scores, np.float64)[keep]

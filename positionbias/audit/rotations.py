@@ -1,0 +1,144 @@
+"""What rotating every passage does to a model's ranking, in several draws, beside what it did to the evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from positionbias.audit.evidence import Movement, movements
+from positionbias.audit.settings import AuditSettings
+from positionbias.audit.systems import System, Task
+from positionbias.core.payloads import PositionBuckets, Statistics
+from positionbias.core.result import Facts, Result
+from positionbias.core.run import Run
+from positionbias.evaluation.buckets import Buckets
+from positionbias.evaluation.clustered import clustered_mean
+from positionbias.evaluation.rank_overlap import rank_biased_overlaps
+from positionbias.evaluation.rotation_gap import RotationGap, change_by_movement, rotation_gap, stayed
+from positionbias.models.protocols import PassageEncoder, Ranker
+from positionbias.positions.rotate import Rotation
+from positionbias.positions.rotated_texts import RotatedTexts
+
+__all__ = ["GAP", "MOVEMENT", "Rotated", "rotate_and_rank", "rotation_results"]
+
+GAP = "rotation gap"
+MOVEMENT = "rotation gap by movement"
+CONTROL_BUCKETS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Rotated:
+    """What each draw made of every audited query. ``values`` by measure ``(draws, queries)``; ``first_changed`` and ``overlap``
+    ``(draws, queries)``; ``truncated`` the share of answers that end beyond what the model reads, None where it does not say;
+    ``first_run`` the ranking of the first draw."""
+
+    values: Mapping[str, np.ndarray]
+    first_changed: np.ndarray
+    overlap: np.ndarray
+    truncated: float | None
+    movement: Movement
+    first_run: Run
+
+
+def rotate_and_rank(system: System, task: Task, ranked: Run, settings: AuditSettings) -> Rotated:
+    """Rank the candidates with rotated passages, once a draw; a model that can encodes each passage once a draw."""
+    rotations = settings.rotations()
+    movement = movements(task.collection, task.evidence, rotations)
+    by_measure: dict[str, list[np.ndarray]] = {name: [] for name in settings.measures}
+    changed, overlap, first_run = [], [], ranked
+    for draw, rotation in enumerate(rotations):
+        texts = RotatedTexts(task.collection, rotation)
+        run = system.scored(task, texts, task.candidates, f"{system.name}, rotation {draw + 1} of {len(rotations)}")
+        for name, values in task.values(run, settings.measures).items():
+            by_measure[name].append(values)
+        pairs = [(_ids(ranked, query_id), _ids(run, query_id)) for query_id in task.query_ids]
+        changed.append([before[:1] != after[:1] for before, after in pairs])
+        overlap.append(rank_biased_overlaps([before for before, _ in pairs], [after for _, after in pairs]))
+        first_run = run if draw == 0 else first_run
+    return Rotated(
+        {name: np.array(values) for name, values in by_measure.items()},
+        np.array(changed),
+        np.array(overlap),
+        _truncated_share(system, task, rotations, movement),
+        movement,
+        first_run,
+    )
+
+
+def rotation_results(
+    system: System, task: Task, values: Mapping[str, np.ndarray], rotated: Rotated, settings: AuditSettings
+) -> list[Result]:
+    """The gap of each measure, and of the first one against how far the evidence moved."""
+    before = task.evidence.column("relative")
+    in_place = stayed(Buckets.relative(CONTROL_BUCKETS), before, rotated.movement.after)
+    overlap = clustered_mean(rotated.overlap.mean(axis=0), task.clusters)
+    results = []
+    for measure, original in values.items():
+        gap = rotation_gap(
+            original, rotated.values[measure], task.clusters, in_place=in_place, first_changed=rotated.first_changed
+        )
+        rows = {
+            "quality": measure,
+            **gap.rows(),
+            "rank-biased overlap": overlap.value,
+            "answers cut through": float(np.isnan(rotated.movement.after).mean()),
+            "answers truncated": rotated.truncated,
+        }
+        results.append(_result(system, task, GAP, gap.change.value, gap, Statistics(rows)))
+    measure = settings.measures[0]
+    moved = rotated.movement.after - before
+    buckets = change_by_movement(
+        values[measure],
+        rotated.values[measure],
+        moved,
+        task.clusters,
+        seed=settings.seed,
+        minimum=settings.minimum,
+        quality=f"change of {measure}",
+    )
+    results.append(_result(system, task, MOVEMENT, buckets.figures.get("slope"), None, buckets))
+    return results
+
+
+def _result(
+    system: System,
+    task: Task,
+    measure: str,
+    value: float | None,
+    gap: RotationGap | None,
+    payload: Statistics | PositionBuckets,
+) -> Result:
+    interval = gap.change.interval if gap else None
+    facts = Facts(model=system.kind)
+    return Result(
+        measure, task.collection.name, task.split, system.name, None, value, interval, len(task.query_ids), payload, facts
+    )
+
+
+def _ids(run: Run, query_id: str) -> Sequence[str]:
+    return run[query_id].passage_ids if query_id in run else []
+
+
+def _truncated_share(system: System, task: Task, rotations: Sequence[Rotation], movement: Movement) -> float | None:
+    """The share of whole answers, over draws, whose end a model's length limit cuts off; None where the model does not say."""
+    model = system.model
+    if not isinstance(model, Ranker | PassageEncoder):
+        return None
+    items = list(task.evidence.by_query.values())
+    used = np.zeros(len(items), np.int64)
+    if not isinstance(model, PassageEncoder):  # the query takes its part of what is read
+        texts = {query.query_id: query.text for query in task.queries}
+        used = np.array([len(row) for row in model.read_queries([texts[item.query_id] for item in items])])
+    beyond = whole = 0
+    for draw, rotation in enumerate(rotations):
+        ends = movement.ends[draw]
+        kept = np.flatnonzero(ends >= 0)
+        passages = RotatedTexts(task.collection, rotation).texts([items[index].passage_id for index in kept])
+        prefixes = [text[: ends[index]] for text, index in zip(passages, kept, strict=True)]
+        lengths = np.array([len(row) for row in model.read_passages(prefixes)])
+        # one that just fills the limit is counted too: what was cut off cannot be seen from here
+        beyond += int((lengths + used[kept] >= model.room).sum())
+        whole += len(kept)
+    return beyond / whole if whole else None

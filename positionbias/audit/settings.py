@@ -1,0 +1,63 @@
+"""What an audit measures and how much of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from positionbias.core.errors import SettingError
+from positionbias.evaluation.buckets import PERCENT_BUCKETS, SQUAD_POSQ, Buckets
+from positionbias.positions.locate import Matching
+from positionbias.positions.rotate import Rotation
+
+__all__ = ["MEASURES", "AuditSettings"]
+
+MEASURES = ("nDCG@10", "RR@10", "R@10")
+
+
+@dataclass(frozen=True, slots=True)
+class AuditSettings:
+    """Settings of an audit; checked when made.
+
+    ``measures``: the first is the one of the verdict. ``buckets``: the scales by which queries are grouped. ``draws``: rotations of every
+    passage, by seeds ``seed … seed + draws − 1``, as ``posbias debias --seed`` would store them. ``needles``: queries whose answering
+    sentence is moved; ``segments``: passages whose thirds are encoded; 0 leaves any of these out. ``layers``: whose term vectors are
+    probed; none: no probe. ``examples``: queries shown with their texts.
+
+    Raises:
+        SettingError: a setting out of range.
+    """
+
+    measures: tuple[str, ...] = MEASURES
+    buckets: tuple[Buckets, ...] = (PERCENT_BUCKETS, SQUAD_POSQ)
+    length_groups: int = 3
+    minimum: int = 20
+    permutations: int = 1_000
+    draws: int = 4
+    needles: int = 500
+    segments: int = 500
+    layers: tuple[int, ...] | Literal["all"] | None = None
+    probe: int = 0
+    examples: int = 10
+    depth: int = 30
+    relevant_from: int = 1
+    matching: Matching = field(default_factory=Matching)
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if not self.measures:
+            raise SettingError("-m: wanted at least one measure; found none; give one, such as nDCG@10")
+        if not self.buckets:
+            raise SettingError("--buckets: wanted at least one set of buckets; found none; give some, or leave it out")
+        least = {
+            "length_groups": 1, "minimum": 2, "permutations": 100, "draws": 0, "needles": 0, "segments": 0, "probe": 0,
+            "examples": 0, "depth": 1, "relevant_from": 1, "seed": 0,
+        }  # fmt: skip
+        for name, bound in least.items():
+            if getattr(self, name) < bound:
+                flag = name.replace("_", "-")
+                raise SettingError(f"--{flag}: wanted {bound} or more; found {getattr(self, name)}; raise it")
+
+    def rotations(self) -> list[Rotation]:
+        """The draws, of which each is what ``debias`` would store with its seed."""
+        return [Rotation(words=self.matching.words, seed=self.seed + draw) for draw in range(self.draws)]

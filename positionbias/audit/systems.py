@@ -1,0 +1,106 @@
+"""What is audited: a run as it is, or a model that can be asked again with other texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from positionbias.audit.evidence import FoundEvidence
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError
+from positionbias.core.records import Qrel, Query
+from positionbias.core.run import Run
+from positionbias.evaluation.measures import per_query
+from positionbias.models.checkpoint import Checkpoint
+from positionbias.models.protocols import AnyRanker
+from positionbias.ranking.config import RankingConfig
+from positionbias.ranking.rerank import rescore
+from positionbias.ranking.scored import PassageTexts
+
+__all__ = ["FIRST_STAGE", "System", "Task", "distinct_names"]
+
+FIRST_STAGE = "first stage"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """The queries that are audited: those with evidence, their judgements and the candidates that models re-rank."""
+
+    collection: Collection
+    split: str
+    queries: Sequence[Query]
+    qrels: Sequence[Qrel]
+    evidence: FoundEvidence
+    candidates: Run
+    clusters: Sequence[str]
+    config: RankingConfig
+
+    @property
+    def query_ids(self) -> list[str]:
+        """The audited queries, sorted."""
+        return self.evidence.query_ids
+
+    def values(self, run: Run, measures: Sequence[str]) -> dict[str, np.ndarray]:
+        """Of each measure the value of every audited query, ``(queries,)``; one without candidates has 0."""
+        found = per_query(run, self.qrels, measures, query_ids=self.query_ids)
+        return {name: np.array([values[query_id] for query_id in self.query_ids]) for name, values in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A run (``model`` None), or a model."""
+
+    name: str
+    run: Run | None = None
+    checkpoint: Checkpoint | None = None
+    first_stage: bool = False
+
+    @property
+    def model(self) -> AnyRanker | None:
+        """The model, where there is one."""
+        return self.checkpoint.model if self.checkpoint else None
+
+    @property
+    def kind(self) -> str:
+        """The kind of model; of a run nothing."""
+        return self.model.kind if self.model is not None else ""
+
+    def ranked(self, task: Task) -> Run:
+        """The run itself, or the model's ranking of all candidates.
+
+        Raises:
+            InputError: the run ranks none of the audited queries.
+        """
+        if self.run is None:
+            return self.scored(task, task.collection, task.candidates, self.name)
+        if not any(query_id in self.run and len(self.run.numbers(query_id)) for query_id in task.query_ids):
+            raise InputError(
+                f"run {self.name!r}: wanted rankings of at least one of the {len(task.query_ids):,} audited queries; found none; "
+                "check --split and that the run belongs to this collection"
+            )
+        return self.run
+
+    def scored(self, task: Task, texts: PassageTexts, candidates: Run, description: str) -> Run:
+        """The model's scores of these candidates, read from ``texts``."""
+        assert self.model is not None
+        return rescore(
+            self.model, texts, task.queries, candidates, name=self.name, config=task.config, description=description
+        ).run
+
+
+def distinct_names(systems: Sequence[System]) -> Mapping[str, System]:
+    """The systems by name.
+
+    Raises:
+        InputError: two of one name.
+    """
+    by_name: dict[str, System] = {}
+    for system in systems:
+        if system.name in by_name:
+            raise InputError(
+                f"two systems are called {system.name!r}: wanted names that tell them apart; rename one of the folders or runs' tags"
+            )
+        by_name[system.name] = system
+    return by_name

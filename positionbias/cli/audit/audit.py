@@ -1,0 +1,87 @@
+"""``posbias audit``: is a model, or a run, position-biased: which way, how surely, and does it matter?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from positionbias.cli.audit.common import Audited, audit_options, save_audit
+from positionbias.cli.common import all_of, emit, json_option, out_option, output_place, overwrite_option, say
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from positionbias.core.result import Result
+
+__all__ = ["audit", "audit_text"]
+
+_more_options = all_of(
+    click.option(
+        "--needles",
+        type=int,
+        default=500,
+        show_default=True,
+        help="Queries whose answering sentence is moved through its passage; 0 leaves it out.",
+    ),
+    click.option(
+        "--segments", type=int, default=500, show_default=True, help="Passages whose thirds are encoded; 0 leaves it out."
+    ),
+    click.option(
+        "--probe", type=int, default=0, show_default=True, metavar="N", help="Passages whose term vectors are probed (MATS)."
+    ),
+    click.option(
+        "--layers", metavar="0,3,6", help="Layers of an encoder whose term vectors are probed, or all. [default: the last]"
+    ),
+    click.option(
+        "--examples",
+        type=int,
+        default=10,
+        show_default=True,
+        help="Queries to show with their passages, those that rotation harms most; 0 keeps texts out.",
+    ),
+    click.option("--length-groups", type=int, default=3, show_default=True, help="Groups of passage length to look within."),
+    out_option(required=False, what="Save the results as a folder, for posbias report."),
+    overwrite_option,
+    json_option,
+)
+
+
+@click.command()
+@audit_options
+@_more_options
+def audit(
+    audited: Audited, chosen: dict[str, Any], layers: str | None, out: str | None, overwrite: bool, as_json: bool, **more: Any
+) -> None:
+    """Does where an answer stands in its passage change how a model, or a RUN, ranks it?
+
+    COLLECTION needs answers in the split. A RUN is measured as it is; a --model re-ranks the candidates, once as they are and once for every
+    rotation of their passages. Several are compared.
+
+        posbias audit squad --model minilm --out squad-minilm
+        posbias audit squad bm25.run splade.run
+    """
+    from positionbias.audit.audit import audit as run_audit
+    from positionbias.audit.settings import AuditSettings
+    from positionbias.cli.probe import parse_layers
+    from positionbias.core.files import refuse_existing
+
+    if out:
+        refuse_existing(output_place(out), overwrite=overwrite)
+    settings = AuditSettings(**chosen, layers=parse_layers(layers), **more)
+    task, systems = audited.open(settings)
+    results = run_audit(task, systems, settings, tell=say)
+    if out:
+        save_audit(out, results, audited, task, systems, settings, overwrite=overwrite)
+    emit(results, as_json=as_json, table=lambda: audit_text(results))
+
+
+def audit_text(results: Sequence[Result]) -> str:
+    """The verdicts, and the tables that they rest on."""
+    from positionbias.core.payloads import Finding
+    from positionbias.report.audit_page import audit_tables
+    from positionbias.report.table import as_text
+
+    found = [f"- {result.payload.text}" for result in results if isinstance(result.payload, Finding)]
+    tables = [as_text(table) for table in audit_tables(results) if table.rows]
+    return "\n\n".join(["\n".join(found), *tables])

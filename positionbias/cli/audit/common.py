@@ -1,0 +1,236 @@
+"""What ``audit`` and ``check`` share: what is audited, on which queries, by what measures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial, wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from positionbias.cli.common import (
+    all_of,
+    input_place,
+    kind_option,
+    matching_options,
+    model_place,
+    output_place,
+    ranking_options,
+    say,
+    seed_option,
+    workers_option,
+)
+
+if TYPE_CHECKING:
+    from positionbias.audit.settings import AuditSettings
+    from positionbias.audit.systems import System, Task
+    from positionbias.core.collection import Collection
+    from positionbias.core.result import Result
+    from positionbias.core.run import Run
+
+__all__ = ["Audited", "audit_options", "save_audit"]
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """What was asked to be audited, as ``audit_options`` hands it to a command."""
+
+    collection: str
+    runs: tuple[str, ...]
+    models: tuple[str, ...]
+    kind: str | None
+    split: str
+    candidates: str | None
+    queries: int | None
+    workers: int
+    ranking: Any
+
+    def open(self, settings: AuditSettings) -> tuple[Task, list[System]]:
+        """The task and the systems, the first stage first where it is one that models re-rank or was given.
+
+        Raises:
+            SettingError: neither a model nor a run.
+            InputError: what cannot be read.
+        """
+        from positionbias.audit.audit import make_task
+        from positionbias.audit.systems import System
+        from positionbias.core.collection import find_collection
+        from positionbias.core.errors import SettingError
+        from positionbias.core.run import read_run
+        from positionbias.engine.local import map_shards
+        from positionbias.models.checkpoint import load_checkpoint
+
+        if not self.models and not self.runs:
+            raise SettingError("audit: wanted a model or a run; found neither; give --model NAME or the files of runs")
+        found = find_collection(self.collection)
+        runs = [read_run(input_place(run)) for run in self.runs]
+        device, config = self.ranking
+        checkpoints = [load_checkpoint(model_place(model), self.kind) for model in self.models]
+        for checkpoint in checkpoints:
+            checkpoint.model.to(device)
+        candidates = self._candidates(found, settings, runs)
+        task = make_task(
+            found,
+            self.split,
+            candidates,
+            settings,
+            queries=self.queries,
+            config=config,
+            map_shards=partial(map_shards, workers=self.workers),
+        )
+        systems = [System(run.name, run=run) for run in runs]
+        systems += [System(checkpoint.name, checkpoint=checkpoint) for checkpoint in checkpoints]
+        if self.models or self.candidates:
+            first = System(task.candidates.name, run=task.candidates, first_stage=True)
+            systems = [first, *(system for system in systems if system.name != first.name or system.checkpoint)]
+        return task, systems
+
+    def _candidates(self, collection: Collection, settings: AuditSettings, runs: Sequence[Run]) -> Run:
+        """The run given; else BM25's where a model has to re-rank something; of runs alone the first, which nothing re-ranks."""
+        from positionbias.core.run import read_run
+        from positionbias.firststage.bm25 import Bm25Settings, retrieve
+
+        if self.candidates:
+            return read_run(input_place(self.candidates))
+        if not self.models:
+            return runs[0]
+        say(f"no --candidates: ranking by BM25 to depth {settings.depth}")
+        return retrieve(collection, collection.queries(self.split), settings.depth, Bm25Settings())
+
+    def inputs(self, task: Task, systems: Sequence[System], place: Path) -> tuple[Any, ...]:
+        """What the audit read, for its manifest."""
+        from positionbias.core.files import sha256_file
+        from positionbias.core.manifest import input_ref
+
+        found = [input_ref("collection", task.collection.path, task.collection.checksum, artefact=place)]
+        for system in systems:
+            if system.checkpoint is not None:
+                checksum = system.checkpoint.manifest.content["checksum"]
+                found.append(input_ref("model", system.checkpoint.path, checksum, artefact=place))
+        named = [("run", run) for run in self.runs] + ([("candidates", self.candidates)] if self.candidates else [])
+        found += [input_ref(role, input_place(run), sha256_file(input_place(run)), artefact=place) for role, run in named]
+        return tuple(found)
+
+
+_OPTIONS = all_of(
+    click.argument("collection"),
+    click.argument("runs", nargs=-1, metavar="[RUN]..."),
+    click.option(
+        "--model",
+        "models",
+        multiple=True,
+        metavar="NAME",
+        help="A checkpoint, a model of transformers or sentence-transformers (folder or id), minilm, or your own module:function; "
+        "may be given again.",
+    ),
+    kind_option,
+    click.option("--split", default="test", show_default=True, help="Whose queries."),
+    click.option("--candidates", metavar="RUN", help="What models re-rank, measured beside them. [default: BM25's]"),
+    click.option(
+        "--depth", type=click.IntRange(min=1), default=30, show_default=True, help="Candidates a query that models re-rank."
+    ),
+    click.option(
+        "--queries", type=click.IntRange(min=1), metavar="N", help="Audit N queries, drawn by the seed. [default: all]"
+    ),
+    click.option(
+        "-m",
+        "--measure",
+        "measures",
+        multiple=True,
+        metavar="MEASURE",
+        help="As ir_measures names it; the first makes the verdict; may be given again. [default: nDCG@10, RR@10, R@10]",
+    ),
+    click.option(
+        "--buckets",
+        multiple=True,
+        metavar="EDGES",
+        help="Of positions, as 0,0.2,0.5,1 (shares of the passage) or 0,100,500 (characters); may be given again. "
+        "[default: 20 equal shares; the characters of SQuAD-PosQ]",
+    ),
+    click.option("--minimum", type=int, default=20, show_default=True, help="Queries that a bucket must have to count."),
+    click.option("--permutations", type=int, default=1_000, show_default=True, help="Of positions, for the null of PSI."),
+    click.option("--draws", type=int, default=4, show_default=True, help="Rotations of every passage; 0 leaves them out."),
+    click.option(
+        "--relevant-from", type=int, default=1, show_default=True, help="Grade from which a passage is relevant evidence."
+    ),
+    matching_options,
+    workers_option,
+    ranking_options,
+    seed_option(),
+)
+
+
+def audit_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Options of an audit, which the command gets as ``audited`` and as keyword arguments of ``AuditSettings`` in ``chosen``."""
+
+    @wraps(command)
+    def with_audited(
+        *,
+        measures: tuple[str, ...],
+        buckets: tuple[str, ...],
+        depth: int,
+        minimum: int,
+        permutations: int,
+        draws: int,
+        relevant_from: int,
+        matching: Any,
+        seed: int,
+        **named: Any,
+    ) -> Any:
+        from positionbias.evaluation.buckets import Buckets
+
+        chosen: dict[str, Any] = {
+            "depth": depth,
+            "minimum": minimum,
+            "permutations": permutations,
+            "draws": draws,
+            "relevant_from": relevant_from,
+            "matching": matching,
+            "seed": seed,
+        }
+        if measures:
+            chosen["measures"] = measures
+        if buckets:
+            chosen["buckets"] = tuple(Buckets.parse(edges) for edges in buckets)
+        of_audited = {name: named.pop(name) for name in Audited.__slots__ if name in named}
+        return command(audited=Audited(**of_audited), chosen=chosen, **named)
+
+    return _OPTIONS(with_audited)
+
+
+def save_audit(
+    out: str, results: Sequence[Result], audited: Audited, task: Task, systems: Sequence[System], settings: AuditSettings,
+    *, overwrite: bool,
+) -> None:  # fmt: skip
+    """The results as a folder with its manifest, for ``posbias report``."""
+    from dataclasses import asdict
+
+    from positionbias.core.manifest import Manifest, package_versions, provenance
+    from positionbias.core.result import save_results
+
+    place = output_place(out)
+    notes = tuple(
+        f"{system.name}: {note}" for system in systems if system.checkpoint for note in system.checkpoint.manifest.notes
+    )
+    manifest = Manifest(
+        kind="results",
+        name=place.name,
+        command="audit",
+        settings={"split": task.split, "queries": audited.queries, **asdict(settings)},
+        seed=settings.seed,
+        inputs=audited.inputs(task, systems, place),
+        licence=task.collection.manifest.licence,
+        notes=(
+            "The evidence of a query is the earliest answer in its highest-judged relevant passage [decision].",
+            "Models re-rank all candidates to the depth, whatever depth they were tuned to [decision].",
+            *notes,
+        ),
+        versions=package_versions("numpy", "torch"),
+        provenance=provenance(workers=audited.workers),
+    )
+    save_results(place, results, manifest, overwrite=overwrite)
+    say(f"saved to {place}; for a page: posbias report {out}")
