@@ -123,11 +123,13 @@ def length_groups(lengths: Sequence[float] | np.ndarray, groups: int = 3, *, uni
         raise ValueError(f"length groups: wanted one or more, of lengths that are numbers; found {groups}")
     if not len(lengths):
         return LengthGroups(np.zeros(0, np.int64), [])
-    ordered = np.sort(lengths)
-    firsts = np.unique(ordered[[len(ordered) * group // groups for group in range(groups)]])
-    numbers = np.searchsorted(firsts, lengths, side="right") - 1
+    _, distinct, counts = np.unique(lengths, return_inverse=True, return_counts=True)
+    # each length goes where the middle of its ranks lies; twice that, so that numbers stay whole
+    middles = 2 * np.cumsum(counts) - counts
+    found, number = np.unique(groups * middles // (2 * len(lengths)), return_inverse=True)
+    numbers = number[distinct]
     labels = []
-    for group in range(len(firsts)):
+    for group in range(len(found)):
         members = lengths[numbers == group]
         low, high = f"{members.min():,.0f}", f"{members.max():,.0f}"
         labels.append(f"{low} {unit}" if low == high else f"{low} to {high} {unit}")

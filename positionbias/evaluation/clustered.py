@@ -51,6 +51,11 @@ class Estimate:
             return None
         return float(stats.t.ppf([(1 + LEVEL) / 2, POWER], self.freedom).sum() * self.standard_error)
 
+    @property
+    def least(self) -> float | None:
+        """The smallest size of effect, whatever its sign, that the interval holds: 0 where it holds 0. A limit is broken when this exceeds it."""
+        return None if self.interval is None else max(self.interval.low, -self.interval.high, 0.0)
+
     def figures(self, name: str) -> dict[str, Any]:
         """Named figures for a payload: NAME, NAME_low, NAME_high, NAME_p, NAME_detectable and, where something is undefined, why."""
         found: dict[str, Any] = {
@@ -97,7 +102,7 @@ def clustered_slope(
         return Estimate(None, count=queries, undefined="fewer than two queries")
     found = cluster_queries(clusters, queries)
     stratum = np.zeros(queries, np.int64) if strata is None else np.unique(strata, return_inverse=True)[1]
-    n = np.bincount(stratum)
+    n, largest = np.bincount(stratum), float(np.abs(y).max())
     x = x - (np.bincount(stratum, weights=x) / n)[stratum]
     y = y - (np.bincount(stratum, weights=y) / n)[stratum]
     spread, together = float((x * x).sum()), float((x * y).sum())
@@ -110,7 +115,7 @@ def clustered_slope(
     spreads, togethers = _without(x, y, stratum, n, found)
     if (spreads <= _NOTHING * spread).any():
         return Estimate(slope, count=queries, undefined="the interval: without one cluster every position is the same")
-    return _jackknife(slope, togethers / spreads, float(np.abs(y).max()) / math.sqrt(spread / queries), found, queries)
+    return _jackknife(slope, togethers / spreads, largest / math.sqrt(spread / queries), found, queries)
 
 
 def _without(

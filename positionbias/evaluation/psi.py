@@ -4,16 +4,16 @@
 
 It is never negative, and noise alone lifts it: the more so, the more buckets and the fewer queries. So there are three more figures:
 
-* the **null**: PSI after the values have been dealt out to the queries anew, their positions kept; its mean is what noise alone gives, and the
+* the **null**: PSI after the values have been dealt out to the positions anew (``dealt_means``); its mean is what noise alone gives, and the
   share of such draws that reach the PSI seen is p = (1 + #{PSI* ≥ PSI}) / (1 + draws);
 * the **excess** = PSI − the null's mean: right on average where there is no bias, and too low by up to the null's mean where there is much;
 * an **interval of the PSI that the means would have without noise**, of which the excess is the estimate. The percentile bootstrap
-  of PSI is of no use for it: a resample adds its own noise to that of the means, so its whole interval may lie above the truth. Instead [decision]:
-  the lower bound is the largest over all pairs of buckets of the lower bound of 1 − μ_a / μ_b (Fieller's, 1954), all of them holding at once
-  (the critical value is a quantile of the largest studentised difference over the bootstrap's resamples); so it passes the true PSI in
-  at most 2.5 % of samples whatever pair was worst. A bucket's variance is not taken below the one pooled over buckets, so that twenty queries that happen to
-  agree are not certainty. The upper bound is the basic bootstrap's, 2·PSI − q(0.025), which takes off the bias of a resample. Where the
-  excess lies outside, the interval is stretched to it.
+  of PSI is of no use for it: a resample adds its own noise to that of the means, so its whole interval may lie above the truth. Instead the
+  bounds come from those of 1 − μ_a / μ_b of each pair of buckets (Fieller 1954), with covariances from the bootstrap [decision]. The lower one is
+  the largest lower bound, all pairs holding at once (the critical value is a quantile of the largest studentised difference over
+  the resamples), so that it holds whichever pair happened to look worst. The upper one is the largest of the pairs' own upper bounds: the pair that is worst in truth
+  is one of them. Both err on the wide side. A bucket's variance is not taken below the one pooled over buckets (normal noise makes up what
+  is missing), so that twenty queries that happen to agree are not certainty. Where the excess lies below, the interval is stretched to it.
 
 Within strata (groups of passage length) the means are those of an additive fit by least squares, value = stratum + bucket, averaged over
 strata by their numbers of queries [decision]: direct standardisation needs queries in every (stratum, bucket), and short passages have no late
@@ -90,26 +90,43 @@ def psi_of(means: np.ndarray) -> np.ndarray:
     return 1 - worst / np.where(best > _NOTHING, best, np.nan)
 
 
-def dealt_means(cells: Cells, *, seed: int, permutations: int) -> np.ndarray:
-    """Bucket means after the values were dealt out anew within each stratum, ``(permutations, buckets)``.
+def dealt_means(cells: Cells, clusters: Clusters, *, seed: int, permutations: int) -> np.ndarray:
+    """Bucket means after the values were dealt out anew, ``(permutations, buckets)``.
 
-    The draws depend on which values there are, not on the order of queries.
+    The values of a cluster go together to the places of another one with as many queries, of the same stratum, in any order: so values and
+    positions that are alike within a cluster stay so, and only what ties one to the other is broken [decision]. Where every query is its
+    own cluster that is the plain shuffle. The draws do not depend on the order of queries.
     """
-    counts = cells.sums()
     sums = np.zeros((permutations, cells.strata_count, cells.count))
-    for stratum in range(cells.strata_count):
-        values = np.sort(cells.values[cells.strata == stratum])
-        held = np.flatnonzero(counts[stratum])
-        starts = np.concatenate([[0], np.cumsum(counts[stratum][held])[:-1]]).astype(np.int64)
-        if not len(values):
-            continue
-        rng = generator(seed, "position permutations", stratum)
-        block = max(1, _BLOCK // len(values))
-        for start in range(0, permutations, block):
-            rows = np.tile(values, (min(block, permutations - start), 1))
-            rng.permuted(rows, axis=1, out=rows)
-            sums[start : start + len(rows), stratum, held] = np.add.reduceat(rows, starts, axis=1)
+    unit = np.unique(cells.strata * clusters.count + clusters.codes, return_inverse=True)[1]
+    sizes = np.bincount(unit)
+    order = np.lexsort((cells.values, unit)) if len(sizes) < len(unit) else np.argsort(cells.values, kind="stable")
+    alike = cells.strata * (len(unit) + 1) + sizes[unit]
+    for kind in np.unique(alike):
+        stratum, size = divmod(int(kind), len(unit) + 1)
+        own = order[alike[order] == kind]
+        rng = generator(seed, "position permutations", stratum, size)
+        _deal(sums[:, stratum], cells.values[own].reshape(-1, size), cells.buckets[own], rng)
+    counts = cells.sums()
     return adjusted_means(sums, np.broadcast_to(counts, sums.shape))
+
+
+def _deal(sums: np.ndarray, values: np.ndarray, buckets: np.ndarray, rng: np.random.Generator) -> None:
+    """Add to ``sums (permutations, buckets)`` those of ``values (units, size)`` dealt out to ``buckets (units · size,)``, unit by unit."""
+    units, size = values.shape
+    slots = np.argsort(buckets, kind="stable")
+    held, starts = np.unique(buckets[slots], return_index=True)
+    block = max(1, _BLOCK // values.size)
+    for start in range(0, len(sums), block):
+        rows = min(block, len(sums) - start)
+        if size == 1:
+            dealt = np.tile(values[:, 0], (rows, 1))
+            rng.permuted(dealt, axis=1, out=dealt)
+        else:
+            turns = np.tile(np.arange(units), (rows, 1))
+            rng.permuted(turns, axis=1, out=turns)
+            dealt = rng.permuted(values[turns], axis=2).reshape(rows, -1)[:, slots]
+        sums[start : start + rows, held] += np.add.reduceat(dealt, starts, axis=1)
 
 
 def resampled_bucket_means(cells: Cells, clusters: Clusters, *, seed: int, resamples: int) -> np.ndarray | None:
@@ -153,7 +170,13 @@ class Psi:
 
 
 def psi_with_null(
-    cells: Cells, means: np.ndarray, dealt: np.ndarray, resampled: np.ndarray | None, drawn: str = "queries"
+    cells: Cells,
+    clusters: Clusters,
+    means: np.ndarray,
+    dealt: np.ndarray,
+    resampled: np.ndarray | None,
+    *,
+    seed: int,
 ) -> Psi:
     """PSI of ``means (buckets,)``, with what ``dealt`` (the null) and ``resampled`` means, ``(draws, buckets)``, make of it."""
     if len(means) < 2:
@@ -169,34 +192,59 @@ def psi_with_null(
     excess = value - null_mean
     if resampled is None:
         return Psi(value, null_mean, p, excess, None, "the interval: fewer than two clusters of queries")
-    tail = (1 - LEVEL) / 2
-    high = 2 * value - float(np.nanquantile(psi_of(resampled), tail))
-    low = _lower_bound(cells, means, resampled, 1 - tail)
-    method = f"lower: all pairs of buckets at once, upper: basic; bootstrap, {len(resampled):,} resamples of {drawn}"
+    low, high = _bounds(cells, clusters, means, resampled, seed)
+    method = f"pairs of buckets, for the lower bound all at once; bootstrap, {len(resampled):,} resamples of {clusters.drawn}"
     return Psi(value, null_mean, p, excess, Interval(min(low, excess), max(high, excess), LEVEL, method))
 
 
-def _lower_bound(cells: Cells, means: np.ndarray, resampled: np.ndarray, quantile: float) -> float:
-    """The largest over pairs (a, b) of the lower bound of 1 − μ_a / μ_b, all bounds holding at once."""
+def _bounds(cells: Cells, clusters: Clusters, means: np.ndarray, resampled: np.ndarray, seed: int) -> tuple[float, float]:
+    """Bounds of the PSI of the means without noise, from those of 1 − μ_a / μ_b of every pair (a, b) of buckets."""
+    from scipy import stats
+
     deviations = np.where(np.isnan(resampled), 0.0, resampled - means)  # an empty bucket says nothing
+    # the bootstrap of the mean of g clusters has (g − 1) / g of its variance
+    pairs = np.unique(cells.buckets * clusters.count + clusters.codes) // clusters.count
+    held = np.bincount(pairs, minlength=len(means))
+    deviations *= np.sqrt(held / np.maximum(held - 1, 1))
     covariance = np.einsum("rb,rc->bc", deviations, deviations) / len(deviations)
     counts = cells.sums().sum(axis=0)
     residuals = cells.values - (cells.sums(cells.values).sum(axis=0) / counts)[cells.buckets]
     pooled = float((residuals**2).sum()) / max(1, len(residuals) - len(means))
-    np.fill_diagonal(covariance, np.maximum(covariance.diagonal(), pooled / counts))
+    lifted = np.maximum(pooled / counts - covariance.diagonal(), 0)
+    deviations += np.sqrt(lifted) * generator(seed, "pooled variance").normal(size=deviations.shape)
+    covariance += np.diag(lifted)
+    quantile = (1 + LEVEL) / 2
+    at_once = float(np.quantile(_largest_difference(deviations, covariance), quantile))
+    alone = stats.t.ppf(quantile, held[:, None] + held - 2)
+    _, beyond = _ratio_bounds(means, covariance, at_once)
+    below, _ = _ratio_bounds(means, covariance, alone)
+    others = ~np.eye(len(means), dtype=bool)
+    return float(1 - beyond[others].min()), float(1 - below[others].min())
+
+
+def _largest_difference(deviations: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+    """max over a, b of |d_a − d_b| over its standard error, ``(resamples,)`` of ``deviations (resamples, buckets)``."""
     variance = covariance.diagonal()
     errors = np.sqrt(np.maximum(variance[:, None] + variance - 2 * covariance, 0))
     largest = np.zeros(len(deviations))
-    for bucket in range(len(means)):
-        with np.errstate(invalid="ignore", divide="ignore"):
-            scaled = np.abs(deviations - deviations[:, bucket, None]) / errors[bucket]
-        np.maximum(largest, np.nan_to_num(scaled, posinf=0.0).max(axis=1), out=largest)
-    critical = float(np.quantile(largest, quantile)) ** 2
-    # μ_a / μ_b = λ is not rejected while (λ·m_b − m_a)² ≤ c²·(v_a − 2λ·v_ab + λ²·v_b): the larger root is the ratio's upper bound
-    square = means**2 - critical * variance  # of b; not above 0: the ratio has no upper bound
-    linear = means[:, None] * means - critical * covariance
-    constant = (means**2 - critical * variance)[:, None]
-    root = np.sqrt(np.maximum(linear**2 - square * constant, 0))
-    ratios = np.where(square > 0, (linear + root) / np.where(square > 0, square, 1), np.inf)
-    np.fill_diagonal(ratios, np.inf)
-    return float(1 - ratios.min())
+    for bucket, own in enumerate(errors):
+        differences = np.abs(deviations - deviations[:, bucket, None])
+        scaled = np.divide(differences, own, out=np.zeros_like(differences), where=own > 0)
+        np.maximum(largest, scaled.max(axis=1), out=largest)
+    return largest
+
+
+def _ratio_bounds(means: np.ndarray, covariance: np.ndarray, critical: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Fieller's bounds of μ_a / μ_b, ``(buckets, buckets)`` each, from 0; ∞ where the denominator may be 0.
+
+    μ_a / μ_b = λ is not rejected while (λ·m_b − m_a)² ≤ c²·(v_a − 2λ·v_ab + λ²·v_b), so the bounds are the roots of that.
+    """
+    variance, square = covariance.diagonal(), np.square(critical)
+    leading = means**2 - square * variance  # of b
+    linear = means[:, None] * means - square * covariance
+    constant = means[:, None] ** 2 - square * variance[:, None]
+    root = np.sqrt(np.maximum(linear**2 - leading * constant, 0))
+    bounded = leading > 0
+    divisor = np.where(bounded, leading, 1)
+    low = np.where(bounded, np.maximum((linear - root) / divisor, 0), 0)
+    return low, np.where(bounded, (linear + root) / divisor, np.inf)

@@ -51,8 +51,9 @@ def bucket_means(
 
     Figures: ``queries`` in a bucket, ``outside`` of all, ``left_out`` the number of buckets below the minimum and ``too_small`` their labels; ``psi``, ``null_mean``, ``p`` of
     ``permutations``, ``excess`` with ``_low`` and ``_high``; ``slope`` of the queries' values on their positions per ``slope_unit``, with ``_low``, ``_high``, ``_p``,
-    ``_detectable``; ``spearman`` and ``kendall`` of the means with the buckets' middles, with ``_low`` and ``_high`` (percentile bootstrap; noise draws
-    them towards 0) and ``_p`` (the share of the null's draws that are as far from 0). What is undefined is None, with ``…_undefined``
+    ``_detectable``; ``spearman`` and ``kendall`` of the means with the buckets' middles, with ``_low`` and ``_high`` (basic bootstrap) and
+    ``_p`` (the share of the null's draws that are as far from 0): noise draws both towards 0, so they and their intervals are of what as many
+    queries show, not of the means without noise; the slope is. What is undefined is None, with ``…_undefined``
     saying why.
 
     Raises:
@@ -64,10 +65,10 @@ def bucket_means(
         why = "buckets hold passages of different lengths only" if cells.count else f"no bucket has {minimum} queries"
         return table.payload(quality, group, None, None, figures | Psi(undefined=why).figures())
     means = adjusted_means(cells.sums(cells.values), cells.sums())
-    dealt = dealt_means(cells, seed=seed, permutations=permutations)
+    dealt = dealt_means(cells, table.drawn, seed=seed, permutations=permutations)
     resampled = resampled_bucket_means(cells, table.drawn, seed=seed, resamples=resamples)
     figures["permutations"] = permutations
-    figures |= psi_with_null(cells, means, dealt, resampled, table.drawn.drawn).figures()
+    figures |= psi_with_null(cells, table.drawn, means, dealt, resampled, seed=seed).figures()
     figures |= _correlations(buckets.middles[table.large], means, dealt, resampled)
     return table.payload(quality, group, means, resampled, figures)
 
@@ -219,7 +220,8 @@ def _correlations(middles: np.ndarray, means: np.ndarray, dealt: np.ndarray, res
             null = np.nan_to_num(correlation(middles, dealt))  # a draw in which all means are equal has no trend
             p = float((1 + (np.abs(null) >= abs(value) - _NOTHING).sum()) / (1 + len(null)))
             if resampled is not None:
-                found = correlation(middles, resampled)
-                low, high = (float(bound) for bound in np.nanquantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]))
+                # basic, not percentile: a resample's own noise draws its correlation to 0 once more
+                bounds = 2 * value - np.nanquantile(correlation(middles, resampled), [(1 + LEVEL) / 2, (1 - LEVEL) / 2])
+                low, high = max(-1.0, min(value, float(bounds[0]))), min(1.0, max(value, float(bounds[1])))
         figures |= {name: None if np.isnan(value) else value, f"{name}_low": low, f"{name}_high": high, f"{name}_p": p}
     return figures

@@ -1,0 +1,97 @@
+"""Buckets of positions and groups of length: their edges, what falls where, and what is refused."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from positionbias.core.errors import SettingError
+from positionbias.evaluation.buckets import PERCENT_BUCKETS, SQUAD_POSQ, Buckets, length_groups
+
+
+def test_a_bucket_holds_its_left_end_and_the_last_one_its_right_too():
+    buckets = Buckets("relative", (0, 0.2, 0.5, 1))
+    positions = [0, 0.1999, 0.2, 0.5, 1.0, -0.001, 1.001, np.nan]
+    assert buckets.assign(np.array(positions)).tolist() == [0, 0, 1, 2, 2, -1, -1, -1]
+    assert len(buckets) == 3
+    assert buckets.labels == ["0 to 0.2", "0.2 to 0.5", "0.5 to 1"]
+    assert buckets.middles == pytest.approx([0.1, 0.35, 0.75])
+
+
+def test_squad_posq_counts_what_lies_beyond_its_last_edge_as_outside():
+    assert SQUAD_POSQ.edges == (0, 100, 200, 300, 400, 500, 3120)
+    assert SQUAD_POSQ.assign(np.array([0, 99, 100, 499, 500, 3120, 3121])).tolist() == [0, 0, 1, 4, 5, 5, -1]
+
+
+@given(st.integers(1, 400), st.data())
+def test_positions_on_an_edge_belong_to_the_bucket_that_it_starts(words, data):
+    # 20·first / words in whole numbers, against float positions and edges
+    first = data.draw(st.integers(0, words - 1))
+    assert PERCENT_BUCKETS.assign(np.array([first / words])).tolist() == [int(20 * Fraction(first, words))]
+
+
+def test_moved_buckets_are_symmetric():
+    assert Buckets.moved(4).edges == (-1, -0.5, 0, 0.5, 1)
+    assert Buckets.moved(4).assign(np.array([-1, -0.2, 0, 1])).tolist() == [0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("text", "scale", "edges"),
+    [("0,0.2,0.5,1", "relative", (0, 0.2, 0.5, 1)), ("0, 100, 250", "characters", (0, 100, 250))],
+)
+def test_edges_are_read(text, scale, edges):
+    assert Buckets.parse(text) == Buckets(scale, edges)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", "found ''"),
+        ("0,1", r"found 2 \(0,1\)"),
+        ("0,half,1", "found '0,half,1'"),
+        ("0,0.5,0.5,1", "wanted edges that increase"),
+        ("1,0.5,0", "wanted edges that increase"),
+        ("0,nan,1", "wanted edges that are numbers"),
+        ("0,0.5,inf", "wanted edges that are numbers"),
+        ("-1,0,1", "wanted edges from 0"),
+        (",".join(map(str, range(1_003))), "found 1,003"),
+    ],
+)
+def test_other_edges_are_refused(text, found):
+    with pytest.raises(SettingError, match=f"--buckets: .*{found}"):
+        Buckets.parse(text)
+
+
+def test_an_unknown_scale_is_refused():
+    with pytest.raises(SettingError, match="found 'words'"):
+        Buckets("words", (0, 1, 2))
+
+
+def test_groups_of_length_hold_equally_many_and_never_part_equal_ones():
+    groups = length_groups([50, 10, 60, 20, 30, 40])
+    assert groups.numbers.tolist() == [2, 0, 2, 0, 1, 1]
+    assert groups.labels == ["10 to 20 words", "30 to 40 words", "50 to 60 words"]
+    # the middles of their ranks are 2, 4½ and 5½ of 6: the second, the third and the third third
+    tied = length_groups([5, 5, 5, 5, 9, 1_200])
+    assert tied.numbers.tolist() == [0, 0, 0, 0, 1, 1]
+    assert tied.labels == ["5 words", "9 to 1,200 words"]
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=60), st.integers(1, 6))
+def test_groups_of_length_are_in_order_and_whole(lengths, count):
+    groups = length_groups(lengths, count)
+    assert sorted(set(groups.numbers.tolist())) == list(range(len(groups.labels)))
+    assert len(groups.labels) <= count
+    by_length = sorted(zip(lengths, groups.numbers.tolist(), strict=True))
+    assert [group for _, group in by_length] == sorted(groups.numbers.tolist())
+    assert len(dict(by_length)) == len(set(by_length))
+
+
+def test_no_lengths_and_bad_ones():
+    assert length_groups([]).labels == []
+    with pytest.raises(ValueError, match="wanted one or more"):
+        length_groups([3], 0)
+    with pytest.raises(ValueError, match="lengths that are numbers"):
+        length_groups([float("nan")])

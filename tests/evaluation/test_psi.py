@@ -1,0 +1,239 @@
+"""PSI, its null and its interval: by hand, against enumeration and least squares, and where they are undefined."""
+
+from itertools import combinations, permutations, product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from scipy.optimize import brentq
+
+from positionbias.core.seeds import generator
+from positionbias.evaluation.bootstrap import cluster_queries
+from positionbias.evaluation.psi import (
+    Cells,
+    adjusted_means,
+    dealt_means,
+    psi_of,
+    psi_with_null,
+    resampled_bucket_means,
+)
+
+
+def cells_of(values, buckets, strata=None):
+    strata = np.zeros(len(values), int) if strata is None else np.array(strata)
+    buckets = np.array(buckets)
+    return Cells(np.array(values, float), buckets, strata, int(buckets.max()) + 1, int(strata.max()) + 1)
+
+
+def random_cells(seed, queries=80, buckets=4, strata=3):
+    rng = generator(seed, "test")
+    bucket = np.concatenate([np.arange(buckets), rng.integers(buckets, size=queries - buckets)])
+    stratum = np.concatenate([np.arange(strata), rng.integers(strata, size=queries - strata)])
+    return cells_of(0.2 + 0.2 * stratum + 0.1 * bucket + 0.3 * rng.random(queries), bucket, stratum)
+
+
+def test_psi_by_hand():
+    assert psi_of(np.array([0.5, 0.4, 0.45])) == pytest.approx(0.2)
+    assert psi_of(np.array([[0.5, np.nan, 0.1], [0.3, 0.3, 0.3]])) == pytest.approx([0.8, 0])
+    assert np.isnan(psi_of(np.array([0.0, 0.0])))
+
+
+def test_adjusted_means_by_hand():
+    # short passages score 1, long ones 0, wherever the answer is; the late bucket is mostly of long ones. Plain: 3/4 and 1/4
+    cells = cells_of([1, 1, 1, 0, 1, 0, 0, 0], [0, 0, 0, 0, 1, 1, 1, 1], [0, 0, 0, 1, 0, 1, 1, 1])
+    assert adjusted_means(cells.sums(cells.values).sum(axis=0, keepdims=True), cells.sums().sum(axis=0, keepdims=True)) == (
+        pytest.approx([0.75, 0.25])
+    )
+    assert adjusted_means(cells.sums(cells.values), cells.sums()) == pytest.approx([0.5, 0.5])
+
+
+@given(st.integers(0, 10_000))
+def test_adjusted_means_are_those_of_least_squares(seed):
+    cells = random_cells(seed)
+    columns = [np.where(cells.buckets == b, 1.0, 0) for b in range(4)] + [np.where(cells.strata == s, 1.0, 0) for s in range(3)]
+    fit = np.linalg.lstsq(np.column_stack(columns), cells.values, rcond=None)[0]
+    weights = np.bincount(cells.strata) / len(cells.values)
+    assert adjusted_means(cells.sums(cells.values), cells.sums()) == pytest.approx(fit[:4] + fit[4:] @ weights)
+
+
+def test_buckets_that_share_no_stratum_cannot_be_compared():
+    assert not cells_of([1, 2, 3, 4], [0, 1, 2, 3], [0, 0, 1, 1]).connected
+    # 0 and 1 share a stratum, 1 and 2 another: so 0 and 2 can be compared
+    assert cells_of([1, 2, 3, 4], [0, 1, 1, 2], [0, 0, 1, 1]).connected
+
+
+def enumerated(values, buckets, clusters, strata):
+    """Every way to hand the values of a cluster to another one as large, of the same stratum, in any order."""
+    units = {}
+    for index, (cluster, stratum) in enumerate(zip(clusters, strata, strict=True)):
+        units.setdefault((cluster, stratum), []).append(index)
+    kinds = {}
+    for (_, stratum), own in units.items():
+        kinds.setdefault((stratum, len(own)), []).append(own)
+    choices = []
+    for group in kinds.values():
+        of_kind = []
+        for order in permutations(group):
+            for inner in product(*(permutations(own) for own in order)):
+                of_kind.append([pair for to, own in zip(group, inner, strict=True) for pair in zip(to, own, strict=True)])
+        choices.append(of_kind)
+    for choice in product(*choices):
+        dealt = np.empty(len(values))
+        for to, source in (pair for part in choice for pair in part):
+            dealt[to] = values[source]
+        yield dealt
+
+
+@pytest.mark.parametrize(
+    ("clusters", "strata"),
+    [("abcdef", [0] * 6), ("abcdef", [0, 0, 0, 1, 1, 1]), ("aabbcd", [0] * 6), ("aabbcc", [0, 0, 0, 0, 1, 1])],
+    ids=["alone", "in strata", "in clusters", "in both"],
+)
+def test_the_null_is_that_of_every_way_to_deal(clusters, strata):
+    values, buckets = [0.1, 0.9, 0.4, 0.3, 0.8, 0.5], [0, 1, 0, 1, 0, 1]
+    cells = cells_of(values, buckets, strata)
+    expected = [
+        adjusted_means(cells_of(v, buckets, strata).sums(v), cells.sums())
+        for v in enumerated(values, buckets, clusters, strata)
+    ]
+    found = dealt_means(cells, cluster_queries(list(clusters), 6), seed=1, permutations=6_000)
+    seen = {tuple(row) for row in np.round(found, 9)}
+    assert seen == {tuple(row) for row in np.round(expected, 9)}
+    # 6,000 draws: the mean PSI within four standard errors
+    spread = psi_of(found).std() / 6_000**0.5
+    assert psi_of(found).mean() == pytest.approx(psi_of(np.array(expected)).mean(), abs=4 * spread + 1e-12)
+
+
+def test_draws_depend_neither_on_the_order_of_queries_nor_on_blocks(monkeypatch):
+    cells = random_cells(1)
+    labels = [f"p{i // 3}" for i in range(len(cells.values))]
+    turn = generator(2, "test").permutation(len(labels))
+    turned = Cells(cells.values[turn], cells.buckets[turn], cells.strata[turn], cells.count, cells.strata_count)
+    whole = dealt_means(cells, cluster_queries(labels, len(labels)), seed=1, permutations=40)
+    other = dealt_means(turned, cluster_queries([labels[i] for i in turn], len(labels)), seed=1, permutations=40)
+    assert other == pytest.approx(whole, rel=1e-12)
+    assert dealt_means(cells, cluster_queries(labels, len(labels)), seed=2, permutations=40) != pytest.approx(whole)
+    alone = dealt_means(cells, cluster_queries(None, len(labels)), seed=1, permutations=40)
+    assert dealt_means(turned, cluster_queries(None, len(labels)), seed=1, permutations=40) == pytest.approx(alone, rel=1e-12)
+    monkeypatch.setattr("positionbias.evaluation.psi._BLOCK", 100)
+    assert dealt_means(cells, cluster_queries(None, len(labels)), seed=1, permutations=40).tolist() == alone.tolist()
+
+
+def test_resampled_means_are_those_of_drawn_clusters():
+    cells = random_cells(3, queries=60, strata=1)
+    labels = [f"p{i // 4:02d}" for i in range(60)]
+    found = resampled_bucket_means(cells, cluster_queries(labels, 60), seed=7, resamples=50)
+    draws = generator(7, "bootstrap").integers(0, 15, size=(50, 15))
+    for row, drawn in zip(found, draws, strict=True):
+        queries = np.concatenate([np.arange(4 * cluster, 4 * cluster + 4) for cluster in drawn])
+        expected = [cells.values[queries][cells.buckets[queries] == b].mean() for b in range(4)]
+        assert row == pytest.approx(expected)
+
+
+def plain_bounds(cells, labels, means, resampled):
+    """The bounds by solving for each pair the λ at which the studentised difference meets the critical value."""
+    count = len(means)
+    clusters = [len({label for label, b in zip(labels, cells.buckets, strict=True) if b == bucket}) for bucket in range(count)]
+    deviations = (resampled - means) * np.sqrt([g / (g - 1) for g in clusters])
+    covariance = (deviations.T @ deviations) / len(deviations)
+    sizes = np.bincount(cells.buckets)
+    plain = np.array([cells.values[cells.buckets == b].mean() for b in range(count)])
+    pooled = ((cells.values - plain[cells.buckets]) ** 2).sum() / (len(cells.values) - count)
+    noise = generator(1, "pooled variance").normal(size=deviations.shape)
+    for b in range(count):
+        if pooled / sizes[b] > covariance[b, b]:
+            deviations[:, b] += (pooled / sizes[b] - covariance[b, b]) ** 0.5 * noise[:, b]
+            covariance[b, b] = pooled / sizes[b]
+    largest = []
+    for row in deviations:
+        pairs = combinations(range(count), 2)
+        largest.append(
+            max(abs(row[a] - row[b]) / (covariance[a, a] + covariance[b, b] - 2 * covariance[a, b]) ** 0.5 for a, b in pairs)
+        )
+    critical = np.quantile(largest, 0.975)
+    low, high = -np.inf, -np.inf
+    for a, b in product(range(count), repeat=2):
+        if a == b:
+            continue
+
+        def beyond(ratio, limit, side, a=a, b=b):
+            variance = covariance[a, a] - 2 * ratio * covariance[a, b] + ratio**2 * covariance[b, b]
+            return side * (ratio * means[b] - means[a]) - limit * variance**0.5
+
+        own = stats.t.ppf(0.975, clusters[a] + clusters[b] - 2)
+        if means[b] > critical * covariance[b, b] ** 0.5:
+            low = max(low, 1 - brentq(beyond, means[a] / means[b], 1e6, args=(critical, 1), xtol=1e-14))
+        sure = means[b] > own * covariance[b, b] ** 0.5 and means[a] > own * covariance[a, a] ** 0.5
+        high = max(high, 1 - brentq(beyond, 0, means[a] / means[b], args=(own, -1), xtol=1e-14) if sure else 1)
+    return low, high
+
+
+@given(st.integers(0, 10_000))
+def test_the_bounds_are_the_largest_over_pairs(seed):
+    cells = random_cells(seed, strata=1)
+    labels = [f"p{i // 2}" for i in range(len(cells.values))]
+    clusters = cluster_queries(labels, len(labels))
+    means = adjusted_means(cells.sums(cells.values), cells.sums())
+    resampled = resampled_bucket_means(cells, clusters, seed=1, resamples=100)
+    found = psi_with_null(cells, clusters, means, dealt_means(cells, clusters, seed=1, permutations=50), resampled, seed=1)
+    assert found.excess == pytest.approx(found.value - found.null_mean)
+    low, high = plain_bounds(cells, labels, means, resampled)
+    assert found.interval.low == pytest.approx(min(found.excess, low))
+    assert found.interval.high == pytest.approx(max(found.excess, high))
+
+
+def test_twenty_queries_that_agree_are_no_certainty():
+    # 20 zeros beside 200 coins: of its own the bucket has no variance. Pooled 50/218, so its error is 0.107, that of the other 0.035,
+    # and at 2.24 errors of the difference 1 − μ_a/μ_b is at least 0.5 or so
+    values = np.concatenate([np.zeros(20), np.tile([0.0, 1.0], 100)])
+    cells = cells_of(values, [0] * 20 + [1] * 200)
+    clusters = cluster_queries(None, 220)
+    means = np.array([0, 0.5])
+    found = psi_with_null(
+        cells,
+        clusters,
+        means,
+        dealt_means(cells, clusters, seed=1, permutations=200),
+        resampled_bucket_means(cells, clusters, seed=1, resamples=500),
+        seed=1,
+    )
+    assert found.value == 1
+    assert found.interval.low == pytest.approx(0.5, abs=0.06)
+
+
+def test_p_counts_the_draws_that_reach_it():
+    cells = cells_of([0.2, 0.4, 0.6], [0, 1, 1])
+    dealt = np.array([[0.2, 0.5], [0.4, 0.4], [0.6, 0.3]])  # PSI 0.6, 0, 0.5
+    found = psi_with_null(cells, cluster_queries(None, 3), np.array([0.2, 0.5]), dealt, None, seed=1)
+    assert (found.value, found.p) == pytest.approx((0.6, 2 / 4))
+    assert (found.null_mean, found.excess) == pytest.approx((1.1 / 3, 0.6 - 1.1 / 3))
+    assert (found.interval, found.undefined) == (None, "the interval: fewer than two clusters of queries")
+
+
+@pytest.mark.parametrize(
+    ("means", "why"),
+    [
+        ([0.3], "fewer than two buckets with enough queries"),
+        ([0.0, 0.0], "every bucket's mean is 0"),
+        ([0.3, -0.1], "a bucket's mean is below 0"),
+    ],
+)
+def test_undefined_psi_says_why(means, why):
+    cells = cells_of(means, list(range(len(means))))
+    found = psi_with_null(cells, cluster_queries(None, len(means)), np.array(means), np.array([means]), None, seed=1)
+    assert (found.value, found.p, found.excess, found.interval, found.undefined) == (None, None, None, None, why)
+    assert found.figures()["psi_undefined"] == why
+
+
+def test_all_values_equal_is_no_sensitivity():
+    cells = cells_of([0.1] * 60, [0] * 20 + [1] * 40)
+    clusters = cluster_queries(None, 60)
+    means = adjusted_means(cells.sums(cells.values), cells.sums())
+    dealt = dealt_means(cells, clusters, seed=1, permutations=20)
+    resampled = resampled_bucket_means(cells, clusters, seed=1, resamples=50)
+    found = psi_with_null(cells, clusters, means, dealt, resampled, seed=1)
+    assert (found.value, found.null_mean, found.excess) == pytest.approx((0, 0, 0), abs=1e-12)
+    assert found.p == 1
+    assert (found.interval.low, found.interval.high) == pytest.approx((0, 0), abs=1e-6)

@@ -1,0 +1,132 @@
+"""The rotation gap: by hand, against plain sums over queries and draws, and where it is undefined."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from positionbias.core.seeds import generator
+from positionbias.evaluation.buckets import PERCENT_BUCKETS, Buckets
+from positionbias.evaluation.rotation_gap import change_by_movement, rotation_gap, stayed
+
+
+def random_qualities(seed, queries=30, draws=3, clusters=8):
+    rng = generator(seed, "test")
+    labels = [f"p{rng.integers(clusters)}" for _ in range(queries)]
+    return rng.random(queries), rng.random((draws, queries)), rng.uniform(-1, 1, (draws, queries)), labels
+
+
+def test_by_hand():
+    original, rotated = np.array([1.0, 0.5, 0.0]), np.array([[0.5, 0.5, 0.2], [1.0, 0.1, 0.0]])
+    in_place = np.array([[False, True, False], [True, False, False]])
+    changed = np.array([[True, False, True], [False, False, False]])
+    gap = rotation_gap(original, rotated, in_place=in_place, first_changed=changed)
+    assert gap.per_query == pytest.approx([-0.25, -0.2, 0.1])
+    test = stats.ttest_1samp([-0.25, -0.2, 0.1], 0)
+    interval = test.confidence_interval(0.95)
+    assert gap.change.value == pytest.approx(-0.35 / 3)
+    assert (gap.change.interval.low, gap.change.interval.high, gap.change.p) == pytest.approx(
+        (interval.low, interval.high, test.pvalue)
+    )
+    assert (gap.original_mean, gap.rotated_mean) == pytest.approx((0.5, 2.3 / 6))
+    assert (gap.control.value, gap.control_draws, gap.control_queries) == (0, 2, 2)
+    assert gap.first_changed.value == pytest.approx(1 / 3)
+    rows = gap.rows()
+    assert (rows["draws"], rows["queries"], rows["queries in the control"]) == (2, 3, 2)
+    assert (rows["top-1 changed"], rows["mean original"]) == pytest.approx((1 / 3, 0.5))
+
+
+@given(st.integers(0, 10_000))
+def test_it_equals_plain_sums_and_leaving_passages_out(seed):
+    original, rotated, moved, labels = random_qualities(seed)
+    kept = np.abs(moved) < 0.3
+    gap = rotation_gap(original, rotated, labels, in_place=kept)
+    changes = [sum(rotated[d][q] - original[q] for d in range(3)) / 3 for q in range(30)]
+    value = sum(changes) / 30
+    assert gap.change.value == pytest.approx(value)
+    names = sorted(set(labels))
+    without = [np.mean([c for c, label in zip(changes, labels, strict=True) if label != name]) for name in names]
+    error = (sum((one - value) ** 2 for one in without) * (len(names) - 1) / len(names)) ** 0.5
+    assert gap.change.standard_error == pytest.approx(error)
+    pairs = [rotated[d][q] - original[q] for d in range(3) for q in range(30) if kept[d][q]]
+    assert gap.control.value == pytest.approx(sum(pairs) / len(pairs))
+    assert gap.control_queries == sum(any(kept[d][q] for d in range(3)) for q in range(30))
+
+
+@given(st.integers(0, 1_000), st.randoms(use_true_random=False))
+def test_neither_the_order_of_queries_nor_of_draws_changes_it(seed, random):
+    original, rotated, moved, labels = random_qualities(seed)
+    order, draws = list(range(30)), [2, 0, 1]
+    random.shuffle(order)
+    kept = np.abs(moved) < 0.3
+    one = rotation_gap(original, rotated, labels, in_place=kept).rows()
+    turned = rotated[draws][:, order], [labels[q] for q in order]
+    other = rotation_gap(original[order], *turned, in_place=kept[draws][:, order]).rows()
+    assert other == pytest.approx(one)
+    by_movement = change_by_movement(original, rotated, moved, labels, seed=1, minimum=3)
+    again = change_by_movement(original[order], turned[0], moved[draws][:, order], turned[1], seed=1, minimum=3)
+    assert again.figures.pop("too_small") == by_movement.figures.pop("too_small")
+    assert again.figures == pytest.approx(by_movement.figures)
+    assert again.lows == pytest.approx(by_movement.lows)
+
+
+def test_change_by_movement_counts_pairs_and_cuts():
+    original = np.array([0.5, 0.5])
+    rotated, moved = np.array([[0.9, 0.4], [0.3, 0.5]]), np.array([[-0.5, 0.25], [0.5, np.nan]])
+    payload = change_by_movement(original, rotated, moved, seed=1, buckets=Buckets.moved(2), minimum=1, quality="change of RR")
+    assert (payload.scale, payload.quality, list(payload.edges)) == ("moved", "change of RR", [-1, 0, 1])
+    # of one query alone (to the front) there is no mean; to the back: 0.4 − 0.5 and 0.3 − 0.5
+    assert list(payload.counts) == [1, 2]
+    assert payload.means[0] is None
+    assert payload.means[1] == pytest.approx(-0.15)
+    assert payload.figures["outside"] == 1
+    assert payload.figures["slope"] == pytest.approx(stats.linregress([-0.5, 0.25, 0.5], [0.4, -0.1, -0.2]).slope)
+
+
+def test_a_preference_for_the_front_shows_against_the_movement():
+    rng = generator(4, "test")
+    moved = rng.uniform(-1, 1, (4, 500))
+    original = rng.random(500)
+    payload = change_by_movement(original, original - 0.2 * moved + rng.normal(0, 0.05, (4, 500)), moved, seed=1)
+    assert payload.figures["slope_low"] < -0.2 < payload.figures["slope_high"]
+    assert payload.means[0] > 0.15
+    assert payload.means[-1] < -0.15
+
+
+def test_stayed():
+    before, after = np.array([0.01, 0.51, 0.99]), np.array([[0.04, 0.51, np.nan], [0.05, 0.49, 0.95]])
+    assert stayed(PERCENT_BUCKETS, before, after).tolist() == [[True, True, False], [False, False, True]]
+    # outside of all buckets is no bucket to stay in
+    assert not stayed(PERCENT_BUCKETS, np.array([np.nan, 2]), np.array([[np.nan, 2]])).any()
+
+
+def test_a_blind_scorer_has_no_gap():
+    gap = rotation_gap(np.linspace(0, 1, 10), np.tile(np.linspace(0, 1, 10), (4, 1)))
+    assert (gap.change.value, gap.change.interval.low, gap.change.interval.high, gap.change.least) == (0, 0, 0, 0)
+    assert (gap.change.p, gap.change.undefined) == (None, "p: every cluster says the same")
+
+
+def test_one_query_and_no_control():
+    gap = rotation_gap(np.array([0.5]), np.array([[0.4], [0.5]]))
+    assert gap.change.value == pytest.approx(-0.05)
+    assert (gap.change.interval, gap.change.undefined) == (None, "the interval: fewer than two clusters of queries")
+    assert (gap.control.value, gap.control.undefined) == (None, "no draw leaves the evidence in its bucket")
+    assert gap.first_changed.value is None
+    assert gap.rows()["control low"] is None
+
+
+@pytest.mark.parametrize(
+    ("original", "rotated", "more", "message"),
+    [
+        ([0.5], [0.5], {}, r"wanted original \(queries,\) and rotated \(draws, queries\)"),
+        ([0.5, 0.5], [[0.5]], {}, "wanted original"),
+        ([], [[]], {}, "wanted original"),
+        ([0.5], np.empty((0, 1)), {}, "wanted original"),
+        ([0.5], [[np.nan]], {}, "wanted qualities that are numbers"),
+        ([0.5], [[0.5]], {"in_place": np.array([True])}, "in_place: wanted"),
+    ],
+)
+def test_faults(original, rotated, more, message):
+    with pytest.raises(ValueError, match=message):
+        rotation_gap(np.array(original), np.array(rotated), **more)
