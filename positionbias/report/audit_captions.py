@@ -74,7 +74,8 @@ def length_caption(results: Sequence[Result]) -> str:
     """Why passages of like length are looked at alone."""
     return (
         f"{main_quality(results)} by where the answer starts, within passages of like length: what stands in every panel "
-        "is position and not length."
+        "is position and not length. Standardised: as if all buckets held passages of the same lengths. Groups without a bucket "
+        "of enough queries have no panel."
     )
 
 

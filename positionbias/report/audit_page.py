@@ -55,7 +55,8 @@ def _has_scale(results: Sequence[Result], scale: str) -> bool:
 
 
 def _has_lengths(results: Sequence[Result]) -> bool:
-    return any(p.group for _, p in buckets(results, PSI, scale="relative", quality=main_quality(results)))
+    found = [p for _, p in buckets(results, PSI, scale="relative", quality=main_quality(results)) if p.group]
+    return any(mean is not None for payload in found for mean in payload.means)
 
 
 FIGURES: dict[str, _Kind] = {
@@ -212,7 +213,7 @@ AUDIT_SECTIONS: tuple[tuple[str, str, str, Callable[[Study], Block]], ...] = (
     (
         "examples",
         "Queries to look at",
-        "The queries that rotation changed most, with their relevant passage as it is and rotated; answers are marked. This section "
+        "The queries that rotation harmed most, with their relevant passage as it is and rotated; answers are marked. This section "
         "holds texts of the collection: its licence is that of the texts.",
         _examples,
     ),

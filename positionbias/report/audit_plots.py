@@ -86,6 +86,8 @@ def length_figure(
     """
     quality = quality or main_quality(results)
     found = [(r, p) for r, p in buckets(results, PSI, scale=scale, quality=quality) if p.group]
+    filled = [p.group for _, p in found if any(mean is not None for mean in p.means)]  # a panel without a value says nothing
+    found = [(r, p) for r, p in found if p.group in filled]
     found = required(found, f"{quality} by bucket ({scale}) within length groups")
     series, groups = series_of(results), distinct(p.group for _, p in found)
     with styled():

@@ -81,8 +81,9 @@ def system_of(result: Result) -> System:
 
 
 def of_measure(results: Iterable[Result], measure: str) -> list[Result]:
-    """The results of one of an audit's measures, in the order given."""
-    return [result for result in results if result.measure == measure and result.kind in _KINDS[measure]]
+    """The results of one of an audit's measures, in the order given, but the first stage's last."""
+    found = [result for result in results if result.measure == measure and result.kind in _KINDS[measure]]
+    return sorted(found, key=is_first_stage)
 
 
 _KINDS = {

@@ -106,6 +106,7 @@ def _psi_table(found: Found, series: Mapping[System, Series], name: str, title: 
         "PSI = 1 − worst bucket / best bucket. By chance: its mean when positions are shuffled over queries. Above chance: the "
         "difference; PSI itself is never 0.",
         *_bucket_rules([payload for _, payload in found]),
+        *_family(columns),
         *_undefined(found, series, ("psi",)),
     ]
     return Table(f"psi{name}", f"Sensitivity to position{title}", columns, rows, notes, stub=kept + 1)
@@ -129,6 +130,7 @@ def _direction_table(found: Found, series: Mapping[System, Series], name: str, t
     notes = [
         f"Slope and its p: of the quality of queries against their answers' places{f' ({per})' if per else ''}. Spearman, Kendall: rank "
         "correlations of the buckets' means with their places, −1 to 1. Below 0 the front is preferred.",
+        *_family(columns),
         *_undefined(found, series, ("slope", *ways[1:])),
     ]
     return Table(f"direction{name}", f"Direction of the preference{title}", columns, rows, notes, stub=kept + 1)
@@ -154,6 +156,12 @@ def _undefined(found: Found, series: Mapping[System, Series], names: Sequence[st
     )
 
 
+def _family(columns: Sequence[Column]) -> list[str]:
+    """What an adjusted p is adjusted for."""
+    family = "p adjusted: by Holm's method, over all tests that the verdicts rest on; others have none."
+    return [family] if any(column.name == "p adjusted" for column in columns) else []
+
+
 def _title(name: str) -> str:
     return "PSI" if name == "psi" else name.capitalize()
 
@@ -166,15 +174,13 @@ def _bucket_rules(payloads: Sequence[PositionBuckets]) -> list[str]:
 
 
 GAP_COLUMNS: tuple[tuple[str, str, Callable[[Any], Cell]], ...] = (  # the row's name, the column's, how it is shown
-    ("p", "p", p_cell),
-    ("p_adjusted", "p adjusted", p_cell),
     ("smallest detectable change", "Smallest detectable", decimal_cell),
     ("top-1 changed", "Top passage changed", lambda value: percent_cell(value, sign=False)),
     ("rank-biased overlap", "Rank-biased overlap", decimal_cell),
     ("answers cut through", "Answers cut", lambda value: percent_cell(value, sign=False)),
     ("answers truncated", "Answers truncated", lambda value: percent_cell(value, sign=False)),
 )
-IN_FRONT = ("quality", "draws", "queries", "mean original", "mean rotated")
+IN_FRONT = ("quality", "draws", "queries", "mean original", "mean rotated", "p", "p_adjusted")
 CONTROL = ("control change", "control low", "control high", "queries in the control")
 
 
@@ -194,10 +200,11 @@ def gap_table(results: Sequence[Result]) -> Table:
                 text_cell(str(values.get("quality", ""))),
                 text_cell(series[system_of(result)].label),
                 count_cell(values.get("queries", result.count)),
-                count_cell(values.get("draws")),
                 decimal_cell(values.get("mean original")),
                 decimal_cell(values.get("mean rotated")),
                 decimal_cell(result.value, result.interval, sign=True),
+                p_cell(values.get("p")),
+                p_cell(values.get("p_adjusted")),
                 decimal_cell(values.get("control change"), control, sign=True),
                 count_cell(values.get("queries in the control")),
                 *(show(values.get(name)) for name, _, show in GAP_COLUMNS),
@@ -205,15 +212,18 @@ def gap_table(results: Sequence[Result]) -> Table:
             ]
         )
     columns = [Column("Quality", numeric=False), Column("System", numeric=False)]
-    columns += [Column(name) for name in ("Queries", "Draws", "Original", "Rotated")]
-    columns += [Column(level_heading("Change", [r.interval for r in found]))]
+    columns += [Column(name) for name in ("Queries", "Original", "Rotated")]
+    columns += [Column(level_heading("Change", [r.interval for r in found])), Column("p"), Column("p adjusted")]
     columns += [Column(level_heading("Change", controls), "Control"), Column("Queries", "Control")]
     columns += [Column(heading) for _, heading, _ in GAP_COLUMNS]
     columns += [Column(name.replace("_", " ").capitalize()) for name in more]
     drop_empty(columns, rows, first=3)
+    draws = distinct(str(gap_of(r).rows["draws"]) for r in found if gap_of(r).rows.get("draws"))
     notes = (
+        *([f"Rotations of each passage: {' or '.join(draws)}."] if draws else []),
         "Change = rotated − original, paired per query. Control: the same over those draws that leave the answer in its bucket, so it is "
         "what rotation does beside moving the answer (a broken sentence, truncation).",
+        *_family(columns),
     )
     return Table("rotation-gap", "What rotation changes", columns, rows, notes, stub=2)
 
@@ -240,5 +250,5 @@ def response_table(results: Sequence[Result]) -> Table:
     columns += [Column("p"), Column("p adjusted")]
     columns += [Column(name, "Reciprocal rank") for name in ("first place", "last place")]
     drop_empty(columns, rows, first=3)
-    notes = ("Scores in mean deviations of a query's candidates' scores; below 0 the front is preferred.",)
+    notes = ("Scores in mean deviations of a query's candidates' scores; below 0 the front is preferred.", *_family(columns))
     return Table("position-response", "The same evidence at other places", columns, rows, notes)

@@ -106,6 +106,26 @@ def test_a_panel_a_group_of_lengths() -> None:
     np.testing.assert_allclose(drawn, [np.nan if m is None else m for m in payload.means])
 
 
+def test_a_group_without_a_value_has_no_panel() -> None:
+    def empty(result: Result) -> Result:
+        p = result.payload
+        if isinstance(p, PositionBuckets) and p.group and p.group != invented_audit.GROUPS[2]:
+            none = [None] * len(p.means)
+            return replace(result, payload=replace(p, means=none, lows=none, highs=none))
+        return result
+
+    one = [empty(result) for result in ONE]
+    assert [axes.get_title(loc="left") for axes in length_figure(one).axes] == [invented_audit.GROUPS[2]]
+    nothing = [r for r in one if not isinstance(r.payload, PositionBuckets) or r.payload.group != invented_audit.GROUPS[2]]
+    assert "quality-within-lengths" not in audit_page.audit_figures(nothing)
+
+
+def test_the_first_stage_comes_last_wherever_it_stands() -> None:
+    first = sorted(ONE, key=lambda result: result.system != "bm25")
+    assert first[0].system == "bm25"
+    assert [text.get_text() for text in quality_figure(first).legends[0].get_texts()] == ["minilm", "bm25 (first stage)"]
+
+
 def test_the_gap_by_movement() -> None:
     axes = movement_figure(ONE).axes[0]
     payload = payload_of(ONE, "minilm", "moved", "change of nDCG@10")
