@@ -104,7 +104,7 @@ def _psi_table(found: Found, series: Mapping[System, Series], name: str, title: 
     _, kept = drop_constant(columns, rows, [0, 1])
     notes = [
         "PSI = 1 − worst bucket / best bucket. By chance: its mean when positions are shuffled over queries. Above chance: the "
-        "difference; PSI itself is never 0.",
+        "difference; noise alone lifts PSI above 0.",
         *_bucket_rules([payload for _, payload in found]),
         *_family(columns),
         *_undefined(found, series, ("psi",)),
