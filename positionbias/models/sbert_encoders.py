@@ -126,9 +126,7 @@ class MultiVector(LibraryEncoder):
     library_class = "MultiVectorEncoder"
 
     def _rows(self, encoded: list[Tensor]) -> tuple[Tensor, Tensor]:
-        vectors = nn.utils.rnn.pad_sequence(encoded, batch_first=True)  # (n, longest, dim)
-        lengths = torch.tensor([len(rows) for rows in encoded], device=vectors.device)
-        return vectors, torch.arange(vectors.shape[1], device=vectors.device) < lengths[:, None]
+        return _padded(encoded)
 
     def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
         """The model's own similarity ``(n,)``, in full precision."""
@@ -174,13 +172,23 @@ class Sparse(LibraryEncoder):
         dense = F.normalize(encoded.float(), dim=-1) if self._normalize else encoded.float()
         rows = [vector.nonzero()[:, 0] for vector in dense]  # numbers below 2^24, exact as float32
         pairs = [torch.stack([numbers.float(), vector[numbers]], dim=1) for numbers, vector in zip(rows, dense, strict=True)]
-        lengths = torch.tensor([len(numbers) for numbers in rows], device=dense.device)
-        vectors = nn.utils.rnn.pad_sequence(pairs, batch_first=True)  # (n, most dimensions, 2)
-        return vectors, torch.arange(vectors.shape[1], device=dense.device) < lengths[:, None]
+        return _padded(pairs)
 
     def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
         """Dot products ``(n,)`` over the dimensions that both sides have, in full precision."""
         with torch.autocast(query.device.type, enabled=False):
-            shared = query[:, :, None, 0] == passage[:, None, :, 0]  # (n, query rows, passage rows)
-            ours, theirs = query[..., 1] * query_mask, passage[..., 1] * passage_mask
-            return torch.einsum("nq,nqp,np->n", ours.expand(len(passage), -1), shared.float(), theirs)
+            # a text's numbers rise, so each of the query's is looked for among the passage's
+            numbers = passage[..., 0].masked_fill(~passage_mask, torch.inf)
+            asked = query[..., 0].expand(len(passage), -1).contiguous()
+            places = torch.searchsorted(numbers, asked).clamp(max=numbers.shape[1] - 1)  # (n, query rows)
+            both = (numbers.gather(1, places) == asked) & query_mask
+            return (query[..., 1] * passage[..., 1].gather(1, places) * both).sum(dim=1)
+
+
+def _padded(rows: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """Matrices ``(rows, dim)`` as one tensor ``(n, most rows, dim)`` of at least one row, and its mask."""
+    vectors = nn.utils.rnn.pad_sequence(list(rows), batch_first=True)
+    if not vectors.shape[1]:
+        vectors = vectors.new_zeros(len(rows), 1, vectors.shape[2])
+    lengths = torch.tensor([len(row) for row in rows], device=vectors.device)
+    return vectors, torch.arange(vectors.shape[1], device=vectors.device) < lengths[:, None]

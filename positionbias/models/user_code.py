@@ -20,7 +20,7 @@ import torch
 
 from positionbias.core.errors import InputError, where_raised
 
-__all__ = ["TransformerScorer", "UserFunction", "is_code_name", "load_user_code"]
+__all__ = ["TransformerScorer", "UserFunction", "is_code_name", "load_user_code", "scorer_of"]
 
 _FORM = re.compile(r"[^\W\d][\w.]*:[^\W\d][\w.]*")
 _CPU = torch.device("cpu")
@@ -115,14 +115,23 @@ def load_user_code(name: str) -> tuple[UserFunction | TransformerScorer, Path | 
             raise InputError(f"{name}: wanted {path!r} in the module {module_name}; found {what}; check the name")
         found = getattr(found, part)
     file = getattr(module, "__file__", None)
+    return scorer_of(found, name), Path(file) if file else None
+
+
+def scorer_of(found: Any, name: str) -> UserFunction | TransformerScorer:
+    """A function or a transformer at hand as a ``TextScorer``; ``name`` is what errors call it.
+
+    Raises:
+        InputError: it is neither.
+    """
     if inspect.isclass(found):
         raise InputError(
             f"{name}: wanted a function or a transformer; found a class; make one of it in the module, and name that"
         )
     if callable(getattr(found, "transform", None)):
-        return TransformerScorer(found), Path(file) if file else None
+        return TransformerScorer(found)
     if callable(found):
-        return UserFunction(found), Path(file) if file else None
+        return UserFunction(found)
     wanted = "a function (query, passages) → scores, or an object with transform"
     raise InputError(f"{name}: wanted {wanted}; found {type(found).__name__}; name another")
 

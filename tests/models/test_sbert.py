@@ -16,7 +16,9 @@ from positionbias.core.records import Query
 from positionbias.core.run import Run
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.encoder import quiet_transformers
+from positionbias.models.encoder_source import _is_part
 from positionbias.models.protocols import PassageEncoder, Ranker, TextScorer
+from positionbias.models.sbert_encoders import Sparse
 from positionbias.ranking import cached
 from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.rerank import rescore
@@ -164,6 +166,38 @@ def test_scores_are_the_librarys_own_whatever_the_batches(name: str, tmp_path: P
     assert scores(found.model) == close(expected)
 
 
+@pytest.mark.parametrize("name", ["bi-encoder, max", "multi-vector", "sparse", "cross-encoder, mean"])
+def test_half_precision_is_near(name: str, tmp_path: Path) -> None:
+    make, by_library = MODELS[name]
+    theirs_model = make(tmp_path)
+    found, expected = load_checkpoint(kept(theirs_model, tmp_path / "saved")), by_library(theirs_model)
+    asked = [Query(*item) for item in QUERIES.items()]
+    done = rescore(found.model, Texts(), asked, RUN, name="theirs", config=RankingConfig(precision="bfloat16")).run
+    halved = [float(done[q].scores[done[q].passage_ids.index(p)]) for q, p in expected]
+    assert np.corrcoef(halved, list(expected.values()))[0, 1] > 0.98
+    assert halved != pytest.approx(list(expected.values()), rel=1e-6)  # it was computed otherwise
+
+
+def test_sparse_vectors_by_hand() -> None:
+    """Numbers and weights: only what both sides have counts, and a text without any has 0."""
+
+    class Library:
+        similarity_fn_name = "dot"
+
+    sparse = Sparse(Library(), Path())
+    queries = torch.tensor([[0.0, 2.0, 0.0, 3.0], [0.0, 0.0, 0.0, 0.0]])
+    passages = torch.tensor([[1.0, 4.0, 0.0, 0.5], [0.0, 0.0, 5.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+    encoded, query_mask = sparse._rows(queries)
+    assert encoded[0].tolist() == [[1, 2], [3, 3]]
+    assert query_mask.tolist() == [[True, True], [False, False]]
+    both = sparse._rows(passages)
+    assert sparse.interact(encoded[:1], query_mask[:1], *both).tolist() == [2 * 4 + 3 * 0.5, 0, 0]
+    assert sparse.interact(encoded[1:], query_mask[1:], *both).tolist() == [0, 0, 0]
+    nothing, mask = sparse._rows(passages[2:])  # a batch of nothing has a row all the same: batches are made by their number
+    assert (nothing.shape, mask.tolist()) == ((1, 1, 2), [[False]])
+    assert sparse.interact(encoded[:1], query_mask[:1], nothing, mask).tolist() == [0]
+
+
 def test_each_distinct_passage_is_encoded_once_and_what_is_cut_is_counted(tmp_path: Path) -> None:
     found = load_checkpoint(kept(max_pooled(tmp_path), tmp_path / "saved"))
     done = rescore(found.model, Texts(), [Query(*item) for item in QUERIES.items()], RUN, name="theirs")
@@ -248,6 +282,24 @@ def test_what_pylate_saved(tmp_path: Path) -> None:
     del facts["model_type"]  # as older releases wrote it
     (place / "config_sentence_transformers.json").write_text(json.dumps(facts))
     assert load_checkpoint(place).model.kind == "multi-vector"
+
+
+def test_what_stanfords_colbert_saved(tmp_path: Path) -> None:
+    """One file of weights with the projection among them; marks and lengths stand in ``artifact.metadata``."""
+    from safetensors.torch import load_file, save_file
+
+    place = tiny_encoder(tmp_path / "colbert")
+    torch.manual_seed(6)
+    weights = {f"bert.{name}": tensor for name, tensor in load_file(place / "model.safetensors").items()}
+    save_file({**weights, "linear.weight": torch.randn(8, 16)}, place / "model.safetensors", metadata={"format": "pt"})
+    change(place / "config.json", architectures=["HF_ColBERT"])
+    metadata = {"query_token_id": "[unused0]", "doc_token_id": "[unused1]", "query_maxlen": 12, "doc_maxlen": 30}
+    (place / "artifact.metadata").write_text(json.dumps(metadata))
+    with quiet_transformers():
+        library = theirs.MultiVectorEncoder(str(place), device="cpu")
+    found = load_checkpoint(place)
+    assert (found.model.kind, found.model.dimension, found.model.room) == ("multi-vector", 8, 30)
+    assert scores(found.model) == close(similar(library))
 
 
 def test_a_classifier_of_left_to_right_models_as_cross_encoder(tmp_path: Path) -> None:
@@ -388,3 +440,21 @@ def test_more_scores_than_one(tmp_path: Path) -> None:
 def test_a_sparse_encoder_of_another_similarity(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="by dot product or cosine; found euclidean similarity"):
         load_checkpoint(kept(splade(tmp_path, "euclidean"), tmp_path / "saved"))
+
+
+def test_what_is_fetched_of_a_repository() -> None:
+    """Weights as safetensors where a folder has them, and no copy in another form."""
+    wanted = [
+        "modules.json", "tokenizer.json", "model.safetensors", "1_Pooling/config.json", "2_Dense/pytorch_model.bin",
+        "query_0_WordEmbeddings/model.safetensors", "artifact.metadata", "chat_template.jinja",
+    ]  # fmt: skip
+    others = [
+        "pytorch_model.bin",
+        "onnx/model.safetensors",
+        "modeling.py",
+        "README.md",
+        "training_args.bin",
+        "eval/result.json",
+    ]
+    files = [*wanted, *others]
+    assert [file for file in files if _is_part(file, files)] == wanted
