@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from positionbias.api import Audit, audit_model
     from positionbias.core.collection import Collection
     from positionbias.core.records import Answer, Passage, Qrel, Query
     from positionbias.core.result import Result
@@ -23,16 +24,30 @@ __version__ = "0.1.0"
 
 _PUBLIC = {
     "Answer": "core.records",
+    "Audit": "api",
     "Collection": "core.collection",
     "Passage": "core.records",
     "Qrel": "core.records",
     "Query": "core.records",
     "Result": "core.result",
     "Run": "core.run",
+    "audit_model": "api",
     "rotate": "positions.rotate",
 }
 
-__all__ = ["Answer", "Collection", "Passage", "Qrel", "Query", "Result", "Run", "__version__", "rotate"]
+__all__ = [
+    "Answer",
+    "Audit",
+    "Collection",
+    "Passage",
+    "Qrel",
+    "Query",
+    "Result",
+    "Run",
+    "__version__",
+    "audit_model",
+    "rotate",
+]
 
 
 def __getattr__(name: str) -> Any:

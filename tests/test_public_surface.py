@@ -10,7 +10,19 @@ import pytest
 
 import positionbias
 
-PUBLIC = ["Answer", "Collection", "Passage", "Qrel", "Query", "Result", "Run", "__version__", "rotate"]
+PUBLIC = [
+    "Answer",
+    "Audit",
+    "Collection",
+    "Passage",
+    "Qrel",
+    "Query",
+    "Result",
+    "Run",
+    "__version__",
+    "audit_model",
+    "rotate",
+]
 
 
 def test_the_public_names_are_these() -> None:

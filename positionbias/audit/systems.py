@@ -50,17 +50,18 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A run (``model`` None), or a model."""
+    """A run, or a model; of a model that was loaded, the checkpoint that it came with."""
 
     name: str
     run: Run | None = None
+    model: AnyRanker | None = None
     checkpoint: Checkpoint | None = None
     first_stage: bool = False
 
-    @property
-    def model(self) -> AnyRanker | None:
-        """The model, where there is one."""
-        return self.checkpoint.model if self.checkpoint else None
+    @staticmethod
+    def of(checkpoint: Checkpoint, name: str | None = None) -> System:
+        """A loaded model, under its own name or another."""
+        return System(name or checkpoint.name, model=checkpoint.model, checkpoint=checkpoint)
 
     @property
     def kind(self) -> str:

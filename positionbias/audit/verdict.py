@@ -74,7 +74,7 @@ def _by_position(result: Result, payload: Any) -> Finding:
     begin = f"{result.system}, by where answers sit"
     if figures.get("slope") is None:
         return Finding(f"{begin}: undefined for {name}, {figures.get('slope_undefined', 'too few queries')}")
-    said = _Said("does better where answers stand early", "does better where answers stand late", "no difference")
+    said = _Said("does better where answers stand early", "does better where answers stand late", f"no difference in {name}")
     text, holds = said.of(figures, name, f" over {figures['slope_unit']}", queries)
     if figures.get("excess") is not None:
         text += (
@@ -91,7 +91,7 @@ def _by_gain(result: Result, payload: Any) -> Finding:
     begin = f"{result.system}, {payload.quality} by where answers sit"
     if figures.get("slope") is None:
         return Finding(f"{begin}: undefined, {figures.get('slope_undefined', 'too few queries')}")
-    said = _Said("helps more where answers stand early", "helps more where answers stand late", "no difference")
+    said = _Said("helps more where answers stand early", "helps more where answers stand late", "no difference in the gain")
     text, holds = said.of(figures, "the gain", f" over {figures['slope_unit']}", queries)
     return Finding(f"{begin}: {text}.", holds)
 
@@ -102,7 +102,7 @@ def _by_rotation(result: Result, payload: Any) -> Finding:
     begin = f"{result.system}, when passages are rotated"
     if change is None or bounds is None:
         return Finding(f"{begin}: undefined for {name}, too few passages")
-    said = _Said(f"loses {name}", f"gains {name}", "no change")
+    said = _Said(f"loses {name}", f"gains {name}", f"no change of {name}")
     figures = {
         "slope": change,
         "slope_low": bounds.low,
@@ -145,9 +145,11 @@ class _Said(NamedTuple):
             verb = "falls" if value < 0 else "rises"
             size = f"{what} {verb} by {abs(value):.3f}{over} (95 % interval {least:.3f} to {most:.3f})"
             return f"{self.below if value < 0 else self.above}: {size}, {queries}", True
-        power = "" if detectable is None else f"; an effect of {detectable:.3f} would have been found four times in five"
+        power = (
+            f"; one of {detectable:.3f} would have been found four times in five" if detectable and detectable > 5e-4 else ""
+        )
         largest = max(abs(low), abs(high))
-        return f"{self.nothing} larger than {largest:.3f} ({what}{over}) is compatible with these data, {queries}{power}", False
+        return f"{self.nothing} larger than {largest:.3f}{over} is compatible with these data, {queries}{power}", False
 
 
 def _p(value: float | None) -> str:

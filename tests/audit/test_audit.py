@@ -51,7 +51,7 @@ def task(collection: Collection) -> Task:
 
 
 def system(name: str) -> System:
-    return System(name, checkpoint=load_checkpoint(f"tests.audit.scorers:{name}"))
+    return System.of(load_checkpoint(f"tests.audit.scorers:{name}"), name)
 
 
 def one(results: Iterable[Result], measure: str, name: str) -> Result:
@@ -99,7 +99,7 @@ def test_the_gap_is_the_mean_of_what_another_evaluation_finds(
 ) -> None:
     """Every draw ranked and measured again by hand, from texts rotated one by one."""
     scorer = system("front_lover")
-    assert scorer.checkpoint is not None
+    assert scorer.model is not None
     queries = {query.query_id: query.text for query in collection.queries("test")}
     means = []
     for rotation in (None, *SETTINGS.rotations()):
@@ -109,7 +109,7 @@ def test_the_gap_is_the_mean_of_what_another_evaluation_finds(
             texts = collection.texts(ids)
             if rotation is not None:
                 texts = [rotation.apply(text, passage_id) for text, passage_id in zip(texts, ids, strict=True)]
-            rankings.append((query_id, ids, np.array(scorer.checkpoint.model.score(queries[query_id], texts))))  # type: ignore[union-attr]
+            rankings.append((query_id, ids, np.array(scorer.model.score(queries[query_id], texts))))  # type: ignore[union-attr]
         values = per_query(Run("again", rankings), collection.qrels("test"), ["nDCG@10"], query_ids=task.query_ids)["nDCG@10"]
         means.append(np.mean(list(values.values())))
     gap = one(results, "rotation gap", "front_lover")
@@ -182,7 +182,7 @@ def test_encoders_have_thirds_and_layers_and_the_batch_size_changes_nothing(coll
     found = []
     for tokens in (64, 4_096):
         task = make_task(collection, "test", run, settings, queries=20, config=RankingConfig(batch_tokens=tokens))
-        found.append(audit(task, [System("dot", checkpoint=load_checkpoint(tmp_path / "dot.ckpt"))], settings))
+        found.append(audit(task, [System.of(load_checkpoint(tmp_path / "dot.ckpt"))], settings))
     thirds = one(found[0], "segment similarity", "dot").payload
     assert isinstance(thirds, PositionBuckets)
     assert thirds.counts == [6, 6, 6]
@@ -199,7 +199,7 @@ def test_the_truncated_share_is_that_of_answers_beyond_what_the_model_reads(coll
     run = retrieve(collection, collection.queries("test"), 3, Bm25Settings())
     settings = AuditSettings(buckets=(Buckets.relative(2),), draws=1, needles=0, examples=0, depth=3, permutations=100)
     task = make_task(collection, "test", run, settings)
-    gap = one(audit(task, [System("tk", checkpoint=checkpoint)], settings), "rotation gap", "tk").payload
+    gap = one(audit(task, [System.of(checkpoint)], settings), "rotation gap", "tk").payload
     assert isinstance(gap, Statistics)
     assert gap.rows["answers truncated"] == 0  # planted passages are shorter than the 200 words that TK reads
 

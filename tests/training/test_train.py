@@ -25,6 +25,7 @@ from positionbias.models.checkpoint import Checkpoint
 from positionbias.models.tensors import load_tensors
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
+from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.ranking.rerank import rescore
 from positionbias.text.vocabulary import UNKNOWN
 from positionbias.training.batches import Batch, TrainingTexts, batches
@@ -34,7 +35,6 @@ from positionbias.training.record import TIMES
 from positionbias.training.state import restore_state, save_state, unfinished, working_folder
 from positionbias.training.trainer import Trainer
 from positionbias.training.trainsets.sample import make_sampler
-from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.training.validation import Validation, validate
 
 from ..tiny import TINY, tiny_tk

@@ -83,10 +83,10 @@ class Audited:
             map_shards=partial(map_shards, workers=self.workers),
         )
         systems = [System(run.name, run=run) for run in runs]
-        systems += [System(checkpoint.name, checkpoint=checkpoint) for checkpoint in checkpoints]
+        systems += [System.of(checkpoint) for checkpoint in checkpoints]
         if self.models or self.candidates:
             first = System(task.candidates.name, run=task.candidates, first_stage=True)
-            systems = [first, *(system for system in systems if system.name != first.name or system.checkpoint)]
+            systems = [first, *(system for system in systems if system.name != first.name or system.model is not None)]
         return task, systems
 
     def _candidates(self, collection: Collection, settings: AuditSettings, runs: Sequence[Run]) -> Run:

@@ -1,0 +1,131 @@
+"""The audit from Python: ``positionbias.audit_model(model, collection)``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from positionbias.audit.audit import audit, make_task
+from positionbias.audit.settings import AuditSettings
+from positionbias.audit.systems import System
+from positionbias.core.collection import Collection, find_collection
+from positionbias.core.errors import SettingError
+from positionbias.core.payloads import Finding
+from positionbias.core.result import Result
+from positionbias.core.run import Run, read_run
+from positionbias.firststage.bm25 import Bm25Settings, retrieve
+from positionbias.models.checkpoint import Checkpoint, load_checkpoint
+from positionbias.models.user_code import scorer_of
+
+if TYPE_CHECKING:
+    import pandas
+    from matplotlib.figure import Figure
+
+__all__ = ["Audit", "audit_model"]
+
+Model = str | Path | Checkpoint | Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """What an audit found."""
+
+    results: Sequence[Result]
+
+    @property
+    def verdict(self) -> str:
+        """What was found, in words, a line a finding."""
+        return "\n".join(result.payload.text for result in self.results if isinstance(result.payload, Finding))
+
+    def frame(self) -> pandas.DataFrame:
+        """A row for each measure of each system: what was measured, the value, its interval, and what it rests on."""
+        import pandas
+
+        rows = [_row(result) for result in self.results if not isinstance(result.payload, Finding)]
+        return pandas.DataFrame(rows)
+
+    def plots(self) -> Mapping[str, Figure]:
+        """Every figure by its name."""
+        from positionbias.report.audit_page import audit_figures
+
+        return audit_figures(self.results)
+
+    def plot(self, name: str | None = None) -> Figure:
+        """One figure; by default the position response, or where there is none the quality by position.
+
+        Raises:
+            SettingError: there is no figure of this name; those that there are, are named.
+        """
+        figures = self.plots()
+        if name is None:
+            name = next((known for known in ("response", *figures) if known in figures), "response")
+        if name not in figures:
+            raise SettingError(f"plot: wanted one of {', '.join(figures) or 'none'}; found {name!r}; give one of these")
+        return figures[name]
+
+
+def audit_model(
+    model: Model | Sequence[Model],
+    collection: Collection | str | Path,
+    *,
+    split: str = "test",
+    candidates: Run | str | Path | None = None,
+    queries: int | None = None,
+    settings: AuditSettings | None = None,
+    **changes: Any,
+) -> Audit:
+    """Audit one model or several on a split with answers.
+
+    A model is a name (a checkpoint, a folder or id of transformers or sentence-transformers, ``minilm``, ``module:function``), a loaded
+    checkpoint, or a function ``(query, passages) → scores``. ``candidates`` are what it re-ranks, by default BM25's. Settings are those of
+    ``AuditSettings``, as keyword arguments or whole.
+
+        found = positionbias.audit_model("minilm", "squad", queries=500)
+        print(found.verdict)
+        found.frame()
+        found.plot()
+
+    Raises:
+        InputError: what cannot be read, or a model whose scores are no finite numbers.
+        SettingError: a setting out of range.
+    """
+    if settings is not None and changes:
+        raise SettingError("audit_model: wanted settings whole or by name; found both; give one")
+    chosen = settings or AuditSettings(**changes)
+    found = collection if isinstance(collection, Collection) else find_collection(collection)
+    if candidates is None:
+        candidates = retrieve(found, found.queries(split), chosen.depth, Bm25Settings())
+    elif not isinstance(candidates, Run):
+        candidates = read_run(candidates)
+    task = make_task(found, split, candidates, chosen, queries=queries)
+    several = list(model) if isinstance(model, list | tuple) else [model]
+    systems = [System(task.candidates.name, run=task.candidates, first_stage=True), *map(_system, several)]
+    return Audit(audit(task, systems, chosen))
+
+
+def _system(model: Any) -> System:
+    if isinstance(model, str | Path):
+        model = load_checkpoint(model)
+    if isinstance(model, Checkpoint):
+        return System.of(model)
+    name = getattr(model, "__name__", type(model).__name__)
+    return System(name, model=scorer_of(model, name))
+
+
+def _row(result: Result) -> dict[str, Any]:
+    payload: Any = result.payload
+    bounds = result.interval
+    quality = getattr(payload, "quality", None) or getattr(payload, "rows", {}).get("quality")
+    return {
+        "system": result.system,
+        "measure": result.measure,
+        "quality": quality,
+        "scale": getattr(payload, "scale", None),
+        "passages": getattr(payload, "group", None) or "all",
+        "value": result.value,
+        "low": bounds.low if bounds else None,
+        "high": bounds.high if bounds else None,
+        "count": result.count,
+    }

@@ -1,0 +1,91 @@
+"""The audit from Python, and the notebook that shows it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import positionbias
+from positionbias.audit.settings import AuditSettings
+from positionbias.core.collection import Collection
+from positionbias.core.errors import SettingError
+from positionbias.evaluation.buckets import Buckets
+from positionbias.planted.generator import PlantedSettings
+from tests.audit.scorers import blind, front_lover
+from tests.tiny import planted
+
+NOTEBOOK = Path(__file__).parent.parent / "docs" / "audit.ipynb"
+SETTINGS: dict[str, Any] = {
+    "buckets": (Buckets.relative(3),), "minimum": 3, "permutations": 100, "draws": 1, "needles": 30, "depth": 5, "examples": 2,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    settings = PlantedSettings(queries=120, passages=250, test_share=0.5, validation_share=0.1, front_loading=0.3)
+    return planted(tmp_path_factory.mktemp("api") / "planted", settings)
+
+
+@pytest.fixture(scope="module")
+def found(collection: Collection) -> positionbias.Audit:
+    return positionbias.audit_model([blind, front_lover], collection, **SETTINGS)
+
+
+def test_functions_are_audited_under_their_names_beside_the_first_stage(found: positionbias.Audit) -> None:
+    frame = found.frame()
+    assert set(frame.system) == {"bm25", "blind", "front_lover"}
+    gaps = frame[(frame.measure == "rotation gap") & (frame.quality == "nDCG@10")].set_index("system")
+    assert list(gaps.index) == ["blind", "front_lover"]
+    assert abs(gaps.value["blind"]) < abs(gaps.value["front_lover"])
+    assert (gaps.low <= gaps.value).all()
+    assert "front_lover, with the answering sentence moved through its passage: prefers the front" in found.verdict
+
+
+def test_a_figure_by_name_and_the_names_that_there_are(found: positionbias.Audit) -> None:
+    assert len(found.plots()) >= 3
+    assert found.plot().axes
+    with pytest.raises(SettingError, match="plot: wanted one of .*response.*; found 'pie'"):
+        found.plot("pie")
+
+
+def test_settings_whole_or_by_name_give_the_same(collection: Collection, found: positionbias.Audit) -> None:
+    again = positionbias.audit_model([blind, front_lover], collection.path, settings=AuditSettings(**SETTINGS))
+    assert [result.to_json() for result in again.results] == [result.to_json() for result in found.results]
+    with pytest.raises(SettingError, match="found both"):
+        positionbias.audit_model(blind, collection, settings=AuditSettings(), draws=1)
+
+
+def test_a_transformer_object_is_audited_as_it_is(collection: Collection) -> None:
+    class Transformer:
+        """As PyTerrier's: a frame in, a frame with scores out."""
+
+        def transform(self, frame: Any) -> Any:
+            return frame.assign(
+                score=[blind(query, [text])[0] for query, text in zip(frame["query"], frame["text"], strict=True)]
+            )
+
+    def as_function(query: str, passages: Sequence[str]) -> list[float]:
+        return blind(query, passages)
+
+    pair = positionbias.audit_model([Transformer(), as_function], collection, **SETTINGS).frame()
+    columns = ["measure", "quality", "scale", "passages", "value"]
+    one, other = (pair[pair.system == name][columns].reset_index(drop=True) for name in ("Transformer", "as_function"))
+    assert one.equals(other)
+
+
+def test_the_notebook_runs_and_says_what_it_shows(tmp_path: Path) -> None:
+    import nbformat
+    from nbclient import NotebookClient
+
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    code = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    for cell in code:
+        cell["outputs"] = []
+    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    printed = json.dumps([output for cell in code for output in cell.outputs])
+    assert "likes_the_front, with the answering sentence moved through its passage: prefers the front" in printed
+    assert "image/png" in printed
