@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -36,7 +37,12 @@ class LibraryEncoder:
     library_class: ClassVar[str]
 
     def __init__(self, model: Any, folder: Path) -> None:
+        from transformers import PreTrainedTokenizerBase
+
         self._model = model
+        tokenizer = model.tokenizer
+        # its own, as texts are read in a thread beside the model's work, and a call of a tokenizer sets its padding and cut
+        self._counting = deepcopy(tokenizer) if isinstance(tokenizer, PreTrainedTokenizerBase) else None
 
     @property
     def device(self) -> torch.device:
@@ -71,11 +77,8 @@ class LibraryEncoder:
         return self._read(texts, self.room)
 
     def _read(self, texts: Sequence[str], limit: int) -> list[ReadText]:
-        from transformers import PreTrainedTokenizerBase
-
-        tokenizer = self._model.tokenizer
-        if isinstance(tokenizer, PreTrainedTokenizerBase) and texts:
-            lengths = [len(row) for row in tokenizer(list(texts), verbose=False, truncation=False)["input_ids"]]
+        if self._counting is not None and texts:
+            lengths = [len(row) for row in self._counting(list(texts), verbose=False, truncation=False)["input_ids"]]
         else:  # word vectors without an encoder: their lengths matter to batches alone
             lengths = [len(text.split()) for text in texts]
         return [ReadText(text, min(length, limit) if text.strip() else 0) for text, length in zip(texts, lengths, strict=True)]

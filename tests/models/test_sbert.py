@@ -183,6 +183,7 @@ def test_sparse_vectors_by_hand() -> None:
 
     class Library:
         similarity_fn_name = "dot"
+        tokenizer = None
 
     sparse = Sparse(Library(), Path())
     queries = torch.tensor([[0.0, 2.0, 0.0, 3.0], [0.0, 0.0, 0.0, 0.0]])
@@ -213,6 +214,17 @@ def test_each_distinct_passage_is_encoded_once_and_what_is_cut_is_counted(tmp_pa
     one, two = found.model.encode_queries(found.model.read_queries([QUERIES["q1"]]))
     both = found.model.interact(one, two, vectors, mask)  # a query serves all passages
     assert both[0].item() == pytest.approx(scores(found.model)["q1", "c"], abs=1e-5)
+
+
+def test_reading_ahead_leaves_the_tokenizer_of_the_model_alone(tmp_path: Path) -> None:
+    """Texts are read in a thread while the model works, and a fast tokenizer keeps its padding and cut between calls."""
+    found = load_checkpoint(kept(max_pooled(tmp_path), tmp_path / "saved")).model
+    found.encode_passages(found.read_passages(list(TEXTS.values())))
+    core = found._model.tokenizer.backend_tokenizer
+    before = core.padding, core.truncation
+    assert None not in before
+    found.read_passages(list(TEXTS.values()))
+    assert (core.padding, core.truncation) == before
 
 
 def test_a_cross_encoder_counts_nothing_as_cut_and_halves_its_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
