@@ -39,8 +39,10 @@ def adjusted(results: Sequence[Result]) -> list[Result]:
 
 
 def _tests(results: Sequence[Result], result: Result) -> Sequence[str]:
-    """Which of a result's p-values belong to the family."""
+    """Which of a result's p-values belong to the family; the first stage is not what is audited, and has none in it."""
     payload = result.payload
+    if result.facts.model == FIRST_STAGE:
+        return ()
     if result.measure == PSI and isinstance(payload, PositionBuckets):
         head = next(other.payload for other in results if other.measure == PSI)
         assert isinstance(head, PositionBuckets)
@@ -62,9 +64,8 @@ def verdicts(results: Sequence[Result]) -> list[Result]:
     found = []
     for system in dict.fromkeys(result.system for result in results):
         heads = [result for result in results if result.system == system and _tests(results, result)]
-        if heads and heads[0].facts.model != FIRST_STAGE:
-            findings = [_SAID[result.measure](result, result.payload) for result in heads]
-            found += [replace(heads[0], measure=VERDICT, value=None, interval=None, payload=finding) for finding in findings]
+        findings = [_SAID[result.measure](result, result.payload) for result in heads]
+        found += [replace(heads[0], measure=VERDICT, value=None, interval=None, payload=finding) for finding in findings]
     return found
 
 
@@ -112,7 +113,7 @@ def _by_rotation(result: Result, payload: Any) -> Finding:
     }
     text, holds = said.of(figures, name, "", queries)
     control = rows.get("control change")
-    apart = "" if control is None else f"; where the answer stays in its fifth the change is {control:+.3f}"
+    apart = "" if control is None else f"; where the answer stays in its fifth the change is {control:+.3f}".replace("-0", "−0")
     return Finding(f"{begin}: {text}{apart}.", holds)
 
 

@@ -218,7 +218,7 @@ def save_audit(
     )
     manifest = Manifest(
         kind="results",
-        name=place.name,
+        name=f"Audit of {', '.join(system.name for system in systems if not system.first_stage)} on {task.collection.name}",
         command="audit",
         settings={"split": task.split, "queries": audited.queries, **asdict(settings)},
         seed=settings.seed,

@@ -1,0 +1,142 @@
+"""``posbias audit`` and ``posbias check``: what they print, keep and refuse, as a user meets them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from positionbias.cli.main import main
+from positionbias.core.collection import Collection
+from positionbias.core.manifest import read_manifest
+from positionbias.core.result import load_results
+from positionbias.planted.generator import PlantedSettings
+
+from ..tiny import candidates, collection_of, planted
+
+FRONT = "tests.audit.scorers:front_lover"
+BLIND = "tests.audit.scorers:blind"
+QUICK = "--buckets 0,0.33,0.66,1 --minimum 3 --permutations 100 --draws 2 --depth 6".split()
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    settings = PlantedSettings(queries=200, passages=400, test_share=0.6, validation_share=0.1, front_loading=0.9)
+    return planted(tmp_path_factory.mktemp("audit") / "planted", settings)
+
+
+@pytest.fixture(scope="module")
+def run_path(collection: Collection) -> Path:
+    return candidates(collection, collection.path.parent)["test"]
+
+
+@pytest.fixture
+def posbias(capsys: pytest.CaptureFixture[str]) -> Command:
+    def run(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as stop:
+            main([str(argument) for argument in arguments])
+        output = capsys.readouterr()
+        assert isinstance(stop.value.code, int)
+        return stop.value.code, output.out, output.err
+
+    return run
+
+
+def test_a_model_gets_verdict_tables_and_a_folder_for_the_report(
+    posbias: Command, collection: Collection, tmp_path: Path
+) -> None:
+    more = ("--needles", 40, "--segments", 0, "--examples", 2)
+    code, printed, said = posbias("audit", collection.path, "--model", FRONT, *QUICK, *more, "--out", tmp_path / "found")
+    assert code == 0
+    assert "with the answering sentence moved through its passage: prefers the front" in printed
+    assert "Sensitivity to position: nDCG@10" in printed
+    assert "no --candidates: ranking by BM25 to depth 6" in said
+    found = load_results(tmp_path / "found")
+    assert {result.measure for result in found} >= {"PSI", "rotation gap", "position response", "verdict", "examples"}
+    manifest = read_manifest(tmp_path / "found", kind="results")
+    assert manifest.name == f"Audit of {FRONT} on planted"
+    assert [item.role for item in manifest.inputs] == ["collection", "model"]
+    assert posbias("report", tmp_path / "found", "--out", tmp_path / "page.html")[0] == 0
+    assert "prefers the front" in (tmp_path / "page.html").read_text()
+
+
+def test_json_is_one_object_and_without_examples_no_text_is_in_it(
+    posbias: Command, collection: Collection, run_path: Path
+) -> None:
+    arguments = ("audit", collection.path, "--model", FRONT, "--candidates", run_path, *QUICK, "--needles", 0, "--examples", 0)
+    code, printed, _ = posbias(*arguments, "--json")
+    assert code == 0
+    results = json.loads(printed)["results"]
+    assert {result["measure"] for result in results} >= {"PSI", "rotation gap", "verdict", "gain by position"}
+    assert not any(query.text in printed for query in collection.queries("test"))
+    assert posbias(*arguments, "--json", "--workers", 2)[1] == printed
+
+
+def test_runs_need_no_model(posbias: Command, collection: Collection, run_path: Path) -> None:
+    code, printed, said = posbias("audit", collection.path, run_path, *QUICK)
+    assert code == 0
+    assert "by where answers sit" in printed
+    assert "ranking by BM25" not in said
+
+
+def test_check_passes_and_fails_by_the_lower_bound(posbias: Command, collection: Collection, run_path: Path) -> None:
+    of = ("check", collection.path, "--candidates", run_path, *QUICK)
+    assert posbias(*of, "--model", BLIND, "--max-rotation-gap", 0.02)[0] == 0
+    code, printed, said = posbias(*of, "--model", FRONT, "--max-rotation-gap", 0.001, "--max-psi", 0.9)
+    assert code == 1
+    assert "posbias check:" in said
+    assert "rotating passages changes nDCG@10 by at least" in said
+    assert "PSI of" not in said
+    assert "when passages are rotated" in printed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "wanted a model or a run; found neither"),
+        (("--model", "tests.audit.scorers:broken"), "wanted finite scores"),
+        (("--model", "tests.audit.scorers:short"), "wanted 6 scores"),
+        (("--model", "tests.audit.scorers:nobody"), "wanted 'nobody' in the module tests.audit.scorers"),
+        (("--model", BLIND, "--split", "dev"), "wanted split 'dev'"),
+        (("--model", BLIND, "--buckets", "0,x"), "--buckets: wanted numbers"),
+        (("--model", BLIND, "--minimum", "1"), "--minimum: wanted 2 or more"),
+        (("--model", BLIND, "--candidates", "nowhere.run"), "nowhere.run"),
+    ],
+    ids=["nothing", "broken", "short", "nobody", "split", "buckets", "minimum", "candidates"],
+)
+def test_bad_input_is_one_line_with_code_2(
+    posbias: Command, collection: Collection, arguments: tuple[str, ...], message: str
+) -> None:
+    code, printed, said = posbias("audit", collection.path, *arguments, "--depth", 6)
+    assert (code, printed) == (2, "")
+    last = said.strip().splitlines()[-1]
+    assert last.startswith("posbias: ")
+    assert message in last
+
+
+def test_a_run_of_another_collection_and_a_split_without_answers_are_refused(
+    posbias: Command, collection: Collection, run_path: Path, tmp_path: Path
+) -> None:
+    other = collection_of(tmp_path / "other", ["one text", "two texts"])
+    code, _, said = posbias("audit", other.path, run_path)
+    assert code == 2
+    assert "wanted" in said
+    foreign = tmp_path / "foreign.run"
+    foreign.write_text("q-none Q0 p-none 1 1.0 foreign\n")
+    code, _, said = posbias("audit", collection.path, foreign)
+    assert code == 2
+    assert "does not hold" in said
+
+
+def test_what_stands_there_is_kept_unless_told_otherwise(
+    posbias: Command, collection: Collection, run_path: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / "note.txt").write_text("mine")
+    code, _, said = posbias("audit", collection.path, run_path, *QUICK, "--out", tmp_path / "there")
+    assert code == 2
+    assert "--overwrite" in said
+    assert (tmp_path / "there" / "note.txt").read_text() == "mine"
