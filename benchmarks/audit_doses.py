@@ -1,0 +1,119 @@
+"""Does an audit see what a model learnt? TK trained on planted collections of rising front-loading, all audited on one without any.
+
+    python benchmarks/audit_doses.py FOLDER --dose 0 --dose 0.5 --dose 1     # writes benchmarks/results/audit_doses_HARDWARE_DATE.md
+
+The collections are the demo's, alike but for the places of the answers; so is the training (a narrow TK, stopped on the validation queries of its own
+collection). The test collection has its answers anywhere. Steps that are finished are skipped, so a stopped call goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+from dataclasses import replace
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+
+from measuring import hardware, result_place
+
+from positionbias.audit.audit import audit, make_task
+from positionbias.audit.settings import AuditSettings
+from positionbias.audit.systems import System
+from positionbias.core.collection import Collection
+from positionbias.core.payloads import Finding, PositionBuckets, ResponseCurve
+from positionbias.core.result import Result
+from positionbias.firststage.bm25 import Bm25Settings, retrieve
+from positionbias.models.checkpoint import load_checkpoint
+from positionbias.planted.generator import write_planted
+from positionbias.report.audit_page import audit_figures
+from positionbias.report.figure import save_figure
+from positionbias.studies.demo import DEMO_COLLECTION, DEMO_STUDY
+from positionbias.studies.position_bias import position_bias
+from positionbias.studies.workshop import Workshop
+
+FIGURES = Path(__file__).parents[1] / "figures"
+
+
+def trained(folder: Path, dose: float, seed: int) -> Path:
+    """The checkpoint of a TK trained on the original passages of its collection."""
+    place = folder / f"planted-{dose:g}-seed-{seed}"
+    if not place.exists():
+        write_planted(place, replace(DEMO_COLLECTION, front_loading=dose, seed=seed), name=f"planted-{dose:g}")
+    settings = replace(DEMO_STUDY, seed=seed, seeds=(seed,), draws=(seed,), trainings=("original",))
+    shop = Workshop(folder / f"study-{dose:g}-seed-{seed}", print)
+    position_bias(Collection(place), settings, shop)
+    return shop.folder / "models" / f"tk-original-seed-{seed}"
+
+
+def of(results: list[Result], measure: str, system: str) -> Result:
+    return next(r for r in results if r.measure == measure and r.system == system and not getattr(r.payload, "group", ""))
+
+
+def row(results: list[Result], dose: float, system: str) -> str:
+    psi, gap, response = (of(results, measure, system) for measure in ("PSI", "rotation gap", "position response"))
+    gain = of(results, "gain by position", system)
+    assert isinstance(psi.payload, PositionBuckets)
+    assert isinstance(response.payload, ResponseCurve)
+    figures, curve = psi.payload.figures, response.payload.figures
+    assert gap.interval is not None
+
+    def shown(named: dict[str, float], name: str, low: str, high: str) -> str:
+        return f"{named[name]:+.3f} [{named[low]:+.3f}, {named[high]:+.3f}]"
+
+    cells = [
+        f"{dose:g}",
+        shown(dict(figures), "excess", "excess_low", "excess_high"),
+        shown(dict(figures), "slope", "slope_low", "slope_high"),
+        f"{gain.value:+.3f}",
+        f"{gap.value:+.3f} [{gap.interval.low:+.3f}, {gap.interval.high:+.3f}]",
+        shown(dict(curve), "slope", "slope_low", "slope_high"),
+    ]
+    return f"| {' | '.join(cells)} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--dose", type=float, action="append")
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    doses = given.dose or [0.0, 0.5, 1.0]
+    systems = [
+        System.of(load_checkpoint(trained(given.folder, dose, given.seed)), f"TK, front-loading {dose:g}") for dose in doses
+    ]
+    place = given.folder / f"planted-0-seed-{given.seed}"
+    if not place.exists():
+        write_planted(place, replace(DEMO_COLLECTION, front_loading=0.0, seed=given.seed), name="planted-0")
+    collection = Collection(place)
+    settings = AuditSettings(depth=10, examples=0, seed=given.seed)
+    run = retrieve(collection, collection.queries("test"), settings.depth, Bm25Settings())
+    task = make_task(collection, "test", run, settings)
+    first = System(run.name, run=task.candidates, first_stage=True)
+    results = audit(task, [first, *systems], settings, tell=print)
+    for name, figure in audit_figures(results).items():
+        if name in ("position-response", "quality-by-position"):
+            save_figure(figure, FIGURES / f"audit-doses-{name}.svg", overwrite=True)
+    versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "numpy", "positionbias"))
+    lines = [
+        "# An audit of TK trained on rising front-loading",
+        "",
+        f"{hardware()}; Python {platform.python_version()}, {versions}; {date.today().isoformat()}; seed {given.seed}.",
+        "",
+        f"    python benchmarks/audit_doses.py FOLDER {' '.join(f'--dose {dose:g}' for dose in doses)} --seed {given.seed}",
+        "",
+        f"Audited on {len(task.query_ids):,} test queries of a planted collection without front-loading. nDCG@10; 95 % intervals.",
+        "",
+        "| front-loading of the training | PSI beyond chance | slope over the passage | slope of the gain over BM25 | rotation gap | response, first to last place |",
+        "|---|---|---|---|---|---|",
+        *(row(results, dose, system.name) for dose, system in zip(doses, systems, strict=True)),
+        "",
+        *(f"- {result.payload.text}" for result in results if isinstance(result.payload, Finding)),
+    ]
+    text = "\n".join(lines) + "\n"
+    result_place("audit_doses").write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
