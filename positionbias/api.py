@@ -60,7 +60,7 @@ class Audit:
         """
         figures = self.plots()
         if name is None:
-            name = next((known for known in ("response", *figures) if known in figures), "response")
+            name = next((known for known in ("position-response", *figures) if known in figures), "position-response")
         if name not in figures:
             raise SettingError(f"plot: wanted one of {', '.join(figures) or 'none'}; found {name!r}; give one of these")
         return figures[name]

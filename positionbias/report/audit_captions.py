@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from positionbias.core.payloads import Interval
 from positionbias.core.result import Result
 from positionbias.report.audit_select import (
+    GAIN,
     GAP,
     MOVEMENT,
     PSI,
@@ -27,6 +28,7 @@ from positionbias.report.formatting import decimal, interval, p_value, percent, 
 
 __all__ = [
     "compared_caption",
+    "gain_caption",
     "length_caption",
     "movement_caption",
     "quality_caption",
@@ -77,6 +79,19 @@ def length_caption(results: Sequence[Result]) -> str:
         "is position and not length. Standardised: as if all buckets held passages of the same lengths. Groups without a bucket "
         "of enough queries have no panel."
     )
+
+
+def gain_caption(results: Sequence[Result]) -> str:
+    """Each system's slope of the gain."""
+    series, parts = series_of(results), []
+    for result, payload in buckets(results, GAIN):
+        bounds = bounds_of(payload.figures, "slope_low", "slope_high")
+        parts.append(f"{series[system_of(result)].label} {_signed(result.value, bounds)}")
+    sentences = [
+        "What the re-ranking adds, query by query, by where the answer starts: the questions are the same ones, so that their difficulty counts for less. "
+        "A falling line helps answers in front more.",
+    ]
+    return " ".join([*sentences, *([f"Slope over the whole passage: {_listed(parts)[0]}"] if _listed(parts) else [])])
 
 
 def movement_caption(results: Sequence[Result]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from positionbias.core.payloads import Interval, PositionBuckets
 from positionbias.core.result import Result
 from positionbias.report.audit_select import (
+    GAIN,
     MOVEMENT,
     PSI,
     RESPONSE,
@@ -25,7 +26,7 @@ from positionbias.report.formatting import slug
 from positionbias.report.select import distinct
 from positionbias.report.table import Column, Table
 
-__all__ = ["bucket_tables", "movement_table", "response_places_table", "segment_table"]
+__all__ = ["bucket_tables", "gain_table", "movement_table", "response_places_table", "segment_table"]
 
 Found = Sequence[tuple[Result, PositionBuckets]]
 
@@ -48,6 +49,13 @@ def movement_table(results: Sequence[Result]) -> Table:
     """The data of the figure of the gap by movement."""
     title = "Change by how far the answer moved (below 0: to the front)"
     return _bucket_table(results, buckets(results, MOVEMENT), "Moved by", "gap-by-movement", title, sign=True)
+
+
+def gain_table(results: Sequence[Result]) -> Table:
+    """The data of the figure of the gain over the first stage."""
+    found = buckets(results, GAIN)
+    title = f"{found[0][1].quality[:1].upper()}{found[0][1].quality[1:]} by the answer's start" if found else ""
+    return _bucket_table(results, found, "Answer starts at", "gain-by-position", title, sign=True)
 
 
 def segment_table(results: Sequence[Result]) -> Table:

@@ -10,10 +10,11 @@ from positionbias.core.payloads import Finding
 from positionbias.core.result import Result
 from positionbias.report import audit_captions as captions
 from positionbias.report.audit_curves import compare_figure, effects_of, response_figure
-from positionbias.report.audit_data import bucket_tables, movement_table, response_places_table, segment_table
-from positionbias.report.audit_plots import length_figure, movement_figure, quality_figure, segment_figure
+from positionbias.report.audit_data import bucket_tables, gain_table, movement_table, response_places_table, segment_table
+from positionbias.report.audit_plots import gain_figure, length_figure, movement_figure, quality_figure, segment_figure
 from positionbias.report.audit_select import (
     AUDIT_MEASURES,
+    GAIN,
     MOVEMENT,
     PSI,
     RESPONSE,
@@ -81,6 +82,12 @@ FIGURES: dict[str, _Kind] = {
     "quality-within-lengths": _Kind(
         _has_lengths, lambda results, width: length_figure(results, width=width), captions.length_caption, "y"
     ),
+    "gain-by-position": _Kind(
+        lambda results: bool(buckets(results, GAIN)),
+        lambda results, width: gain_figure(results, width=width),
+        captions.gain_caption,
+        "y",
+    ),
     "rotation-gap-by-movement": _Kind(
         lambda results: bool(buckets(results, MOVEMENT)),
         lambda results, width: movement_figure(results, width=width),
@@ -105,7 +112,7 @@ FIGURES: dict[str, _Kind] = {
 def audit_figures(results: Sequence[Result], *, width: float = WIDE) -> dict[str, Figure]:
     """Every figure that an audit's results give, by name; ``width`` in inches.
 
-    Names: compared (of several systems), quality-by-position, quality-by-characters, quality-within-lengths,
+    Names: compared (of several systems), quality-by-position, quality-by-characters, quality-within-lengths, gain-by-position,
     rotation-gap-by-movement, position-response, segment-similarity, term-similarity. What was not measured has no figure.
     """
     figures = {name: kind.draw(results, width) for name, kind in FIGURES.items() if kind.there(results)}
@@ -152,7 +159,7 @@ def _block(study: Study, figures: Sequence[str], tables: Sequence[Table], more: 
 
 
 def _sensitivity(study: Study) -> Block:
-    names = ("quality-by-position", "quality-by-characters", "quality-within-lengths")
+    names = ("quality-by-position", "quality-by-characters", "quality-within-lengths", "gain-by-position")
     results, main = study.results, main_quality(study.results)
     every = distinct(payload.quality for _, payload in buckets(results, PSI))
     overall, within = psi_tables(results, main), psi_tables(results, main, grouped=True)
@@ -163,7 +170,7 @@ def _sensitivity(study: Study) -> Block:
         for way in (False, True)
         for table in psi_tables(results, quality, grouped=way)
     ]
-    return _block(study, names, overall, [*within, *bucket_tables(results), *others])
+    return _block(study, names, overall, [*within, *bucket_tables(results), gain_table(results), *others])
 
 
 def _gap(study: Study) -> Block:

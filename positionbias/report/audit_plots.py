@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from positionbias.core.payloads import PositionBuckets
 from positionbias.core.result import Result
 from positionbias.report.audit_select import (
+    GAIN,
     MOVEMENT,
     PSI,
+    SCALE_NAMES,
     SEGMENTS,
     Series,
     bucket_labels,
@@ -29,7 +31,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["grid_of", "length_figure", "line_with_band", "movement_figure", "quality_figure", "segment_figure", "series_legend"]
+__all__ = [
+    "gain_figure",
+    "grid_of",
+    "length_figure",
+    "line_with_band",
+    "movement_figure",
+    "quality_figure",
+    "segment_figure",
+    "series_legend",
+]
 
 TOGETHER = 3  # systems whose bands can be told apart in one panel; more get a panel each
 BESIDE = 4.5  # inches from which two panels stand beside each other
@@ -112,25 +123,42 @@ def movement_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure
         InputError: no rotation gap by movement among the results.
     """
     found = required(buckets(results, MOVEMENT), f"a {MOVEMENT}")
+    figure, grid = _change_figure(results, found, "Movement of the answer: below 0 to the front, above 0 to the back", width)
+    for axes in grid:
+        axes.axvline(0, color=MUTED.light, linewidth=0.8, zorder=1)
+        axes.set_xlim(-1, 1)
+        axes.set_xticks([-1, -0.5, 0, 0.5, 1], ["−1", "−0.5", "0", "+0.5", "+1"])
+    return figure
+
+
+def gain_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
+    """What each system adds to the first stage, by where the answer starts.
+
+    Raises:
+        InputError: no gain by position among the results.
+    """
+    found = required(buckets(results, GAIN), f"a {GAIN}")
+    return _change_figure(results, found, f"Start of the answer ({SCALE_NAMES[found[0][1].scale]})", width)[0]
+
+
+def _change_figure(results: Sequence[Result], found: Found, below: str, width: float) -> tuple[Figure, list[Axes]]:
+    """Differences by bucket with their bands, around a line at 0; many systems have a panel each."""
     series = series_of(results)
     panels = [[one] for one in found] if len(found) > TOGETHER else [found]
     with styled():
         figure, grid = grid_of(len(panels), width, PANEL if len(panels) > 1 else 2.6)
         for axes, shown in zip(grid, panels, strict=True):
             axes.axhline(0, color=INK.light, linewidth=1, zorder=1)
-            axes.axvline(0, color=MUTED.light, linewidth=0.8, zorder=1)
             for result, payload in shown:
                 line_with_band(axes, _places(payload), payload.means, payload.lows, payload.highs, series[system_of(result)])
-            axes.set_xlim(-1, 1)
-            axes.set_xticks([-1, -0.5, 0, 0.5, 1], ["−1", "−0.5", "0", "+0.5", "+1"])
             if len(panels) > 1:
                 axes.set_title(wrap(series[system_of(shown[0][0])].label, letters(width / (2 if width > BESIDE else 1))))
         for axes in grid:
             quality = found[0][1].quality
             axes.set_ylabel(quality[:1].upper() + quality[1:] if axes.get_subplotspec().is_first_col() else "")  # type: ignore[union-attr]
-        under_all(figure, "Movement of the answer: below 0 to the front, above 0 to the back", width)
+        under_all(figure, below, width)
         series_legend(figure, [series[system_of(r)] for r, _ in found] if len(panels) == 1 else [], width)
-    return figure
+    return figure, grid
 
 
 def segment_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:

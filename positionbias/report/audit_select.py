@@ -17,6 +17,7 @@ from positionbias.report.select import distinct, labels
 __all__ = [
     "AUDIT_MEASURES",
     "FIRST_STAGE",
+    "GAIN",
     "GAP",
     "MOVEMENT",
     "PSI",
@@ -39,9 +40,10 @@ __all__ = [
     "system_of",
 ]
 
-PSI, GAP, MOVEMENT = "PSI", "rotation gap", "rotation gap by movement"
+PSI, GAIN = "PSI", "gain by position"
+GAP, MOVEMENT = "rotation gap", "rotation gap by movement"
 RESPONSE, SEGMENTS = "position response", "segment similarity"
-AUDIT_MEASURES = (PSI, GAP, MOVEMENT, RESPONSE, SEGMENTS)
+AUDIT_MEASURES = (PSI, GAIN, GAP, MOVEMENT, RESPONSE, SEGMENTS)
 FIRST_STAGE = "first stage"  # facts.model of the ranking that the audited models re-rank
 SCALE_NAMES = {
     "relative": "share of the passage",
@@ -89,6 +91,7 @@ def of_measure(results: Iterable[Result], measure: str) -> list[Result]:
 _KINDS = {
     PSI: ("position_buckets",),
     GAP: ("statistics",),
+    GAIN: ("position_buckets",),
     MOVEMENT: ("position_buckets",),
     RESPONSE: ("response",),
     SEGMENTS: ("position_buckets",),

@@ -125,6 +125,16 @@ def movement(system: str, lean: float) -> Result:
     return Result("rotation gap by movement", "squad", "test", system, 1, None, None, sum(counts), payload, facts)
 
 
+def gain(system: str, lean: float) -> Result:
+    edges = [i / 20 for i in range(21)]
+    means = [round(0.05 - 0.08 * lean * (a + b) / 2, 4) for a, b in pairwise(edges)]
+    figures = {"slope": -0.08 * lean, "slope_low": -0.08 * lean - 0.01, "slope_high": -0.08 * lean + 0.01, "level": 0.95}
+    lows, highs = [m - 0.02 for m in means], [m + 0.02 for m in means]
+    payload = PositionBuckets("relative", "gain in nDCG@10 over bm25", edges, [290] * 20, means, lows, highs, "", figures)
+    facts = Facts(model="bert_dot")
+    return Result("gain by position", "squad", "test", system, 1, -0.08 * lean, None, 5_800, payload, facts)
+
+
 def response(system: str, lean: float) -> Result:
     places = [i / 10 for i in range(11)]
     scores = [round(0.35 * lean * (math.exp(-2.5 * p) - 0.36), 4) for p in places]
@@ -207,7 +217,13 @@ def audit(systems: Mapping[str, float] = ONE, *, first_stage: bool = True) -> li
         found += [buckets(system, lean, "relative", "nDCG@10", group, first_stage=first) for group in GROUPS[1:]]
         if not first:
             found += [gap(system, lean, quality) for quality in QUALITIES]
-            found += [movement(system, lean), response(system, lean), segments(system, lean), *verdict(system, lean)]
+            found += [
+                gain(system, lean),
+                movement(system, lean),
+                response(system, lean),
+                segments(system, lean),
+                *verdict(system, lean),
+            ]
             found.append(
                 Result(
                     "examples", "squad", "test", system, 1, None, None, 3, Examples([example(n) for n in range(3)], "nDCG@10")

@@ -13,9 +13,9 @@ import pytest
 from positionbias.core.errors import InputError
 from positionbias.core.payloads import AtsCurve, Finding, PositionBuckets
 from positionbias.core.result import Facts, Result, save_results
-from positionbias.report import audit_captions, audit_page
+from positionbias.report import audit_captions, audit_data, audit_page
 from positionbias.report.audit_curves import compare_figure, response_figure
-from positionbias.report.audit_plots import length_figure, movement_figure, quality_figure, segment_figure
+from positionbias.report.audit_plots import gain_figure, length_figure, movement_figure, quality_figure, segment_figure
 from positionbias.report.audit_select import series_of
 from positionbias.report.figure import MUTED, NARROW, svg_text
 from positionbias.report.html import report_tables, write_report
@@ -30,6 +30,7 @@ NAMES = [
     "quality-by-position",
     "quality-by-characters",
     "quality-within-lengths",
+    "gain-by-position",
     "rotation-gap-by-movement",
     "position-response",
     "segment-similarity",
@@ -129,10 +130,23 @@ def test_the_first_stage_comes_last_wherever_it_stands() -> None:
 def test_the_gap_by_movement() -> None:
     axes = movement_figure(ONE).axes[0]
     payload = payload_of(ONE, "minilm", "moved", "change of nDCG@10")
-    line = axes.lines[-1]
+    line = next(line for line in axes.lines if len(list(line.get_xdata())) == len(payload.means))
     assert list(line.get_xdata()) == pytest.approx([(a + b) / 2 for a, b in pairwise(payload.edges)])
     assert list(line.get_ydata()) == payload.means
     assert axes.get_xlim() == (-1, 1)
+
+
+def test_the_gain_over_the_first_stage() -> None:
+    axes = gain_figure(ONE).axes[0]
+    payload = payload_of(ONE, "minilm", "relative", "gain in nDCG@10 over bm25")
+    line = next(line for line in axes.lines if len(list(line.get_xdata())) == len(payload.means))
+    assert list(line.get_ydata()) == payload.means
+    assert axes.get_ylabel() == "Gain in nDCG@10 over bm25"
+    assert "Slope over the whole passage: minilm −0.072 [−0.082, −0.062]." in audit_captions.gain_caption(ONE).replace(
+        "\N{NO-BREAK SPACE}", " "
+    )
+    (table,) = [t for t in [audit_data.gain_table(ONE)] if t.rows]
+    assert len(table.rows) == 20
 
 
 def test_the_response_shows_score_and_rank() -> None:
