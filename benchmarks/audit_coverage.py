@@ -223,7 +223,7 @@ def collection_table(found: Sequence[tuple[float, Truth, dict[str, float]]], que
         "## A real planted collection",
         "",
         f"`import planted` with {queries:,} queries, {8 * queries:,} passages; the places of the words are read from its texts and from `positions.rotate`, and the scorer's noise is keyed by id. "
-        "Its one audit a size, beside the truth by arrays.",
+        "Its one audit a size, beside the truth by arrays; the sizes share their noise, so they stray from it together.",
         "",
         "| size | slope | interval | by arrays | gap | interval | by arrays | PSI | by chance | p |",
         "|---:|---:|---|---:|---:|---|---:|---:|---:|---:|",
