@@ -14,11 +14,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    import torch
+
     from positionbias.core.result import Result
     from positionbias.core.shard_work import MapShards
+    from positionbias.ranking.config import RankingConfig
 
 __all__ = [
     "Engine",
+    "Ranking",
     "all_of",
     "embedding_option",
     "emit",
@@ -157,14 +161,22 @@ def matching_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return options(with_matching)
 
 
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Where and how a model computes, as ``ranking_options`` hands it to a command."""
+
+    device: torch.device
+    config: RankingConfig
+
+
 def ranking_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Where and how a model computes, which the command gets as one ``ranking``: a device and a ``RankingConfig``."""
+    """``--device``, ``--precision`` and ``--batch-tokens``, which the command gets as one ``ranking``."""
 
     @wraps(command)
     def with_ranking(*given: Any, device: str, precision: Any, batch_tokens: int, **named: Any) -> Any:
         from positionbias.ranking.config import RankingConfig, pick_device
 
-        return command(*given, ranking=(pick_device(device), RankingConfig(batch_tokens, precision)), **named)
+        return command(*given, ranking=Ranking(pick_device(device), RankingConfig(batch_tokens, precision)), **named)
 
     options = all_of(
         click.option(

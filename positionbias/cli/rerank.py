@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from positionbias.cli.common import (
+    Ranking,
     emit,
     input_place,
     json_option,
@@ -15,6 +16,7 @@ from positionbias.cli.common import (
     out_option,
     output_place,
     overwrite_option,
+    ranking_options,
     say,
 )
 
@@ -40,27 +42,7 @@ __all__ = ["rerank"]
     help="Candidates to re-rank; by default what validation found best, all where nothing was tuned.",
 )
 @click.option("--name", help="The run's tag; by default the checkpoint's name.")
-@click.option(
-    "--device",
-    type=click.Choice(["auto", "cpu", "cuda"]),
-    default="auto",
-    show_default=True,
-    help="Where to compute; auto is the GPU where there is one.",
-)
-@click.option(
-    "--precision",
-    type=click.Choice(["auto", "float32", "bfloat16", "float16"]),
-    default="auto",
-    show_default=True,
-    help="Of matrix products; auto is float32 on a CPU and bfloat16 on a GPU, or float16 on one without.",
-)
-@click.option(
-    "--batch-tokens",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Padded tokens in a batch; 0 leaves it to the device.",
-)
+@ranking_options
 @out_option(what="The re-ranked run.")
 @overwrite_option
 @json_option
@@ -72,9 +54,7 @@ def rerank(
     candidates: str,
     depth: int | None,
     name: str | None,
-    device: str,
-    precision: str,
-    batch_tokens: int,
+    ranking: Ranking,
     out: str,
     overwrite: bool,
     as_json: bool,
@@ -86,16 +66,16 @@ def rerank(
     from positionbias.core.collection import find_collection
     from positionbias.core.run import read_run
     from positionbias.models.checkpoint import load_checkpoint
-    from positionbias.ranking.config import RankingConfig, pick_device
     from positionbias.ranking.rerank import rerank_run
 
-    config, where = RankingConfig(batch_tokens, precision), pick_device(device)  # type: ignore[arg-type]
     checkpoint = load_checkpoint(model_place(model), kind)
-    checkpoint.model.to(where)
+    checkpoint.model.to(ranking.device)
     found = find_collection(collection)
     source, place = input_place(candidates), output_place(out)
     run = read_run(source)
-    done = rerank_run(checkpoint, found, split, run, source, place, depth=depth, name=name, config=config, overwrite=overwrite)
+    done = rerank_run(
+        checkpoint, found, split, run, source, place, depth=depth, name=name, config=ranking.config, overwrite=overwrite
+    )
     _say_counts(done)
     emit([done.result(found.name, split)], as_json=as_json, table=lambda: f"{done.run.pairs:,} candidates re-ranked to {place}")
     say(f"next: posbias evaluate {out} --collection {collection} --split {split}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from positionbias.cli.common import (
+    Ranking,
     all_of,
     input_place,
     kind_option,
@@ -47,7 +48,7 @@ class Audited:
     candidates: str | None
     queries: int | None
     workers: int
-    ranking: Any
+    ranking: Ranking
 
     def open(self, settings: AuditSettings) -> tuple[Task, list[System]]:
         """The task and the systems, the first stage first where it is one that models re-rank or was given.
@@ -68,10 +69,9 @@ class Audited:
             raise SettingError("audit: wanted a model or a run; found neither; give --model NAME or the files of runs")
         found = find_collection(self.collection)
         runs = [read_run(input_place(run)) for run in self.runs]
-        device, config = self.ranking
         checkpoints = [load_checkpoint(model_place(model), self.kind) for model in self.models]
         for checkpoint in checkpoints:
-            checkpoint.model.to(device)
+            checkpoint.model.to(self.ranking.device)
         candidates = self._candidates(found, settings, runs)
         task = make_task(
             found,
@@ -79,7 +79,7 @@ class Audited:
             candidates,
             settings,
             queries=self.queries,
-            config=config,
+            config=self.ranking.config,
             map_shards=partial(map_shards, workers=self.workers),
         )
         systems = [System(run.name, run=run) for run in runs]
