@@ -1,7 +1,8 @@
 """Draw a study's figures from its results: ``python figures/draw.py NAME STUDY`` writes ``figures/NAME-*.svg``.
 
 ``python figures/draw.py figure-1 RESULTS`` draws the six histograms of the position-bias paper's Figure 1 from the results of one
-``posbias histogram`` over original, word-rotated and sentence-rotated collections.
+``posbias histogram`` over original, word-rotated and sentence-rotated collections. ``python figures/draw.py audit-power TABLE`` draws
+how often an audit finds a preference of known size, from the table that ``benchmarks/audit_coverage.py`` wrote.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ from pathlib import Path
 
 from positionbias.core.payloads import AtsCurve, Comparison, PositionHistogram, TrainingCurve
 from positionbias.core.result import Result, load_results
-from positionbias.report.figure import save_figure
+from positionbias.report.drawing import DASHES, MARKERS, colour_of, legend_above, line_handle, new_figure
+from positionbias.report.figure import MUTED, save_figure, styled
 from positionbias.report.plots import answer_positions, ats_curves, relative_change, training_curves
 
 HERE = Path(__file__).parent
@@ -40,9 +42,43 @@ def figure_1(results: list[Result]) -> None:
     save_figure(answer_positions(results, width=README_WIDTH, columns=3, titles=titles), HERE / "figure-1.svg", overwrite=True)
 
 
+def audit_power(table: Path) -> None:
+    """The share of audits that find a preference, by its size: slope, gap, PSI."""
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in table.read_text("utf-8").splitlines() if "|" in line
+    ]
+    alone = [row for row in rows if row[0] == "one a passage"]
+    sizes = [float(row[1]) for row in alone if len(row) == 14]
+    found = {
+        "rotation gap": [_share(row[9]) for row in alone if len(row) == 14],
+        "slope by position": [_share(row[5]) for row in alone if len(row) == 14],
+        "PSI of 20 buckets": [_share(row[11]) for row in alone if len(row) == 16],
+    }
+    with styled():
+        figure = new_figure(README_WIDTH, 3.0)
+        axes = figure.subplots()
+        handles = []
+        for index, shares in enumerate(found.values()):
+            looks = {"color": colour_of(index), "linestyle": DASHES[index], "marker": MARKERS[index]}
+            axes.plot(sizes, shares, **looks)  # type: ignore[arg-type]
+            handles.append(line_handle(colour_of(index), DASHES[index], marker=MARKERS[index]))
+        axes.axhline(5, color=MUTED.light, linewidth=0.8)
+        axes.set_ylim(0, 102)
+        axes.set_xlabel("Size of the scorer's preference for the front (0: none)")
+        axes.set_ylabel("Audits that find it (%)")
+        legend_above(figure, handles, list(found), README_WIDTH)
+    save_figure(figure, HERE / "audit-power.svg", overwrite=True)
+
+
+def _share(cell: str) -> float:
+    return float(cell.removesuffix("%"))
+
+
 if __name__ == "__main__":
     name, place = sys.argv[1], Path(sys.argv[2])
     if name == "figure-1":
         figure_1(load_results(place))
+    elif name == "audit-power":
+        audit_power(place)
     else:
         draw(name, load_results(place / "results"))

@@ -46,8 +46,8 @@ def broken_limits(results: Sequence[Result], limits: Limits) -> list[str]:
             low = payload.figures.get("excess_low")
             if payload.quality == measure and not payload.group and low is not None and low > limits.max_psi:
                 reasons.append(
-                    f"{result.system}: PSI of {measure} ({payload.scale} position) exceeds chance by at least {low:.3f} "
-                    f"(measured {payload.figures['excess']:.3f}); the limit is {limits.max_psi:g}"
+                    f"{result.system}: PSI of {measure} ({payload.scale} position) is at least {low:.3f} without what chance makes of it "
+                    f"(measured {payload.figures['excess']:.3f} above chance); the limit is {limits.max_psi:g}"
                 )
         if result.measure == GAP and isinstance(payload, Statistics) and limits.max_rotation_gap is not None:
             bounds = result.interval
