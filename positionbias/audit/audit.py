@@ -137,7 +137,8 @@ class _Audit:
                 self._rotations(ranked, values)
             if self.settings.needles:
                 self._needles(ranked)
-            if self.settings.segments and isinstance(self.system.model, PassageEncoder):
+            # the rows of a sparse model are words and weights, of which no mean stands for the text
+            if self.settings.segments and isinstance(self.system.model, PassageEncoder) and self.system.kind != "sparse":
                 self._segments(self.system.model)
             if self.settings.probe:
                 self._probe()
