@@ -63,13 +63,18 @@ def ats_curves(results: Sequence[Result], *, width: float = WIDE) -> Figure:
     return figure
 
 
+def _as_trained(result: Result) -> Result:
+    """Without the rotation draw of the passages it was probed on, where it was trained on original ones: it is the same model."""
+    return replace(result, facts=replace(result.facts, rotation=None)) if result.facts.training == "original" else result
+
+
 def _series_key(result: Result) -> tuple[str, str, int | None, int | None]:
-    return result.system, result.split, *repeat_of(result)
+    return result.system, result.split, *repeat_of(_as_trained(result))
 
 
 def _series_labels(found: Sequence[Result]) -> list[str]:
     """Labels that leave the collection out: each has its panel."""
-    return labels([replace(result, collection="") for result in found])
+    return labels([replace(_as_trained(result), collection="") for result in found])
 
 
 def _ats_line(axes: Axes, curve: Any, index: int) -> bool:

@@ -269,6 +269,18 @@ def test_a_name_that_begins_with_an_underscore_stays_in_the_legend() -> None:
     assert [text.get_text().lstrip("\u200b") for text in legend.get_texts()][:2] == ["_tk-original", "_tk-rotated"]
 
 
+def test_a_model_is_one_line_on_whatever_passages_it_is_probed() -> None:
+    probed = next(result for result in RESULTS if result.kind == "ats")
+    found = [
+        replace(probed, collection=name, facts=Facts(model="tk", training="original", test=test, seed=1, rotation=draw))
+        for name, test, draw in (("a", "original", None), ("a-rotated", "rotated", 1))
+    ]
+    figure = plots.ats_curves(found)
+    assert len([text for text in figure.legends[0].get_texts() if "too few" not in text.get_text()]) == 1
+    first, second = (axes.lines[0].get_color() for axes in figure.axes)
+    assert first == second
+
+
 @pytest.mark.parametrize("draw", [plots.answer_positions, plots.ats_curves, plots.training_curves, plots.relative_change])
 def test_nothing_to_draw_is_one_clear_line(draw: Callable[..., Figure]) -> None:
     with pytest.raises(InputError, match="wanted a.* among the results; found none; give"):
