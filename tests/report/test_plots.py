@@ -18,6 +18,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
+from positionbias.core.result import Facts
 from positionbias.report import plots
 from positionbias.report.drawing import same_scale
 from positionbias.report.embed import inline_svg
