@@ -1,0 +1,92 @@
+"""What people say of a pair of queries: whether they are on one topic, and how the training query reformulates the test query.
+
+The five labels are those of the leakage paper's Table 2b (reformulation types of Jansen, Booth, Spink 2009, and a pair of different
+topics). A pair leaks when its label is any but "different topic". The published annotations give several labels a pair, one for the
+topic's title and one for its nearest variant: "different topic" among them decides, and else the title's type is the pair's, the
+variant's where the title has none [decision]; so counted, the published files give the paper's numbers for Robust04 (648 true, 93 false).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+__all__ = ["DIFFERENT", "LABELS", "TYPES", "UNTYPED", "Label", "label_names", "parse_label", "parse_labels"]
+
+DIFFERENT = "different topic"
+UNTYPED = "leak"  # it leaks, and nobody said how
+TYPES = ("identical", "generalization", "specialization", "reformulation")
+LABELS = (*TYPES, UNTYPED, DIFFERENT)  # in the order of Table 2b
+_FIELDS = ("", "title", "variant", "description")  # whose label counts, in this order
+_ALSO = {
+    "generalisation": "generalization",
+    "specialisation": "specialization",
+    "different": DIFFERENT,
+    "no leak": DIFFERENT,
+    "no": DIFFERENT,
+    "false": DIFFERENT,
+    "0": DIFFERENT,
+    "yes": UNTYPED,
+    "true": UNTYPED,
+    "1": UNTYPED,
+}
+
+
+class Label(NamedTuple):
+    """What a pair was labelled as, one of ``LABELS``."""
+
+    name: str
+
+    @property
+    def leaks(self) -> bool:
+        """Whether the pair is a leak."""
+        return self.name != DIFFERENT
+
+
+def label_names() -> str:
+    """The labels that are read, for messages."""
+    return f"{', '.join(LABELS)}, or yes and no"
+
+
+def parse_label(text: str) -> Label | None:
+    """A label as it stands in a sheet, in any case; None where nothing stands there.
+
+    >>> parse_label("Generalisation")
+    Label(name='generalization')
+
+    Raises:
+        ValueError: no label that is known.
+    """
+    name = " ".join(text.casefold().replace("_", " ").split())
+    if not name:
+        return None
+    name = _ALSO.get(name, name)
+    if name not in LABELS:
+        raise ValueError(text)
+    return Label(name)
+
+
+def parse_labels(texts: Sequence[str]) -> Label | None:
+    """The label that several together mean, each perhaps with the field it is of before a hyphen; None where there is none.
+
+    >>> parse_labels(["Variant-Identical", "Title-Reformulation"])
+    Label(name='reformulation')
+    >>> parse_labels(["Variant-Identical", "Different Topic"])
+    Label(name='different topic')
+
+    Raises:
+        ValueError: one that is not known.
+    """
+    found: dict[str, Label] = {}
+    for text in texts:
+        before, hyphen, after = text.partition("-")
+        field, name = (before.strip().casefold(), after) if hyphen else ("", text)
+        try:
+            label = parse_label(name)
+        except ValueError:
+            raise ValueError(text) from None
+        if field not in _FIELDS:
+            raise ValueError(text)
+        if label is not None:
+            found.setdefault(field if label.leaks else DIFFERENT, label)
+    return next((found[place] for place in (DIFFERENT, *_FIELDS) if place in found), None)

@@ -1,0 +1,220 @@
+"""Pairs of a training query and a test query: from what ``find`` wrote, from hand-filled sheets, from the published labels.
+
+Two forms, told apart by the first character. JSON lines: an object a line with ``train_id``, ``test_id`` and what is known of ``field``,
+``train_text``, ``test_text``, ``label`` (or ``labels``, a list), ``weight`` and the scores; the keys of the published annotations
+(``msmarco_query_id``, ``topic_id``, ``sbert_cosine`` …) are read as these. TSV: a head line with the same names.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from positionbias.core.errors import InputError, bad_input
+from positionbias.core.files import input_errors, open_text
+from positionbias.leakage.labels import Label, label_names, parse_labels
+
+__all__ = ["PAIRS", "SCORES", "Pair", "best_by_pair", "pairs_file", "read_pairs"]
+
+PAIRS = "pairs.jsonl"  # in a folder that ``find`` wrote
+SCORES = ("cosine", "jaccard", "containment")
+_NARRATIVE = "narrative"
+_TOPIC = ("title", "variant", "description", _NARRATIVE)
+_SAME = {
+    "msmarco_query_id": "train_id",
+    "msmarco_query": "train_text",
+    "topic_id": "test_id",
+    "sbert_cosine": "cosine",
+}
+_WANTED = "pairs of a training and a test query (JSON lines, or TSV with a head line)"
+
+Record = Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Pair:
+    """A training query and a test query, with what is known of them.
+
+    ``test_texts`` by the field that they are of; ``field`` is the one that was found alike. ``weight`` is how many pairs of those that it
+    was drawn from it stands for. ``line`` is where it stands in its file.
+    """
+
+    train_id: str
+    test_id: str
+    scores: Mapping[str, float]
+    train_text: str = ""
+    test_texts: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    field: str = ""
+    label: Label | None = None
+    weight: float = 1.0
+    line: int = 0
+
+    @property
+    def ids(self) -> tuple[str, str]:
+        """Which pair it is, whatever field it was found in."""
+        return self.train_id, self.test_id
+
+    def searched(self) -> list[str]:
+        """The test query's texts that a training query is held against: all but the narrative."""
+        return [text for name, text in self.test_texts.items() if name != _NARRATIVE]
+
+
+def pairs_file(place: Path | str) -> Path:
+    """The file of pairs that a path means: itself, or the one in a folder that ``find`` wrote.
+
+    Raises:
+        InputError: a folder without one.
+    """
+    place = Path(place)
+    if not place.is_dir():
+        return place
+    if not (place / PAIRS).is_file():
+        do = "give a file of pairs, or the --out of posbias leakage find"
+        raise bad_input(place, wanted=f"a folder with {PAIRS}", found="none there", do=do)
+    return place / PAIRS
+
+
+def read_pairs(place: Path | str) -> Iterator[Pair]:
+    """The pairs of a file, or of a folder that ``find`` wrote; streamed, plain or compressed. One without any pair gives none.
+
+    Raises:
+        InputError: a line that is no pair, a score that is no number, or a label that is not known (with the line).
+    """
+    path = pairs_file(place)
+    with input_errors(path, wanted=_WANTED), open_text(path) as handle:
+        lines = ((number, line.lstrip("\ufeff")) for number, line in enumerate(handle, 1))
+        first = next((item for item in lines if item[1].strip()), None)
+        if first is None:
+            return
+        form = _json_records if first[1].lstrip()[0] in "{[" else _tsv_records
+        for number, record in form(path, chain([first], lines)):
+            yield _pair(path, number, record)
+
+
+def _json_records(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Record]]:
+    for number, line in lines:
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise _bad(path, number, "one JSON object a line", str(error)) from None
+        if not isinstance(record, dict):
+            raise _bad(path, number, "one JSON object a line", f"a {type(record).__name__}")
+        yield number, record
+
+
+def _tsv_records(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Record]]:
+    """Rows under their head; quoted as spreadsheets quote, so that one row may be several lines."""
+    at = 0
+
+    def texts() -> Iterator[str]:
+        nonlocal at
+        for number, line in lines:
+            at = number
+            yield line
+
+    rows = csv.reader(texts(), delimiter="\t", strict=True)
+    try:
+        head = [name.strip() for name in next(rows)]
+        columns = [_SAME.get(name, name) for name in head]
+        for wanted in ("train_id", "test_id"):
+            if columns.count(wanted) != 1:
+                raise _bad(path, at, "a head line with train_id and test_id, each once", ", ".join(head) or "nothing")
+        before = at
+        for row in rows:
+            number, before = before + 1, at
+            if not any(cell.strip() for cell in row):
+                continue
+            if len(row) != len(columns):
+                raise _bad(path, number, f"{len(columns)} columns, as in the head line", f"{len(row)}")
+            yield number, dict(zip(columns, (cell.strip() for cell in row), strict=True))
+    except csv.Error as error:
+        raise _bad(path, at, "rows of a TSV file", str(error)) from None
+
+
+def _bad(path: Path, line: int, wanted: str, found: str) -> InputError:
+    return bad_input(path, line=line, wanted=wanted, found=found, do="mend the line")
+
+
+def _pair(path: Path, line: int, given: Record) -> Pair:
+    record = {_SAME.get(name, name): value for name, value in given.items()}
+    ids = [_id(path, line, record, name) for name in ("train_id", "test_id")]
+    field = _text(path, line, record, "field")
+    texts = {name: text for name in _TOPIC if (text := _text(path, line, record, name))}
+    if text := _text(path, line, record, "test_text"):
+        texts.setdefault(field or "text", text)
+    numbers = {
+        name: _number(path, line, record[name], name) for name in (*SCORES, "weight") if record.get(name) not in (None, "")
+    }
+    weight = numbers.pop("weight", 1.0)
+    if weight <= 0:
+        raise _bad(path, line, "a weight above 0", f"{weight:g}")
+    return Pair(
+        ids[0], ids[1], numbers, _text(path, line, record, "train_text"), texts, field, _label(path, line, record), weight, line
+    )
+
+
+def _id(path: Path, line: int, record: Record, name: str) -> str:
+    value = record.get(name)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    if not isinstance(value, str) or not value.strip():
+        raise _bad(path, line, f"{name!r}, the id of a query", "none" if value in (None, "") else repr(value))
+    return value
+
+
+def _text(path: Path, line: int, record: Record, name: str) -> str:
+    value = record.get(name)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise _bad(path, line, f"{name!r} as text", f"a {type(value).__name__}")
+    return value
+
+
+def _number(path: Path, line: int, value: Any, name: str) -> float:
+    try:
+        number = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else math.nan
+    except (ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise _bad(path, line, f"{name!r} as a number", repr(value))
+    return number
+
+
+def _label(path: Path, line: int, record: Record) -> Label | None:
+    value = record.get("labels", record.get("label"))
+    given = value if isinstance(value, list) else [] if value is None else [value]
+    wrong = next((item for item in given if not isinstance(item, str)), None)
+    try:
+        if wrong is not None:
+            raise ValueError(wrong)
+        return parse_labels(given)
+    except ValueError as error:
+        raise _bad(path, line, f"a label: {label_names()}", repr(error.args[0])) from None
+
+
+def best_by_pair(pairs: Iterable[Pair], score: str) -> list[Pair]:
+    """Each pair once, as it stands where its score is highest (the first of equal ones): a training query may be near several fields.
+
+    Raises:
+        InputError: a pair without that score (with its line).
+    """
+    best: dict[tuple[str, str], Pair] = {}
+    for pair in pairs:
+        if score not in pair.scores:
+            raise InputError(
+                f"line {pair.line}: wanted a {score} with every pair; found {', '.join(pair.scores) or 'no score'}; "
+                "give another --score, or --encoder to make it"
+            )
+        known = best.get(pair.ids)
+        if known is None or pair.scores[score] > known.scores[score]:
+            best[pair.ids] = pair
+    return list(best.values())
