@@ -1,0 +1,33 @@
+"""How a training query reformulates a test query, guessed from its terms.
+
+The leakage paper's types (section 3, after Jansen, Booth, Spink 2009): *identical*, "differences only in inflection or word order";
+*generalization*, a "subset of words"; *specialization*, a "superset of words"; *reformulation*, "some synonymous terms"; or a *different
+topic*. Stemmed terms without stop words stand for the words [decision]. Terms know no synonyms: a pair that shares some terms and not
+all counts as a reformulation, and one that shares none as a different topic, unless a detector that reads meaning found it.
+"""
+
+from __future__ import annotations
+
+from positionbias.leakage.labels import DIFFERENT
+from positionbias.leakage.lexical import TextTerms
+
+__all__ = ["guess_type"]
+
+
+def guess_type(train: TextTerms, test: TextTerms, *, same_meaning: bool = False) -> str:
+    """One of ``labels.TYPES`` or ``labels.DIFFERENT``; ``same_meaning``: the cosine of the pair reached the threshold.
+
+    >>> from positionbias.firststage.terms import Analyzer
+    >>> from positionbias.leakage.lexical import read_terms
+    >>> of = lambda text: read_terms(text, Analyzer())
+    >>> guess_type(of("what is lyme disease"), of("Lyme diseases")), guess_type(of("lyme disease in dogs"), of("lyme disease"))
+    ('identical', 'specialization')
+    """
+    first, second = train.terms, test.terms
+    if train.normalised == test.normalised or (first and first == second):
+        return "identical"
+    if first and first < second:
+        return "generalization"
+    if second and first > second:
+        return "specialization"
+    return "reformulation" if first & second or same_meaning else DIFFERENT

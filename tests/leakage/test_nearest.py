@@ -1,0 +1,182 @@
+"""Exact nearest neighbours: numbers by hand, against a search by sorting and against faiss, and what must change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from positionbias.core.errors import InputError, SettingError
+from positionbias.leakage.nearest import (
+    NearestSettings,
+    Neighbours,
+    cosines,
+    encoded_blocks,
+    nearest,
+    stored_blocks,
+)
+
+COMPASS = np.array([[1, 0], [0, 1], [3, 4], [-2, 0], [0, 0]], np.float32)  # two axes, 53° up, backwards, nowhere
+
+
+def numbered(vectors: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+    return [(np.arange(len(vectors)), vectors)]
+
+
+def by_sorting(tests: np.ndarray, train: np.ndarray, k: int) -> Neighbours:
+    """The same in float64, all pairs at once."""
+    sides = [side.astype(np.float64) for side in (tests, train)]
+    products = (sides[0][:, None, :] * sides[1][None, :, :]).sum(axis=2)
+    squares = [(side * side).sum(axis=1) for side in sides]
+    lengths = np.sqrt(squares[0][:, None] * squares[1][None, :])
+    scores = np.divide(products, lengths, out=np.zeros_like(products), where=lengths > 0).clip(-1, 1)
+    numbers, found = np.full((len(tests), k), -1), np.full((len(tests), k), -np.inf)
+    for row, score in enumerate(scores):
+        order = sorted(range(len(train)), key=lambda place: (-score[place], place))[:k]
+        numbers[row, : len(order)], found[row, : len(order)] = order, score[order]
+    return Neighbours(numbers, found)
+
+
+def same(first: Neighbours, second: Neighbours) -> None:
+    np.testing.assert_array_equal(first.numbers, second.numbers)
+    np.testing.assert_array_equal(first.cosines, second.cosines)
+
+
+def test_cosines_by_hand() -> None:
+    found = nearest(np.array([[2, 0]], np.float32), numbered(COMPASS), NearestSettings(neighbours=6))
+    # (1, 0): 1; (3, 4): 3/5; (0, 1) and nothing: 0, the lower number first; (−2, 0): −1; there is no sixth
+    assert found.numbers.tolist() == [[0, 2, 1, 4, 3, -1]]
+    assert found.cosines.tolist() == [[1.0, 0.6, 0.0, 0.0, -1.0, -np.inf]]
+
+
+def test_a_floor_leaves_out_what_is_below_it_and_keeps_what_is_at_it() -> None:
+    found = nearest(np.array([[2, 0]], np.float32), numbered(COMPASS), NearestSettings(neighbours=3, floor=0.6))
+    assert found.numbers.tolist() == [[0, 2, -1]]
+
+
+def test_of_equal_vectors_the_lowest_numbers_are_the_nearest() -> None:
+    vectors = np.ones((500, 7), np.float32)
+    backwards = [(np.array([number]), vectors[:1]) for number in reversed(range(500))]
+    for blocks in (numbered(vectors), backwards):
+        found = nearest(vectors[:2], blocks, NearestSettings(neighbours=3))
+        assert found.numbers.tolist() == [[0, 1, 2]] * 2
+        assert found.cosines.tolist() == [[1.0] * 3] * 2
+
+
+@given(st.data())
+def test_what_is_found_is_what_sorting_finds_however_blocks_are_cut_and_ordered(data: st.DataObject) -> None:
+    seed = data.draw(st.integers(0, 2**31))
+    draw = np.random.default_rng(seed)
+    count, dimension = data.draw(st.integers(0, 60)), data.draw(st.integers(1, 9))
+    # few distinct numbers: many ties, many equal vectors, some of zeros
+    train = draw.integers(-1, 2, (count, dimension)).astype(np.float32)
+    tests = draw.integers(-1, 2, (data.draw(st.integers(1, 5)), dimension)).astype(np.float32)
+    k = data.draw(st.integers(1, 12))
+    cuts = sorted(data.draw(st.lists(st.integers(0, count), max_size=5)))
+    blocks = list(zip(np.split(np.arange(count), cuts), np.split(train, cuts), strict=True))
+    expected = by_sorting(tests, train, k)
+    same(nearest(tests, numbered(train), NearestSettings(k)), expected)
+    same(nearest(tests, data.draw(st.permutations(blocks)), NearestSettings(k)), expected)
+
+
+@pytest.mark.parametrize("rows", [16, 33, 4_096])
+def test_memory_and_so_the_size_of_tiles_changes_no_bit(rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(3)
+    tests, train = draw.standard_normal((9, 48), np.float32), draw.standard_normal((3_000, 48), np.float32)
+    train[1_000:1_500] = train[:500] * 2  # near ties: the same direction, another length
+    monkeypatch.setattr("positionbias.leakage.nearest.MOST_ROWS", rows)
+    same(nearest(tests, numbered(train), NearestSettings(20)), by_sorting(tests, train, 20))
+
+
+def test_little_memory_means_small_tiles_and_too_little_is_said() -> None:
+    # 12·100·8 + 160·100·10 + 32·4096·8 bytes stand, and a row takes 13·100 + 24·8 = 1,492
+    fixed = 9_600 + 160_000 + 1_048_576
+    settings = [NearestSettings(10, memory=(fixed + rows * 1_492 + 5) / 2**30) for rows in (16, 200, 15)]
+    assert [chosen.tile_rows(100, 8) for chosen in settings[:2]] == [16, 200]
+    assert NearestSettings(10, memory=8).tile_rows(100, 8) == 4_096
+    with pytest.raises(SettingError, match=r"--memory: wanted at least 0.00 GiB for 100 test texts with 10 neighbours each"):
+        settings[2].tile_rows(100, 8)
+
+
+def test_the_nearest_are_those_of_faiss() -> None:
+    faiss = pytest.importorskip("faiss")
+    draw = np.random.default_rng(5)
+    tests, train = draw.standard_normal((20, 32), np.float32), draw.standard_normal((2_000, 32), np.float32)
+    found = nearest(tests, numbered(train), NearestSettings(10))
+    units = [side / np.linalg.norm(side, axis=1, keepdims=True) for side in (tests, train)]
+    index = faiss.IndexFlatIP(32)
+    index.add(units[1])
+    scores, numbers = index.search(units[0], 10)
+    np.testing.assert_allclose(found.cosines, scores, atol=1e-6)
+    exact = np.take_along_axis(units[0].astype(float) @ units[1].astype(float).T, numbers, axis=1)
+    np.testing.assert_allclose(found.cosines, exact, atol=1e-6)  # where places differ, their scores are tied
+
+
+def test_vectors_of_any_length_are_compared_by_direction() -> None:
+    tests = np.array([[1e-30, 0], [1e12, 1e12]], np.float32)
+    found = nearest(tests, numbered(COMPASS * np.float32(1e-25)), NearestSettings(1))
+    assert found.numbers.tolist() == [[0], [2]]  # of (1, 1): (3, 4) at 7 / (5·√2)
+    np.testing.assert_allclose(found.cosines, [[1.0], [7 / 50**0.5]], rtol=1e-7)
+
+
+def test_files_of_vectors_are_numbered_through(tmp_path: Path) -> None:
+    train = np.random.default_rng(7).standard_normal((70, 4), np.float32)
+    np.save(tmp_path / "a.npy", train[:30])
+    np.save(tmp_path / "b.npy", train[30:].astype(np.float64))
+    blocks = list(stored_blocks([tmp_path / "a.npy", tmp_path / "b.npy"], rows=16))
+    assert [len(vectors) for _, vectors in blocks] == [16, 14, 16, 16, 8]
+    assert np.concatenate([numbers for numbers, _ in blocks]).tolist() == list(range(70))
+    same(nearest(train[:3], blocks, NearestSettings(5)), by_sorting(train[:3], train, 5))
+
+
+def test_files_that_are_no_vectors_are_refused(tmp_path: Path) -> None:
+    np.save(tmp_path / "flat.npy", np.ones(3, np.float32))
+    np.save(tmp_path / "objects.npy", np.array([{}]), allow_pickle=True)
+    (tmp_path / "text.npy").write_text("1 2 3")
+    np.save(tmp_path / "cut.npy", np.ones((9, 4), np.float32))
+    (tmp_path / "cut.npy").write_bytes((tmp_path / "cut.npy").read_bytes()[:-8])
+    for name in ("flat", "objects", "text", "cut", "none"):
+        with pytest.raises(InputError, match=f"{name}.npy: wanted vectors as .npy"):
+            list(stored_blocks([tmp_path / f"{name}.npy"]))
+
+
+def test_texts_are_encoded_as_they_stream(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("positionbias.leakage.nearest.ENCODE_TEXTS", 2)
+    asked: list[int] = []
+
+    def encode(texts: Sequence[str]) -> np.ndarray:
+        asked.append(len(texts))
+        return np.array([[len(text), 1] for text in texts], np.float32)
+
+    blocks = list(encoded_blocks([(4, "a"), (9, "bb"), (11, "ccc")], encode))
+    assert asked == [2, 1]
+    assert [(numbers.tolist(), vectors.tolist()) for numbers, vectors in blocks] == [
+        ([4, 9], [[1, 1], [2, 1]]),
+        ([11], [[3, 1]]),
+    ]
+    with pytest.raises(InputError, match=r"encoder: wanted \(1, dim\) numbers; found \(2, 3\)"):
+        list(encoded_blocks([(0, "a")], lambda texts: np.ones((2, 3))))
+
+
+def test_what_cannot_be_compared_is_said() -> None:
+    tests = np.ones((1, 2), np.float32)
+    with pytest.raises(InputError, match="found NaN, infinity or beyond; check the encoder"):
+        nearest(tests, numbered(np.array([[np.nan, 1]], np.float32)))
+    with pytest.raises(InputError, match=r"wanted \(n, 2\) numbers; found \(5, 3\); encode both sides with one encoder"):
+        nearest(tests, numbered(np.ones((5, 3), np.float32)))
+    for setting, flag in (({"neighbours": 0}, "--neighbours"), ({"floor": 1.5}, "--threshold"), ({"memory": 0.0}, "--memory")):
+        with pytest.raises(SettingError, match=f"^{flag}: wanted"):
+            NearestSettings(**setting)
+
+
+def test_the_cosine_of_pairs_is_that_of_the_search() -> None:
+    draw = np.random.default_rng(11)
+    tests, train = draw.standard_normal((4, 24), np.float32), draw.standard_normal((40, 24), np.float32)
+    found = nearest(tests, numbered(train), NearestSettings(6))
+    for row in range(4):
+        pairs = cosines(np.repeat(tests[row : row + 1], 6, axis=0), train[found.numbers[row]])
+        np.testing.assert_array_equal(pairs, found.cosines[row])
