@@ -1,7 +1,7 @@
 """Pairs of a training query and a test query: from what ``find`` wrote, from hand-filled sheets, from the published labels.
 
 Two forms, told apart by the first character. JSON lines: an object a line with ``train_id``, ``test_id`` and what is known of ``field``,
-``train_text``, ``test_text``, ``label`` (or ``labels``, a list), ``weight`` and the scores; the keys of the published annotations
+``source``, ``train_text``, ``test_text``, ``label`` (or ``labels``, a list), ``weight`` and the scores; the keys of the published annotations
 (``msmarco_query_id``, ``topic_id``, ``sbert_cosine`` …) are read as these. TSV: a head line with the same names.
 """
 
@@ -14,18 +14,18 @@ import math
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import input_errors, open_text
 from positionbias.leakage.labels import Label, label_names, parse_labels
 
-__all__ = ["PAIRS", "SCORES", "Pair", "best_by_pair", "pairs_file", "read_pairs"]
+__all__ = ["PAIRS", "SCORES", "TOPIC_TEXTS", "Ids", "Pair", "best_by_pair", "pairs_file", "read_pairs"]
 
 PAIRS = "pairs.jsonl"  # in a folder that ``find`` wrote
 SCORES = ("cosine", "jaccard", "containment")
 _NARRATIVE = "narrative"
-_TOPIC = ("title", "variant", "description", _NARRATIVE)
+TOPIC_TEXTS = ("title", "variant", "description", _NARRATIVE)
 _SAME = {
     "msmarco_query_id": "train_id",
     "msmarco_query": "train_text",
@@ -37,12 +37,20 @@ _WANTED = "pairs of a training and a test query (JSON lines, or TSV with a head 
 Record = Mapping[str, Any]
 
 
+class Ids(NamedTuple):
+    """What tells a pair from another: ids are those of a source."""
+
+    source: str
+    train_id: str
+    test_id: str
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Pair:
     """A training query and a test query, with what is known of them.
 
     ``test_texts`` by the field that they are of; ``field`` is the one that was found alike. ``weight`` is how many pairs of those that it
-    was drawn from it stands for. ``line`` is where it stands in its file.
+    was drawn from it stands for. ``line`` is where it stands in its file, ``source`` what the training query is of, where there are several.
     """
 
     train_id: str
@@ -54,15 +62,16 @@ class Pair:
     label: Label | None = None
     weight: float = 1.0
     line: int = 0
+    source: str = ""
 
     @property
-    def ids(self) -> tuple[str, str]:
+    def ids(self) -> Ids:
         """Which pair it is, whatever field it was found in."""
-        return self.train_id, self.test_id
+        return Ids(self.source, self.train_id, self.test_id)
 
     def searched(self) -> list[str]:
-        """The test query's texts that a training query is held against: all but the narrative."""
-        return [text for name, text in self.test_texts.items() if name != _NARRATIVE]
+        """The test query's texts that a training query is held against: all but a narrative that stands beside others."""
+        return [text for name, text in self.test_texts.items() if name != _NARRATIVE] or list(self.test_texts.values())
 
 
 def pairs_file(place: Path | str) -> Path:
@@ -147,7 +156,7 @@ def _pair(path: Path, line: int, given: Record) -> Pair:
     record = {_SAME.get(name, name): value for name, value in given.items()}
     ids = [_id(path, line, record, name) for name in ("train_id", "test_id")]
     field = _text(path, line, record, "field")
-    texts = {name: text for name in _TOPIC if (text := _text(path, line, record, name))}
+    texts = {name: text for name in TOPIC_TEXTS if (text := _text(path, line, record, name))}
     if text := _text(path, line, record, "test_text"):
         texts.setdefault(field or "text", text)
     numbers = {
@@ -156,9 +165,8 @@ def _pair(path: Path, line: int, given: Record) -> Pair:
     weight = numbers.pop("weight", 1.0)
     if weight <= 0:
         raise _bad(path, line, "a weight above 0", f"{weight:g}")
-    return Pair(
-        ids[0], ids[1], numbers, _text(path, line, record, "train_text"), texts, field, _label(path, line, record), weight, line
-    )
+    train_text, source = (_text(path, line, record, name) for name in ("train_text", "source"))
+    return Pair(ids[0], ids[1], numbers, train_text, texts, field, _label(path, line, record), weight, line, source)
 
 
 def _id(path: Path, line: int, record: Record, name: str) -> str:
@@ -207,7 +215,7 @@ def best_by_pair(pairs: Iterable[Pair], score: str) -> list[Pair]:
     Raises:
         InputError: a pair without that score (with its line).
     """
-    best: dict[tuple[str, str], Pair] = {}
+    best: dict[Ids, Pair] = {}
     for pair in pairs:
         if score not in pair.scores:
             raise InputError(

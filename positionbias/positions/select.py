@@ -9,21 +9,21 @@ the source, so that what a first stage finds for a query does not change.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple
 
+from positionbias.core.carry_split import carry_split
 from positionbias.core.collection import Collection
-from positionbias.core.collection_writer import CollectionWriter, create_collection
+from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.files import refuse_existing
 from positionbias.core.manifest import input_ref
 from positionbias.core.payloads import Statistics
 from positionbias.core.progress import track
-from positionbias.core.records import Answer, Qrel
 from positionbias.core.result import Result
 from positionbias.core.seeds import key64
 from positionbias.core.shard_work import MapShards
@@ -43,8 +43,6 @@ MEASURE = "selection"
 PURPOSE = "select query"
 Several = Literal["all", "any"]
 SEVERAL: tuple[Several, ...] = ("all", "any")
-
-Judged = TypeVar("Judged", Qrel, Answer)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +162,7 @@ def select(
     with create_collection(out, overwrite=overwrite, job=job) as writer:
         writer.share_passages(collection)
         for split in collection.splits:
-            _carry_split(collection, writer, split, chosen.query_ids if split == selection.split else None)
+            carry_split(collection, writer, split, chosen.query_ids if split == selection.split else None)
         writer.finish(
             name=name or out.name,
             command="select",
@@ -253,18 +251,6 @@ def _check_queries(collection: Collection, by: Collection, split: str, query_ids
             f"{collection.path}: wanted the queries of {by.path} in split {split!r}; found {len(missing):,} missing, "
             f"{min(missing)!r} for one; give --by the collection that this one was made from"
         )
-
-
-def _carry_split(collection: Collection, writer: CollectionWriter, split: str, kept: set[str] | None) -> None:
-    """Copy a split, or what belongs to its queries in ``kept``."""
-    queries = [query for query in collection.queries(split) if kept is None or query.query_id in kept]
-    writer.add_split(split, queries, _of(collection.qrels(split), kept), _of(collection.answers(split), kept))
-    for name in collection.qrels_names(split):
-        writer.add_qrels(split, name, _of(collection.qrels(split, name), kept))
-
-
-def _of(records: Iterable[Judged], kept: Container[str] | None) -> list[Judged]:
-    return [record for record in records if kept is None or record.query_id in kept]
 
 
 def _notes(selection: Selection) -> tuple[str, ...]:

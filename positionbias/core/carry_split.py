@@ -1,0 +1,30 @@
+"""A split of one collection written into another that has its passages: whole, or what belongs to some of its queries."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable
+from typing import TypeVar
+
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import CollectionWriter
+from positionbias.core.records import Answer, Qrel
+
+__all__ = ["carry_split"]
+
+Judged = TypeVar("Judged", Qrel, Answer)
+
+
+def carry_split(collection: Collection, writer: CollectionWriter, split: str, kept: Container[str] | None = None) -> None:
+    """Write the queries of a split whose ids are in ``kept`` (None: all), in their stored order, with all their judgements and answers.
+
+    Raises:
+        InputError: no such split, or the writer has it already.
+    """
+    queries = [query for query in collection.queries(split) if kept is None or query.query_id in kept]
+    writer.add_split(split, queries, _of(collection.qrels(split), kept), _of(collection.answers(split), kept))
+    for name in collection.qrels_names(split):
+        writer.add_qrels(split, name, _of(collection.qrels(split, name), kept))
+
+
+def _of(records: Iterable[Judged], kept: Container[str] | None) -> list[Judged]:
+    return [record for record in records if kept is None or record.query_id in kept]

@@ -1,0 +1,167 @@
+"""Systems on all, on leaked and on clean queries: a query is leaked where a training query near-duplicates it.
+
+For one system the difference is mean(leaked) − mean(clean), of different queries, so it is unpaired: it holds what leakage does and how
+much easier or harder these queries are. The second is the same for all systems; so for two systems the difference of differences
+
+    mean over leaked of (b − a) − mean over clean of (b − a)
+
+has it taken off: per query b − a is paired. It says whether b gains more where queries leaked than where they did not.
+
+Intervals [decision]: percentile bootstrap; leaked and clean queries are drawn apart, so that each part keeps its size, and queries with the
+same single relevant passage are drawn together. The order of systems is compared by Kendall's τ_b of their means, with each pair of
+systems that changes places named; a tie in either is no swap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from positionbias.core.errors import InputError
+from positionbias.core.payloads import Interval, PerQuery, Statistics
+from positionbias.core.result import Result
+from positionbias.core.seeds import key64
+from positionbias.evaluation.bootstrap import RESAMPLES, bootstrap_mean, percentile_interval, resampled_means
+from positionbias.evaluation.rank_correlation import kendall
+
+__all__ = ["ORDER", "PARTS", "leaked_results", "unpaired_difference"]
+
+PARTS = ("all", "leaked", "clean")
+ORDER = "order of systems"
+_DECIMALS = 12  # means that rounding alone parts are ties
+
+
+def unpaired_difference(
+    first: np.ndarray,
+    second: np.ndarray,
+    first_clusters: Sequence[str] | None = None,
+    second_clusters: Sequence[str] | None = None,
+    *,
+    seed: int,
+    resamples: int = RESAMPLES,
+) -> tuple[float | None, Interval | None]:
+    """mean(first) − mean(second) of values ``(n,)`` and ``(m,)`` of different queries, and its interval.
+
+    None where a side is empty; no interval where one has fewer than two clusters.
+    """
+    if not len(first) or not len(second):
+        return None, None
+    difference = float(np.mean(first) - np.mean(second))
+    drawn = [
+        resampled_means(values[:, None], clusters, seed=key64(seed, "unpaired", side), resamples=resamples)
+        for side, values, clusters in ((0, first, first_clusters), (1, second, second_clusters))
+    ]
+    if drawn[0] is None or drawn[1] is None:
+        return difference, None
+    method = f"{drawn[0].method}, and {len(second):,} others apart"
+    return difference, percentile_interval(drawn[0].means[:, 0] - drawn[1].means[:, 0], method)
+
+
+def leaked_results(
+    measured: Sequence[Result], leaked: Container[str], *, clusters: Mapping[str, str] | None = None, seed: int
+) -> list[Result]:
+    """From the results of ``evaluate_runs`` (those per query): a Result a system and measure, one for each further system and measure
+    against the first, and one a measure for the order of the systems where there are two or more.
+
+    ``value`` is the difference leaked − clean, the difference of differences, and τ between leaked and clean; None where undefined.
+
+    Raises:
+        InputError: no judged query is leaked.
+    """
+    by_measure: dict[str, list[Result]] = {}
+    for result in measured:
+        if isinstance(result.payload, PerQuery):
+            by_measure.setdefault(result.measure, []).append(result)
+    found = []
+    for results in by_measure.values():
+        parts = _Parts(results, leaked, clusters, seed)
+        found += [parts.of_system(place) for place in range(len(results))]
+        found += [parts.against_first(place) for place in range(1, len(results))]
+        if len(results) > 1:
+            found.append(parts.order())
+    return found
+
+
+class _Parts:
+    """The systems' values of one measure, ``(systems, queries)``, and which queries are leaked."""
+
+    def __init__(
+        self, results: Sequence[Result], leaked: Container[str], clusters: Mapping[str, str] | None, seed: int
+    ) -> None:
+        self.results, self.seed = results, seed
+        payloads = [result.payload for result in results if isinstance(result.payload, PerQuery)]
+        query_ids = payloads[0].query_ids
+        self.values = np.array([payload.values for payload in payloads], np.float64)
+        is_leaked = np.array([query_id in leaked for query_id in query_ids], bool)
+        if not is_leaked.any():
+            raise InputError(
+                f"--leaked: wanted pairs that name judged queries; found none among {len(query_ids):,}; "
+                "check that the pairs are of these test queries"
+            )
+        labels = [clusters.get(query_id, query_id) for query_id in query_ids] if clusters is not None else list(query_ids)
+        self.places = {
+            "all": np.arange(len(query_ids)),
+            "leaked": np.flatnonzero(is_leaked),
+            "clean": np.flatnonzero(~is_leaked),
+        }
+        self.labels = {part: [labels[place] for place in places] for part, places in self.places.items()}
+
+    def of_system(self, place: int) -> Result:
+        return self._result(place, self.values[place], self.results[place].measure, {})
+
+    def against_first(self, place: int) -> Result:
+        gain = self.values[place] - self.values[0]
+        against = self.results[0].system
+        return self._result(place, gain, f"{self.results[place].measure} against {against}", {"baseline": against})
+
+    def _result(self, place: int, values: np.ndarray, measure: str, more: Mapping[str, Any]) -> Result:
+        rows: dict[str, Any] = dict(more)
+        for part, places in self.places.items():
+            of_part = values[places]
+            interval = bootstrap_mean(of_part, self.labels[part], seed=self.seed)
+            rows[part] = {
+                "queries": len(of_part),
+                "mean": float(of_part.mean()) if len(of_part) else None,
+                "low": interval.low if interval else None,
+                "high": interval.high if interval else None,
+            }
+        leaked, clean = (values[self.places[part]] for part in PARTS[1:])
+        difference, interval = unpaired_difference(leaked, clean, self.labels["leaked"], self.labels["clean"], seed=self.seed)
+        return self._made(place, f"{measure}, leaked − clean", difference, interval, rows)
+
+    def _made(
+        self, place: int, measure: str, value: float | None, interval: Interval | None, rows: Mapping[str, Any]
+    ) -> Result:
+        of = self.results[place]
+        count = len(self.places["all"])
+        return Result(
+            measure, of.collection, of.split, of.system, self.seed, value, interval, count, Statistics(rows), of.facts
+        )
+
+    def order(self) -> Result:
+        """Kendall's τ_b between the parts, and who changes places with whom."""
+        means = {part: self.values[:, places].mean(axis=1) for part, places in self.places.items() if len(places)}
+        rows: dict[str, Any] = {"systems": len(self.results)}
+        for one, other in combinations(means, 2):
+            tau = float(kendall(means[one], means[other][None])[0])
+            rows[f"{one} to {other}"] = {"tau": None if np.isnan(tau) else tau, "swaps": self._swaps(means[one], means[other])}
+        tau = rows.get("leaked to clean", {}).get("tau")
+        of = self.results[0]
+        systems = ", ".join(result.system for result in self.results)
+        payload = Statistics(rows)
+        return Result(
+            f"{ORDER} by {of.measure}", of.collection, of.split, systems, self.seed, tau, None, len(self.results), payload
+        )
+
+    def _swaps(self, before: np.ndarray, after: np.ndarray) -> list[list[str]]:
+        """Pairs of systems, the one that was better first, that stand the other way round after."""
+        names = [result.system for result in self.results]
+        swaps = []
+        for i, j in combinations(range(len(names)), 2):
+            was, now = (round(float(means[i] - means[j]), _DECIMALS) for means in (before, after))
+            if was * now < 0:
+                swaps.append([names[i], names[j]] if was > 0 else [names[j], names[i]])
+        return swaps

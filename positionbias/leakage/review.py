@@ -1,0 +1,126 @@
+"""The review by hand: the most similar training queries of each test query, labelled by one person or two, and what they say.
+
+Table 2a of the leakage paper counts pairs and test queries that are leaks ("true") or not ("false"); a test query may be in both. Table 2b
+counts the labels. Where two people labelled a pair differently it is in neither, and counted apart, until their sheets agree [decision].
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from positionbias.core.errors import InputError, bad_input
+from positionbias.leakage.agreement import Agreement, cohens_kappa
+from positionbias.leakage.labels import LABELS, Label
+from positionbias.leakage.pairs import Ids, Pair, best_by_pair, read_pairs
+
+__all__ = ["PER_TEST", "Review", "most_similar", "read_sheet", "review"]
+
+PER_TEST = 5  # the paper's
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """Tables 2a and 2b, ``by_label`` with every label; pairs without a label; what two sheets disagree on.
+
+    ``kappa`` is over all labels, ``kappa_leak`` over leak or not; None with one sheet, or two without a pair in common.
+    """
+
+    labels: Mapping[Ids, Label]
+    by_label: Mapping[str, int]
+    true_pairs: int
+    true_tests: int
+    false_pairs: int
+    false_tests: int
+    unlabelled: int
+    disagreed: Sequence[Ids] = ()
+    kappa: Agreement | None = None
+    kappa_leak: Agreement | None = None
+
+
+def most_similar(
+    pairs: Iterable[Pair], *, score: str = "cosine", per_test: int = PER_TEST, threshold: float | None = None
+) -> list[Pair]:
+    """Of each test query the ``per_test`` pairs of the highest score (at or above ``threshold``), ties by training id; test queries in the
+    order in which they first stand in ``pairs``.
+
+    Raises:
+        InputError: a pair without that score (with its line).
+    """
+    by_test: dict[str, list[Pair]] = {}
+    for pair in best_by_pair(pairs, score):
+        if threshold is None or pair.scores[score] >= threshold:
+            by_test.setdefault(pair.test_id, []).append(pair)
+    return [
+        pair
+        for held in by_test.values()
+        for pair in sorted(held, key=lambda pair: (-pair.scores[score], pair.train_id))[:per_test]
+    ]
+
+
+def read_sheet(path: Path | str) -> dict[Ids, Pair]:
+    """A filled sheet: its pairs by their ids, with and without a label.
+
+    Raises:
+        InputError: as ``read_pairs``; or a pair that stands twice with two labels (with the line).
+    """
+    found: dict[Ids, Pair] = {}
+    for pair in read_pairs(path):
+        known = found.get(pair.ids)
+        if known is not None and known.label and pair.label and known.label != pair.label:
+            raise bad_input(
+                path,
+                line=pair.line,
+                wanted="one label a pair",
+                found=f"{pair.label.name!r}, and {known.label.name!r} at line {known.line}",
+                do="drop one",
+            )
+        if known is None or known.label is None:
+            found[pair.ids] = pair
+    return found
+
+
+def review(sheets: Sequence[Mapping[Ids, Pair]], *, seed: int = 1) -> Review:
+    """The tables of one or two filled sheets, from ``read_sheet``.
+
+    Raises:
+        InputError: no sheet or more than two, or none that has a label.
+    """
+    if not 1 <= len(sheets) <= 2:
+        raise InputError(f"--filled: wanted one sheet or two; found {len(sheets)}; give one a person")
+    labelled = [{ids: pair.label for ids, pair in sheet.items() if pair.label} for sheet in sheets]
+    if not any(labelled):
+        raise InputError("--filled: wanted labels in the last column; found none; fill in the sheet")
+    both = [ids for ids in labelled[0] if len(labelled) == 2 and ids in labelled[1]]
+    disagreed = [ids for ids in both if labelled[0][ids] != labelled[1][ids]]
+    labels = {ids: label for sheet in labelled for ids, label in sheet.items()}
+    for ids in disagreed:
+        del labels[ids]
+    true, false = ([ids for ids, label in labels.items() if label.leaks == leaks] for leaks in (True, False))
+    counts = Counter(label.name for label in labels.values())
+    everything = set[Ids]().union(*sheets)
+    kappas = (
+        [_kappa(labelled, both, of, seed) for of in (lambda label: label.name, lambda label: label.leaks)]
+        if both
+        else [None, None]
+    )
+    return Review(
+        labels,
+        {name: counts[name] for name in LABELS},
+        len(true),
+        len({ids.test_id for ids in true}),
+        len(false),
+        len({ids.test_id for ids in false}),
+        len(everything) - len(labels) - len(disagreed),
+        disagreed,
+        *kappas,
+    )
+
+
+def _kappa(
+    labelled: Sequence[Mapping[Ids, Label]], both: Sequence[Ids], of: Callable[[Label], Hashable], seed: int
+) -> Agreement:
+    first, second = ([of(sheet[ids]) for ids in both] for sheet in labelled)
+    return cohens_kappa(first, second, [ids.test_id for ids in both], seed=seed)

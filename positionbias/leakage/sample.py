@@ -1,0 +1,96 @@
+"""Pairs to label so that a threshold can be set: the leakage paper's stratified sample, 100 pairs from 0.8 up.
+
+[decision] The paper names no strata; ours are ten of equal width between 0.8 and 1 (what scores above 1 by rounding is in the highest). Each gives
+the same number of pairs; what one lacks, the others give, the highest first. In a stratum those pairs are drawn whose keys by (seed, both
+ids) are smallest, and each stands for the stratum's pairs over its drawn ones: that is its weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.seeds import key64
+from positionbias.leakage.pairs import Pair, best_by_pair
+
+__all__ = ["SampleSettings", "Stratum", "stratified_sample"]
+
+PURPOSE = "leakage sample"
+
+
+@dataclass(frozen=True, slots=True)
+class SampleSettings:
+    """How many pairs, from which score up, in how many strata; checked when made.
+
+    Raises:
+        SettingError: a setting outside its range.
+    """
+
+    pairs: int = 100
+    above: float = 0.8
+    strata: int = 10
+    score: str = "cosine"
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.above < 1:
+            raise SettingError(f"--above: wanted a score from 0 to below 1; found {self.above:g}; 0.8 is the paper's")
+        if self.strata < 1:
+            raise SettingError(f"--strata: wanted a number from 1; found {self.strata}")
+        if self.pairs < self.strata:
+            raise SettingError(
+                f"--pairs: wanted at least one a stratum, {self.strata}; found {self.pairs}; raise it, or lower --strata"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Stratum:
+    """Scores from ``low`` up to, and without, ``high``: the pairs there, and those drawn of them."""
+
+    low: float
+    high: float
+    pairs: int
+    drawn: int
+
+
+def stratified_sample(pairs: Iterable[Pair], settings: SampleSettings) -> tuple[list[Pair], list[Stratum]]:
+    """The drawn pairs with their weights, in the order of their keys, so that no score is guessed from the place; and the strata, rising.
+
+    Raises:
+        InputError: a pair without the score, or none at or above ``above``.
+    """
+    found = best_by_pair(pairs, settings.score)
+    key = {pair.ids: (key64(settings.seed, PURPOSE, *pair.ids), pair.ids) for pair in found}
+    width = (1 - settings.above) / settings.strata
+    held: list[list[Pair]] = [[] for _ in range(settings.strata)]
+    for pair in found:
+        score = pair.scores[settings.score]
+        if score >= settings.above:
+            held[min(int((score - settings.above) / width + 1e-9), settings.strata - 1)].append(pair)
+    if not any(held):
+        raise InputError(
+            f"wanted pairs with a {settings.score} from {settings.above:g} up; found none of {len(found):,}; lower --above"
+        )
+    counts = _shared_out([len(part) for part in held], settings.pairs)
+    drawn = [
+        replace(pair, weight=len(part) / count)
+        for part, count in zip(held, counts, strict=True)
+        for pair in sorted(part, key=lambda pair: key[pair.ids])[:count]
+    ]
+    edges = [settings.above + width * number for number in range(settings.strata)] + [1.0]
+    strata = [
+        Stratum(round(low, 12), round(high, 12), len(part), count)
+        for low, high, part, count in zip(edges, edges[1:], held, counts, strict=False)
+    ]
+    return sorted(drawn, key=lambda pair: key[pair.ids]), strata
+
+
+def _shared_out(there: list[int], wanted: int) -> list[int]:
+    """How many each part gives, one a round from the last part on, until enough are given or none has more."""
+    counts = [0] * len(there)
+    while sum(counts) < min(wanted, sum(there)):
+        for part in reversed(range(len(there))):
+            if counts[part] < there[part] and sum(counts) < wanted:
+                counts[part] += 1
+    return counts

@@ -1,0 +1,76 @@
+"""Scores of given pairs, made anew: the highest over the test query's texts, as each of them is searched for near-duplicates [decision]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from positionbias.core.errors import InputError, SettingError
+from positionbias.firststage.terms import Analyzer
+from positionbias.leakage.lexical import containment, jaccard, read_terms
+from positionbias.leakage.nearest import Encode, cosines
+from positionbias.leakage.pairs import SCORES, Pair
+
+__all__ = ["BOTH", "scored"]
+
+BOTH = "both"
+_BLOCK = 4_096  # pairs whose texts are encoded together
+
+Score = Callable[[Sequence[Pair]], Iterator[float]]
+
+
+def scored(pairs: Sequence[Pair], score: str, *, encode: Encode | None = None) -> list[Pair]:
+    """The pairs with a score by this name: the recorded one where every pair has it and no encoder is given, else one made from the texts.
+
+    ``cosine`` of the vectors that ``encode`` gives; ``jaccard`` and ``containment`` of stemmed terms; ``both`` the mean of cosine and
+    Jaccard, so that neither alone makes a pair [decision].
+
+    Raises:
+        SettingError: an unknown score, or a cosine that is not recorded and no encoder.
+        InputError: a pair whose texts are needed and not there (with its line).
+    """
+    if score == BOTH:
+        return [
+            replace(pair, scores={**pair.scores, BOTH: (pair.scores["cosine"] + pair.scores["jaccard"]) / 2})
+            for pair in scored(scored(pairs, "cosine", encode=encode), "jaccard")
+        ]
+    if score not in SCORES:
+        known = ", ".join((*SCORES, BOTH))
+        raise SettingError(f"--score: wanted one of {known}; found {score!r}; give one of these")
+    anew = encode is not None and score == "cosine"
+    if not anew and all(score in pair.scores for pair in pairs):
+        return list(pairs)
+    if score == "cosine" and encode is None:
+        raise SettingError("--score: wanted a cosine with every pair; found pairs without; give --encoder to make it")
+    _check_texts(pairs)
+    values = _cosines(pairs, encode) if encode is not None and score == "cosine" else _lexical(pairs, score)
+    return [replace(pair, scores={**pair.scores, score: value}) for pair, value in zip(pairs, values, strict=True)]
+
+
+def _check_texts(pairs: Sequence[Pair]) -> None:
+    for pair in pairs:
+        if not pair.train_text or not pair.searched():
+            what = "train_text" if not pair.train_text else "text of the test query"
+            raise InputError(
+                f"line {pair.line}: wanted the texts of both queries, to score them; found no {what}; add it, or use a recorded score"
+            )
+
+
+def _cosines(pairs: Sequence[Pair], encode: Encode) -> Iterator[float]:
+    for start in range(0, len(pairs), _BLOCK):
+        block = pairs[start : start + _BLOCK]
+        texts = list(dict.fromkeys(text for pair in block for text in (pair.train_text, *pair.searched())))
+        vectors = np.asarray(encode(texts), np.float32)
+        place = {text: number for number, text in enumerate(texts)}
+        for pair in block:
+            tests = [place[text] for text in pair.searched()]
+            yield float(cosines(vectors[[place[pair.train_text]] * len(tests)], vectors[tests]).max())
+
+
+def _lexical(pairs: Sequence[Pair], score: str) -> Iterator[float]:
+    analyzer, compare = Analyzer(), {"jaccard": jaccard, "containment": containment}[score]
+    for pair in pairs:
+        train = read_terms(pair.train_text, analyzer).terms
+        yield max(compare(train, read_terms(text, analyzer).terms) for text in pair.searched())

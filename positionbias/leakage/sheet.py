@@ -1,0 +1,40 @@
+"""The sheet that people label: TSV, one pair a row, an empty last column for the label. ``pairs.read_pairs`` reads it back."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from positionbias.core.files import atomic_file
+from positionbias.leakage.pairs import SCORES, TOPIC_TEXTS, Pair
+
+__all__ = ["write_sheet"]
+
+_CELLS: dict[str, Callable[[Pair], str]] = {
+    "test_id": lambda pair: pair.test_id,
+    **{name: lambda pair, name=name: pair.test_texts.get(name, "") for name in TOPIC_TEXTS},  # type: ignore[misc]
+    "test_text": lambda pair: next((text for name, text in pair.test_texts.items() if name not in TOPIC_TEXTS), ""),
+    "field": lambda pair: pair.field,
+    "source": lambda pair: pair.source,
+    "train_id": lambda pair: pair.train_id,
+    "train_text": lambda pair: pair.train_text,
+    **{name: lambda pair, name=name: repr(pair.scores[name]) if name in pair.scores else "" for name in SCORES},  # type: ignore[misc]
+    "weight": lambda pair: "" if pair.weight == 1 else repr(pair.weight),
+    "label": lambda pair: pair.label.name if pair.label else "",
+}
+_ALWAYS = ("test_id", "train_id", "label")
+
+
+def write_sheet(out: Path | str, pairs: Sequence[Pair], *, overwrite: bool = False) -> None:
+    """Write pairs as they come; columns that no pair fills are left out. White space within a text becomes one space.
+
+    Raises:
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+    """
+    rows = [{name: " ".join(cell(pair).split()) for name, cell in _CELLS.items()} for pair in pairs]
+    columns = [name for name in _CELLS if name in _ALWAYS or any(row[name] for row in rows)]
+    with atomic_file(out, overwrite=overwrite) as partial, open(partial, "w", encoding="utf-8", newline="") as handle:
+        writer = csv.writer(handle, delimiter="\t", lineterminator="\n")
+        writer.writerow(columns)
+        writer.writerows([row[name] for name in columns] for row in rows)
