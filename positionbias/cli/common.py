@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from positionbias.ranking.config import RankingConfig
 
 __all__ = [
+    "Decorator",
     "Engine",
     "Ranking",
     "all_of",

@@ -36,6 +36,11 @@ __all__ = ["evaluate"]
     metavar="MEASURE",
     help="As ir_measures names it: nDCG@10, AP(rel=2), RR(rel=2)@10 …; may be given again.",
 )
+@click.option(
+    "--leaked",
+    metavar="PAIRS",
+    help="Measure apart the queries that training queries near-duplicate: what posbias leakage find wrote, or a labelled sheet.",
+)
 @seed_option()
 @out_option(required=False, what="A folder for the results, for posbias report.")
 @overwrite_option
@@ -47,6 +52,7 @@ def evaluate(
     qrels_name: str | None,
     qrels: str | None,
     measures: tuple[str, ...],
+    leaked: str | None,
     seed: int,
     out: str | None,
     overwrite: bool,
@@ -57,9 +63,14 @@ def evaluate(
     Means are over all judged queries; one without candidates counts 0. Intervals: bootstrap over queries, those with the
     same single relevant passage drawn together. Tests: Wilcoxon and t, paired; corrected by Holm and Bonferroni for the
     number of runs compared with the first on a measure. nDCG's gain is linear in the grade.
+
+    With --leaked, each measure also on leaked and on clean queries, their difference, and whether the order of the runs holds. A query is
+    leaked where a pair names it that no person labelled as of a different topic.
     """
+    from positionbias.cli.leaked import leaked_text
     from positionbias.core.files import refuse_existing
     from positionbias.evaluation.evaluate import evaluate_runs
+    from positionbias.evaluation.leaked import leaked_results
     from positionbias.evaluation.measures import parse_measure
     from positionbias.evaluation.significance import clusters_by_passage
 
@@ -78,12 +89,32 @@ def evaluate(
     clusters = clusters_by_passage(judgements)
     label = ".".join(filter(None, (split, qrels_name))) if collection else ""
     results = evaluate_runs(loaded, judgements, measures, collection=name, split=label, seed=seed, clusters=clusters)
+    inputs, apart = [source], []
+    if leaked is not None:
+        leaked_ids, pairs = _leaked(leaked, place or Path.cwd())
+        inputs.append(pairs)
+        apart = leaked_results(results, leaked_ids, clusters=clusters, seed=seed)
     for line in _remarks(results):
         say(line)
     if place:
-        _save(place, results, paths, source, measures, label, seed, overwrite)
+        _save(place, [*results, *apart], paths, inputs, measures, label, seed, overwrite)
         say(f"written to {place}; next: posbias report {out} --out report.html")
-    emit(results, as_json=as_json, table=lambda: _tables(results))
+    emit(
+        [*results, *apart],
+        as_json=as_json,
+        table=lambda: "\n\n".join([_tables(results), *([leaked_text(apart)] if apart else [])]),
+    )
+
+
+def _leaked(pairs: str, artefact: Path) -> tuple[set[str], InputRef]:
+    """The test queries that pairs name as leaked, and where they stand."""
+    from positionbias.core.files import sha256_file
+    from positionbias.core.manifest import input_ref
+    from positionbias.leakage.leaks import leaked_tests
+    from positionbias.leakage.pairs import pairs_file, read_pairs
+
+    path = pairs_file(input_place(pairs))
+    return leaked_tests(read_pairs(path)), input_ref("leaked", path, sha256_file(path), artefact=artefact)
 
 
 def _read_runs(paths: Sequence[Path]) -> list[Run]:
@@ -128,7 +159,7 @@ def _save(
     place: Path,
     results: Sequence[Result],
     paths: Sequence[Path],
-    source: InputRef,
+    inputs: Sequence[InputRef],
     measures: Sequence[str],
     split: str,
     seed: int,
@@ -144,7 +175,7 @@ def _save(
         command="evaluate",
         settings={"measures": list(measures), "split": split},
         seed=seed,
-        inputs=(source, *(input_ref("run", path, sha256_file(path), artefact=place) for path in paths)),
+        inputs=(*inputs, *(input_ref("run", path, sha256_file(path), artefact=place) for path in paths)),
         versions=package_versions("ir_measures", "pytrec-eval-terrier", "scipy", "statsmodels"),
         provenance=provenance(),
     )

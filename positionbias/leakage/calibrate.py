@@ -145,7 +145,7 @@ def calibrate(labelled: Labelled, *, precision: float = PRECISION, seed: int = 1
         SettingError: a precision that is not above 0 and at most 1.
     """
     if not 0 < precision <= 1:
-        raise SettingError(f"--precision: wanted a share above 0 and at most 1; found {precision:g}; 0.9 is the paper's")
+        raise SettingError(f"--least-precision: wanted a share above 0 and at most 1; found {precision:g}; 0.9 is the paper's")
     curve = precision_curve(labelled)
     enough = curve.precision >= precision - _ROUNDING
     place = int(np.flatnonzero(enough)[-1]) if enough.any() else None

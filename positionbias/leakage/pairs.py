@@ -50,7 +50,7 @@ class Pair:
     """A training query and a test query, with what is known of them.
 
     ``test_texts`` by the field that they are of; ``field`` is the one that was found alike. ``weight`` is how many pairs of those that it
-    was drawn from it stands for. ``line`` is where it stands in its file, ``source`` what the training query is of, where there are several.
+    was drawn from it stands for. ``place`` and ``line`` are where it stands, ``source`` what the training query is of, where there are several.
     """
 
     train_id: str
@@ -63,6 +63,7 @@ class Pair:
     weight: float = 1.0
     line: int = 0
     source: str = ""
+    place: str = "pairs"
 
     @property
     def ids(self) -> Ids:
@@ -166,7 +167,7 @@ def _pair(path: Path, line: int, given: Record) -> Pair:
     if weight <= 0:
         raise _bad(path, line, "a weight above 0", f"{weight:g}")
     train_text, source = (_text(path, line, record, name) for name in ("train_text", "source"))
-    return Pair(ids[0], ids[1], numbers, train_text, texts, field, _label(path, line, record), weight, line, source)
+    return Pair(ids[0], ids[1], numbers, train_text, texts, field, _label(path, line, record), weight, line, source, str(path))
 
 
 def _id(path: Path, line: int, record: Record, name: str) -> str:
@@ -218,10 +219,8 @@ def best_by_pair(pairs: Iterable[Pair], score: str) -> list[Pair]:
     best: dict[Ids, Pair] = {}
     for pair in pairs:
         if score not in pair.scores:
-            raise InputError(
-                f"line {pair.line}: wanted a {score} with every pair; found {', '.join(pair.scores) or 'no score'}; "
-                "give another --score, or --encoder to make it"
-            )
+            found = ", ".join(pair.scores) or "no score"
+            raise bad_input(pair.place, line=pair.line, wanted=f"a {score}", found=found, do="give another --score, or add it")
         known = best.get(pair.ids)
         if known is None or pair.scores[score] > known.scores[score]:
             best[pair.ids] = pair

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from positionbias.core.errors import InputError, SettingError
+from positionbias.core.errors import SettingError, bad_input
 from positionbias.firststage.terms import Analyzer
 from positionbias.leakage.lexical import containment, jaccard, read_terms
 from positionbias.leakage.nearest import Encode, cosines
@@ -53,8 +53,12 @@ def _check_texts(pairs: Sequence[Pair]) -> None:
     for pair in pairs:
         if not pair.train_text or not pair.searched():
             what = "train_text" if not pair.train_text else "text of the test query"
-            raise InputError(
-                f"line {pair.line}: wanted the texts of both queries, to score them; found no {what}; add it, or use a recorded score"
+            raise bad_input(
+                pair.place,
+                line=pair.line,
+                wanted="the texts of both queries, to score them",
+                found=f"no {what}",
+                do="add it, or use a recorded score",
             )
 
 

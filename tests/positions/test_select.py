@@ -249,7 +249,7 @@ def test_an_interrupted_selection_goes_on_and_leaves_the_source_alone(
     whole = source(tmp_path / "whole", EACH)
     before = [path.read_bytes() for path in whole.shard_paths]
     with monkeypatch.context() as patched:
-        patched.setattr(select_module, "_carry_split", stop)
+        patched.setattr(select_module, "carry_split", stop)
         with pytest.raises(KeyboardInterrupt):
             select(whole, tmp_path / "made", Selection(FRONT))
     assert sorted(path.name for path in tmp_path.iterdir()) == [".made.work", "whole"]

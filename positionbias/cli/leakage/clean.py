@@ -1,0 +1,168 @@
+"""``posbias leakage clean``: a collection without the training queries that leak."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from positionbias.cli.common import (
+    emit,
+    input_place,
+    json_option,
+    kind_option,
+    out_option,
+    output_place,
+    overwrite_option,
+    say,
+)
+from positionbias.cli.leakage.device import device_option, encoder_on
+
+if TYPE_CHECKING:
+    from positionbias.core.collection import Collection
+    from positionbias.core.manifest import InputRef
+    from positionbias.core.result import Result
+    from positionbias.leakage.leaks import Leaks
+
+__all__ = ["clean"]
+
+
+@click.command()
+@click.argument("collection")
+@click.option("--against", metavar="TEST_QUERIES", help="Look for leaks of these queries, as posbias leakage find does.")
+@click.option("--pairs", metavar="DIR|FILE", help="Or take these pairs: what find wrote, or a labelled sheet.")
+@click.option("--split", default="train", show_default=True, help="Whose queries leak; the other splits stay as they are.")
+@click.option(
+    "--threshold",
+    type=float,
+    metavar="COSINE",
+    help="The cosine from which a pair without a label counts. [default: 0.91 with --against; with --pairs, all of them]",
+)
+@click.option("--source", metavar="NAME", help="Of --pairs of several sources, the one that COLLECTION is.")
+@click.option(
+    "--detector",
+    type=click.Choice(["semantic", "lexical", "both"]),
+    help="With --against, what looks. [default: both]",
+)
+@click.option("--encoder", metavar="NAME", help="With --against, what encodes queries. [default: as posbias leakage find]")
+@kind_option
+@device_option
+@out_option(what="The collection without them.")
+@overwrite_option
+@json_option
+def clean(
+    collection: str, against: str | None, pairs: str | None, split: str, threshold: float | None, source: str | None, detector: Any,
+    encoder: str | None, kind: str | None, device: str, out: str, overwrite: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """COLLECTION without the training queries that near-duplicate test queries, their judgements and answers.
+
+    A labelled pair counts as its label says. Passages and other splits stay. What was taken out, and why, stands in the new collection as
+    left_out/SPLIT.jsonl.
+
+        posbias leakage clean msmarco --against topics.txt --encoder minilm --out msmarco-clean
+        posbias leakage clean msmarco --pairs reviewed.tsv --out msmarco-clean
+    """  # fmt: skip
+    from positionbias.core.collection import find_collection
+    from positionbias.core.errors import SettingError
+    from positionbias.core.files import refuse_existing
+    from positionbias.corpora.without import LeftOut, without
+
+    if (against is None) == (pairs is None):
+        raise SettingError("leakage clean: wanted --against or --pairs; found " + ("neither" if against is None else "both"))
+    for flag, given in (("--detector", detector), ("--encoder", encoder)):
+        if pairs and given:
+            raise SettingError(f"{flag}: wanted with --against, where pairs are looked for; found --pairs; drop one")
+    if against and source:
+        raise SettingError("--source: wanted with --pairs of several sources; found --against; drop it")
+    place, opened = output_place(out), find_collection(collection)
+    refuse_existing(place, overwrite=overwrite)
+    if against:
+        found, settings, inputs = _look(opened, split, against, detector or "both", encoder, kind, threshold, device, place)
+    else:
+        found, settings, inputs = _read(pairs or "", threshold, source, place)
+    why = f"Queries of split {split!r} that near-duplicate test queries were taken out; {split}.jsonl in left_out says which and why."
+    settings = {"split": split, **settings}
+    made = without(opened, place, LeftOut(split, found.reasons, why, "leakage clean", settings, inputs), overwrite=overwrite)
+    result = _result(made, split, found)
+    emit([result], as_json=as_json, table=lambda: _text(result))
+    say(f"written to {place}")
+
+
+def _read(pairs: str, threshold: float | None, source: str | None, place: Path) -> tuple[Leaks, dict[str, Any], list[InputRef]]:
+    """The leaks that a file of pairs names."""
+    from positionbias.core.files import sha256_file
+    from positionbias.core.manifest import input_ref
+    from positionbias.leakage.leaks import leaks
+    from positionbias.leakage.pairs import pairs_file, read_pairs
+
+    path = pairs_file(input_place(pairs))
+    found = leaks(read_pairs(path), threshold=threshold, source=source)
+    return found, {"threshold": threshold, "source": source}, [input_ref("pairs", path, sha256_file(path), artefact=place)]
+
+
+def _look(
+    collection: Collection, split: str, against: str, detector: Any, encoder: str | None, kind: str | None, threshold: float | None,
+    device: str, place: Path,
+) -> tuple[Leaks, dict[str, Any], list[InputRef]]:  # fmt: skip
+    """The leaks that both detectors find."""
+    from dataclasses import asdict
+
+    from positionbias.cli.leakage.find import ENCODER
+    from positionbias.cli.leakage.sources import QueryPlace
+    from positionbias.core.manifest import input_ref
+    from positionbias.leakage.find import THRESHOLD, FindSettings, find_pairs
+    from positionbias.leakage.leaks import Leaks, leaks
+    from positionbias.leakage.nearest import NearestSettings
+    from positionbias.leakage.pairs import Pair
+    from positionbias.leakage.queries import collection_source, field_texts
+
+    settings = FindSettings(detector, NearestSettings(floor=THRESHOLD if threshold is None else threshold))
+    test = QueryPlace.parse(against, "test")
+    tests = field_texts(test.queries())
+    inputs = [test.input_ref("test queries", place)]
+    model, encode = (None, None) if detector == "lexical" else encoder_on(device, encoder or ENCODER, kind)
+    if model is not None:
+        inputs.append(input_ref("encoder", model.path, model.manifest.content["checksum"], artefact=place))
+    near = find_pairs([collection_source("", collection, split)], tests.texts, settings, encode).pairs
+    chosen = asdict(settings)
+    chosen["nearest"].pop("memory")  # it changes no pair
+    pairs = [
+        Pair(
+            pair.train_id,
+            pair.test_id,
+            {name: score for name in ("cosine", "jaccard", "containment") if (score := getattr(pair, name)) is not None},
+            pair.train_text,
+            {pair.field: pair.test_text},
+            pair.field,
+        )
+        for pair in near
+    ]
+    return leaks(pairs) if pairs else Leaks(), {"encoder": model.name if model else None, **chosen}, inputs
+
+
+def _result(made: Collection, split: str, found: Leaks) -> Result:
+    """What was taken out, from the manifest; ``value`` is the share of the split's queries."""
+    from positionbias.core.payloads import Statistics
+    from positionbias.core.result import Result
+
+    facts = made.manifest.content["left_out"]
+    rows = {
+        **facts,
+        "test_queries_leaked": len(found.test_ids),
+        "pairs": found.pairs,
+        "pairs_of_different_topics": found.different_topic,
+        "pairs_below_threshold": found.below_threshold,
+        "pairs_of_other_sources": found.other_sources,
+    }
+    share = facts["left_out"] / facts["queries"]
+    return Result("leaked queries taken out", made.name, split, "clean", None, share, None, facts["queries"], Statistics(rows))
+
+
+def _text(result: Result) -> str:
+    rows: Any = result.payload.rows  # type: ignore[union-attr]
+    share = f"{result.value:.2%}"
+    lines = [f"{result.collection}: {rows['left_out']:,} of {rows['queries']:,} {result.split} queries taken out ({share})"]
+    named = ("queries", "left_out", "split", "checksum")
+    lines += [f"  {name.replace('_', ' ')}: {count:,}" for name, count in rows.items() if name not in named]
+    return "\n".join(lines)

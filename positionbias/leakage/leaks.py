@@ -1,0 +1,95 @@
+"""Which queries leak, from pairs: what a person said counts, and else a score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from positionbias.core.errors import InputError, bad_input
+from positionbias.leakage.pairs import Pair
+
+__all__ = ["Leaks", "leaked_tests", "leaks"]
+
+
+@dataclass(slots=True)
+class Leaks:
+    """Training queries that leak, each with its reasons, and the test queries that they leak; what was set aside, by cause."""
+
+    reasons: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    test_ids: set[str] = field(default_factory=set)
+    pairs: int = 0
+    different_topic: int = 0
+    below_threshold: int = 0
+    other_sources: int = 0
+
+
+def leaks(pairs: Iterable[Pair], *, threshold: float | None = None, score: str = "cosine", source: str | None = None) -> Leaks:
+    """A pair leaks where its label says so; without a label where its score is at or above ``threshold`` (None: always).
+
+    ``source`` keeps the training queries of one source.
+
+    Raises:
+        InputError: no pair; a pair without label and score (with its line) where a threshold is given; pairs of several sources, or none
+            of ``source``.
+    """
+    found, sources = Leaks(), dict[str, int]()
+    for pair in _of_source(pairs, source, sources):
+        found.pairs += 1
+        if pair.label is not None and not pair.label.leaks:
+            found.different_topic += 1
+        elif pair.label is None and threshold is not None and _score(pair, score) < threshold:
+            found.below_threshold += 1
+        else:
+            found.reasons.setdefault(pair.train_id, []).append(_reason(pair))
+            found.test_ids.add(pair.test_id)
+    found.other_sources = sum(count for name, count in sources.items() if source is not None and name != source)
+    if not found.pairs:
+        named = f" of source {source!r}" if source is not None else ""
+        raise InputError(f"wanted pairs of queries{named}; found {_counted(sources)}; check the file and --source")
+    if source is None and len(sources) > 1:
+        raise InputError(f"wanted pairs of one source of training queries; found {_counted(sources)}; name one by --source")
+    return found
+
+
+def _of_source(pairs: Iterable[Pair], source: str | None, sources: dict[str, int]) -> Iterator[Pair]:
+    """The pairs of a source; ``sources`` counts all."""
+    for pair in pairs:
+        sources[pair.source] = sources.get(pair.source, 0) + 1
+        if source is None or pair.source == source:
+            yield pair
+
+
+def _counted(sources: dict[str, int]) -> str:
+    return ", ".join(f"{count:,} of {name or 'no named source'}" for name, count in sources.items()) or "none"
+
+
+def _score(pair: Pair, score: str) -> float:
+    if score not in pair.scores:
+        do = "leave the threshold out, or add one of them"
+        raise bad_input(pair.place, line=pair.line, wanted=f"a {score} or a label", found="neither", do=do)
+    return pair.scores[score]
+
+
+def _reason(pair: Pair) -> dict[str, Any]:
+    """What is kept of a pair as the reason why its training query goes."""
+    record: dict[str, Any] = {
+        "test_id": pair.test_id,
+        "field": pair.field,
+        "label": pair.label.name if pair.label else "",
+        **pair.scores,
+    }
+    text = pair.test_texts.get(pair.field) or next(iter(pair.test_texts.values()), "")
+    return {name: value for name, value in (record | {"test_text": text}).items() if value != ""}
+
+
+def leaked_tests(pairs: Iterable[Pair]) -> set[str]:
+    """The test queries that a pair names, other than one labelled as of a different topic; the training queries may be of any source.
+
+    Raises:
+        InputError: no such pair.
+    """
+    found = {pair.test_id for pair in pairs if pair.label is None or pair.label.leaks}
+    if not found:
+        raise InputError("wanted pairs that name leaked test queries; found none; check the file")
+    return found
