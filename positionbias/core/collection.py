@@ -160,6 +160,18 @@ class Collection:
         rows = _rows(self.path / "queries" / f"{split}.parquet", ("query_id", "text", "fields"))
         return [Query(query_id, text, dict(fields or ())) for query_id, text, fields in rows]
 
+    def query_texts(self, split: str) -> Iterator[tuple[str, str]]:
+        """(query id, text) of a split's queries, streamed: for millions of them, without an object each."""
+        self._require(split)
+        path = self.path / "queries" / f"{split}.parquet"
+        names = ["query_id", "text"]
+        try:
+            with pq.ParquetFile(path) as file:
+                for batch in file.iter_batches(columns=names):
+                    yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
+        except (pa.ArrowInvalid, OSError, KeyError) as error:
+            raise _unreadable(path, names, error) from error
+
     def qrels_names(self, split: str) -> list[str]:
         """The names of a split's further judgement sets, as they were added; the first set of a split has none."""
         self._require(split)
@@ -201,9 +213,13 @@ def _table(path: Path, names: tuple[str, ...]) -> pa.Table:
     try:
         return pq.read_table(path).select(names)
     except (pa.ArrowInvalid, OSError, KeyError) as error:
-        raise bad_input(
-            path, wanted=f"a table of {', '.join(names)}", found=str(error).splitlines()[0], do="make the collection again"
-        ) from error
+        raise _unreadable(path, names, error) from error
+
+
+def _unreadable(path: Path, names: Sequence[str], error: Exception) -> InputError:
+    return bad_input(
+        path, wanted=f"a table of {', '.join(names)}", found=str(error).splitlines()[0], do="make the collection again"
+    )
 
 
 def find_collection(place: str | Path) -> Collection:

@@ -17,7 +17,7 @@ from positionbias.core.files import atomic_folder, read_json, write_json
 from positionbias.core.manifest import MANIFEST, Manifest, write_manifest
 from positionbias.core.payloads import KINDS, Example, Interval, Payload, PerQuery
 
-__all__ = ["Facts", "Result", "load_results", "save_results"]
+__all__ = ["Facts", "Result", "load_results", "save_results", "write_results"]
 
 RESULTS = "results.json"
 TEXTS = ("original", "rotated")  # which passages were read
@@ -119,20 +119,25 @@ def _plain(value: Any) -> Any:
 
 def save_results(folder: Path | str, results: Sequence[Result], manifest: Manifest, *, overwrite: bool = False) -> None:
     """Write results as a folder, per-query values as ``items-NUMBER.parquet``."""
+    with atomic_folder(folder, overwrite=overwrite) as partial:
+        write_results(partial, results, manifest)
+
+
+def write_results(folder: Path, results: Sequence[Result], manifest: Manifest) -> None:
+    """Write what ``save_results`` does into a folder that is in the making, beside what else it holds."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with atomic_folder(folder, overwrite=overwrite) as partial:
-        records = []
-        for number, result in enumerate(results):
-            record = result.to_json(items=False)
-            if isinstance(result.payload, PerQuery):
-                record["items"] = f"items-{number:03d}.parquet"
-                columns = {"query_id": list(result.payload.query_ids), "value": [float(v) for v in result.payload.values]}
-                pq.write_table(pa.table(columns), partial / record["items"])
-            records.append(record)
-        write_json(partial / RESULTS, {"results": records})
-        write_manifest(partial / MANIFEST, manifest)
+    records = []
+    for number, result in enumerate(results):
+        record = result.to_json(items=False)
+        if isinstance(result.payload, PerQuery):
+            record["items"] = f"items-{number:03d}.parquet"
+            columns = {"query_id": list(result.payload.query_ids), "value": [float(v) for v in result.payload.values]}
+            pq.write_table(pa.table(columns), folder / record["items"])
+        records.append(record)
+    write_json(folder / RESULTS, {"results": records})
+    write_manifest(folder / MANIFEST, manifest)
 
 
 def load_results(folder: Path | str) -> list[Result]:

@@ -47,7 +47,10 @@ def commands() -> dict[str, click.Command]:
         assert command is not None, name
         found[name] = command
         if isinstance(command, click.Group):
-            found.update({f"{name} {sub}": inner for sub, inner in command.commands.items()})
+            for sub in command.list_commands(context):
+                inner = command.get_command(context, sub)
+                assert inner is not None, f"{name} {sub}"
+                found[f"{name} {sub}"] = inner
     return found
 
 
@@ -86,6 +89,7 @@ WITHOUT_SEED = {
     "import msmarco-qa",
     "import orcas",
     "import trec",
+    "leakage find",
     "show",
     "retrieve",
     "rerank",

@@ -1,0 +1,293 @@
+"""Which training queries near-duplicate which test queries: both detectors over all sources, and the leakage paper's Table 1.
+
+Each source is searched by itself, so that its k nearest are its own, as in the paper. A training query and a field of a test query are one
+pair, with the scores of the field's nearest text where it has several (variants) [decision]. A text that one detector found gets the
+scores of the other as well.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from positionbias.core.errors import SettingError
+from positionbias.core.files import atomic_folder
+from positionbias.core.manifest import Manifest
+from positionbias.core.payloads import Statistics
+from positionbias.core.progress import step
+from positionbias.core.result import Result, write_results
+from positionbias.firststage.terms import Analyzer
+from positionbias.leakage.labels import DIFFERENT, TYPES
+from positionbias.leakage.lexical import LexicalSettings, TermIndex, TextTerms, containment, jaccard, read_terms
+from positionbias.leakage.nearest import Encode, NearestSettings, cosines, encoded_blocks, nearest
+from positionbias.leakage.pairs import PAIRS
+from positionbias.leakage.queries import FIELDS, FieldText, FieldTexts, TrainSource, is_empty
+from positionbias.leakage.reformulation import guess_type
+
+__all__ = [
+    "ALL",
+    "UNION",
+    "Detector",
+    "FindSettings",
+    "Found",
+    "FoundPair",
+    "find_pairs",
+    "found_results",
+    "save_found",
+    "table_1",
+]
+
+Detector = Literal["semantic", "lexical", "both"]
+ALL, UNION = "all sources", "union"
+SEMANTIC, LEXICAL = "semantic", "lexical"
+THRESHOLD = 0.91
+
+
+@dataclass(frozen=True, slots=True)
+class FindSettings:
+    """Which detectors look, and their thresholds; the paper's are 100 neighbours and a cosine of 0.91 (``nearest.floor``).
+
+    Raises:
+        SettingError: an unknown detector.
+    """
+
+    detector: Detector = "both"
+    nearest: NearestSettings = field(default_factory=lambda: NearestSettings(floor=THRESHOLD))
+    lexical: LexicalSettings = field(default_factory=LexicalSettings)
+
+    def __post_init__(self) -> None:
+        if self.detector not in get_args(Detector):
+            known = ", ".join(get_args(Detector))
+            raise SettingError(f"--detector: wanted one of {known}; found {self.detector!r}; give one of these")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundPair:
+    """A training query that may leak a test query. ``cosine`` is None where nothing encoded the two; ``type`` is a guess."""
+
+    source: str
+    train_id: str
+    test_id: str
+    field: str
+    train_text: str
+    test_text: str
+    cosine: float | None
+    jaccard: float
+    containment: float
+    type: str
+    found_by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The pairs, by source and test query as given, field, and falling scores; the queries read and those empty, by source."""
+
+    pairs: Sequence[FoundPair]
+    queries: Mapping[str, int]
+    empty: Mapping[str, int]
+
+
+def find_pairs(
+    sources: Sequence[TrainSource],
+    texts: Sequence[FieldText],
+    settings: FindSettings | None = None,
+    encode: Encode | None = None,
+) -> Found:
+    """The pairs of each source with the texts of the test queries; ``encode`` is needed where meaning is looked at.
+
+    Held are the texts of the test queries, their nearest, and what is found; the training queries stream past, once for each detector and
+    once more for the texts of those found.
+
+    Raises:
+        SettingError: no encoder for the semantic detector, two sources of one name, or too little memory.
+        InputError: what cannot be read, or vectors that are none.
+    """
+    settings = settings or FindSettings()
+    if len({source.name for source in sources}) != len(sources):
+        raise SettingError(f"--source: wanted names that differ; found {', '.join(s.name for s in sources)}; rename one")
+    if settings.detector != "lexical" and encode is None:
+        raise SettingError(
+            "--encoder: wanted an encoder for the semantic detector; found none; give one, or --detector lexical"
+        )
+    search = _Search(texts, settings, None if settings.detector == "lexical" else encode)
+    found = [search.source(source) for source in sources]
+    return Found(
+        [pair for part in found for pair in part.pairs],
+        {source.name: part.queries[source.name] for source, part in zip(sources, found, strict=True)},
+        {source.name: part.empty[source.name] for source, part in zip(sources, found, strict=True)},
+    )
+
+
+class _Pass:
+    """One reading of a source: (number, text) of what is not empty, with a bar, counted."""
+
+    def __init__(self, source: TrainSource, doing: str) -> None:
+        self.source, self.doing = source, doing
+        self.queries = self.empty = 0
+
+    def __iter__(self) -> Iterator[tuple[int, str]]:
+        with step(f"{self.doing} {self.source.name}", None, unit="queries") as bar:
+            for number, (_, text) in enumerate(self.source.read()):
+                self.queries += 1
+                bar.advance()
+                if is_empty(text):
+                    self.empty += 1
+                else:
+                    yield number, text
+
+
+Key = tuple[int, int]  # a training query's number in its source, a test text's place
+
+
+class _Search:
+    """The test side, made once for all sources."""
+
+    def __init__(self, texts: Sequence[FieldText], settings: FindSettings, encode: Encode | None) -> None:
+        self.texts, self.settings, self.encode = texts, settings, encode
+        self.index = TermIndex([text.text for text in texts], settings.lexical)
+        self.vectors = None if encode is None else np.asarray(encode([text.text for text in texts]), np.float32)
+
+    def source(self, source: TrainSource) -> Found:
+        """The pairs of one source."""
+        by: dict[Key, list[str]] = {}
+        cosine: dict[Key, float] = {}
+        if self.encode is not None and self.vectors is not None:
+            reading = _Pass(source, "encoding")
+            near = nearest(self.vectors, encoded_blocks(reading, self.encode), self.settings.nearest)
+            for place, rank in np.argwhere(near.numbers >= 0).tolist():
+                key = int(near.numbers[place, rank]), place
+                by[key], cosine[key] = [SEMANTIC], float(near.cosines[place, rank])
+        if self.settings.detector != "semantic":
+            reading = _Pass(source, "comparing")
+            for hit in self.index.search(reading):
+                by.setdefault((hit.train, hit.test), []).append(LEXICAL)
+        train = source.take(number for number, _ in by)
+        cosine.update(self._cosines(train, [key for key in by if key not in cosine]))
+        pairs = self._pairs(source.name, train, by, cosine)
+        return Found(pairs, {source.name: reading.queries}, {source.name: reading.empty})
+
+    def _cosines(self, train: Mapping[int, tuple[str, str]], keys: Sequence[Key]) -> dict[Key, float]:
+        """The cosines of pairs that the words alone have found; none without an encoder."""
+        if self.encode is None or self.vectors is None or not keys:
+            return {}
+        of_number: dict[int, list[int]] = {}
+        for number, place in keys:
+            of_number.setdefault(number, []).append(place)
+        found: dict[Key, float] = {}
+        for numbers, vectors in encoded_blocks(((number, train[number][1]) for number in sorted(of_number)), self.encode):
+            pairs = [(row, number, place) for row, number in enumerate(numbers.tolist()) for place in of_number[number]]
+            rows, places = [row for row, _, _ in pairs], [place for _, _, place in pairs]
+            values = _by_parts(self.vectors, places, vectors, rows)
+            found.update({(number, place): value for (_, number, place), value in zip(pairs, values, strict=True)})
+        return found
+
+    def _pairs(
+        self, source: str, train: Mapping[int, tuple[str, str]], by: Mapping[Key, list[str]], cosine: Mapping[Key, float]
+    ) -> list[FoundPair]:
+        """The pairs in order, one a training query, test query and field."""
+        analyzer = Analyzer()
+        terms = {number: read_terms(text, analyzer) for number, (_, text) in train.items()}
+        best: dict[tuple[int, str, str], tuple[tuple[float, ...], int, Key]] = {}
+        detectors: dict[tuple[int, str, str], set[str]] = {}
+        first: dict[str, int] = {}
+        for place, text in enumerate(self.texts):
+            first.setdefault(text.query_id, place)
+        for number, place in by:
+            text = self.texts[place]
+            group = number, text.query_id, text.field
+            detectors.setdefault(group, set()).update(by[number, place])
+            scores = cosine.get((number, place), -1.0), *_surface(terms[number], self.index.texts[place])
+            best[group] = max(best.get(group, ((-2.0,), 0, (0, 0))), (scores, -place, (number, place)))
+        ordered = sorted(
+            best.items(), key=lambda item: (first[item[0][1]], FIELDS.index(item[0][2]), [-s for s in item[1][0]], item[0][0])
+        )
+        return [
+            self._pair(source, train[number], terms[number], place, cosine.get((number, place)), detectors[group])
+            for group, (_, _, (number, place)) in ordered
+        ]
+
+    def _pair(
+        self, source: str, train: tuple[str, str], terms: TextTerms, place: int, cosine: float | None, found_by: set[str]
+    ) -> FoundPair:
+        test, test_terms = self.texts[place], self.index.texts[place]
+        near = cosine is not None and cosine >= self.settings.nearest.floor
+        return FoundPair(
+            source,
+            train[0],
+            test.query_id,
+            test.field,
+            train[1],
+            test.text,
+            cosine,
+            *_surface(terms, test_terms),
+            guess_type(terms, test_terms, same_meaning=near),
+            tuple(name for name in (SEMANTIC, LEXICAL) if name in found_by),
+        )
+
+
+def _surface(train: TextTerms, test: TextTerms) -> tuple[float, float]:
+    return jaccard(train.terms, test.terms), containment(train.terms, test.terms)
+
+
+def _by_parts(
+    tests: np.ndarray, places: Sequence[int], vectors: np.ndarray, rows: Sequence[int], size: int = 4_096
+) -> list[float]:
+    """The cosine of each place with the row beside it, without a copy of all at once."""
+    parts = (slice(start, start + size) for start in range(0, len(rows), size))
+    return [value for part in parts for value in cosines(tests[places[part]], vectors[rows[part]]).tolist()]
+
+
+def table_1(pairs: Iterable[FoundPair], sources: Sequence[str], fields: Sequence[str]) -> dict[str, dict[str, dict[str, int]]]:
+    """The paper's Table 1: by field, and for their union, by source, and for all sources together, the distinct test queries
+    ("topics") with a pair and the distinct training queries ("queries")."""
+    topics: dict[tuple[str, str], set[str]] = {}
+    queries: dict[tuple[str, str], set[tuple[str, str]]] = {}
+    for pair in pairs:
+        for row in (pair.field, UNION):
+            for column in (pair.source, ALL):
+                topics.setdefault((row, column), set()).add(pair.test_id)
+                queries.setdefault((row, column), set()).add((pair.source, pair.train_id))
+    columns = [*sources, *([ALL] if len(sources) > 1 else [])]
+    return {
+        row: {
+            column: {"topics": len(topics.get((row, column), ())), "queries": len(queries.get((row, column), ()))}
+            for column in columns
+        }
+        for row in (*fields, UNION)
+    }
+
+
+def found_results(found: Found, tests: FieldTexts, *, test_name: str) -> list[Result]:
+    """What was found as results: Table 1, the guessed types, what was read. ``value`` of the first is the share of test queries with a pair."""
+    sources = list(found.queries)
+    searched = {text.query_id for text in tests.texts}
+    leaked = {pair.test_id for pair in found.pairs}
+    fields = [name for name in FIELDS if any(text.field == name for text in tests.texts)]
+    types = {name: sum(pair.type == name for pair in found.pairs) for name in (*TYPES, DIFFERENT)}
+    read: dict[str, Any] = {name: {"queries": found.queries[name], "empty": found.empty[name]} for name in sources}
+    of_field = {name: sum(text.field == name for text in tests.texts) for name in fields}
+    read["test queries"] = {"queries": len(searched), "texts": of_field, "empty": dict(tests.empty)}
+
+    def result(measure: str, rows: Mapping[str, Any], value: float, count: int) -> Result:
+        return Result(measure, test_name, "", " + ".join(sources), None, value, None, count, Statistics(rows))
+
+    share = len(leaked) / len(searched)
+    return [
+        result("leakage candidates", table_1(found.pairs, sources, fields), share, len(searched)),
+        result("guessed reformulation types", types, len(found.pairs), len(found.pairs)),
+        result("queries read", read, sum(found.queries.values()), sum(found.queries.values())),
+    ]
+
+
+def save_found(place: Path, found: Found, results: Sequence[Result], manifest: Manifest, *, overwrite: bool = False) -> None:
+    """Write pairs (JSON lines), results and manifest as one folder, whole or not at all."""
+    with atomic_folder(place, overwrite=overwrite) as partial:
+        with open(partial / PAIRS, "w", encoding="utf-8") as lines:
+            for pair in found.pairs:
+                lines.write(json.dumps(asdict(pair), ensure_ascii=False, allow_nan=False) + "\n")
+        write_results(partial, results, manifest)

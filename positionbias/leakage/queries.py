@@ -1,0 +1,178 @@
+"""The queries of both sides: training queries streamed from any number of sources, test queries with their fields.
+
+A training source is read again for each pass over it, so that nothing grows with its queries. A query without a letter or digit is
+empty: it is counted and left out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from positionbias.core.blocks import file_blocks
+from positionbias.core.collection import Collection
+from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.records import Query
+
+__all__ = [
+    "FIELDS",
+    "FieldText",
+    "FieldTexts",
+    "TrainSource",
+    "add_variants",
+    "collection_source",
+    "field_texts",
+    "read_query_lines",
+    "tsv_queries",
+    "tsv_source",
+]
+
+FIELDS = ("query", "title", "question", "description", "narrative", "variant")  # in the order of a table
+_VARIANT = re.compile(r"variant\d*\Z")
+_WORD = re.compile(r"\w")
+
+
+@dataclass(frozen=True, slots=True)
+class TrainSource:
+    """Training queries with a name; ``read`` gives (id, text) of all of them, in the same order each time."""
+
+    name: str
+    read: Callable[[], Iterator[tuple[str, str]]]
+
+    def numbered(self) -> Iterator[tuple[int, str]]:
+        """(number, text) of those that are not empty; numbers count all."""
+        return ((number, text) for number, (_, text) in enumerate(self.read()) if not is_empty(text))
+
+    def take(self, numbers: Iterable[int]) -> dict[int, tuple[str, str]]:
+        """(id, text) of those of some numbers, by their numbers."""
+        wanted = set(numbers)
+        return {number: query for number, query in enumerate(self.read()) if number in wanted}
+
+
+class FieldText(NamedTuple):
+    """One text of a test query; a query may have several of the field "variant"."""
+
+    query_id: str
+    field: str
+    text: str
+
+
+class FieldTexts(NamedTuple):
+    """The texts of test queries that are searched, and how many were empty, by field."""
+
+    texts: list[FieldText]
+    empty: Mapping[str, int]
+
+
+def is_empty(text: str) -> bool:
+    """Whether nothing in a text is a letter or a digit."""
+    return _WORD.search(text) is None
+
+
+def read_query_lines(path: Path | str) -> Iterator[tuple[str, str]]:
+    """(id, text) of each line ``id TAB text``, streamed, plain or compressed; the text may be empty, and blank lines are none.
+
+    Raises:
+        InputError: a line without a tab or id, or with more than two columns (numbered); not UTF-8; no line at all.
+    """
+    none = True
+    for block in file_blocks(path):
+        for number, line in block.lines():
+            if not line.strip():
+                continue
+            none = False
+            columns = line.rstrip("\r").split("\t")
+            query_id = columns[0].strip()
+            if len(columns) != 2 or not query_id:
+                found = "no id" if not query_id else "no tab" if len(columns) == 1 else f"{len(columns)} columns"
+                raise block.bad_line(number, wanted="a query: id, tab, text", found=found, do="mend or drop the line")
+            yield query_id, columns[1].strip()
+    if none:
+        raise bad_input(path, wanted="queries: id, tab, text", found="none", do="check the path")
+
+
+def tsv_source(name: str, path: Path | str) -> TrainSource:
+    """A training source in a TSV file."""
+    return TrainSource(name, lambda: read_query_lines(path))
+
+
+def collection_source(name: str, collection: Collection, split: str) -> TrainSource:
+    """A training source in a collection's split."""
+    return TrainSource(name, lambda: collection.query_texts(split))
+
+
+def tsv_queries(path: Path | str) -> list[Query]:
+    """Test queries of a TSV file; further lines of an id are its variants.
+
+    Raises:
+        InputError: as ``read_query_lines``.
+    """
+    found: dict[str, Query] = {}
+    for query_id, text in read_query_lines(path):
+        known = found.get(query_id)
+        found[query_id] = Query(query_id, text) if known is None else _with_variant(known, text)
+    return list(found.values())
+
+
+def _with_variant(query: Query, text: str) -> Query:
+    count = sum(_VARIANT.match(name) is not None for name in query.fields)
+    return replace(query, fields={**query.fields, f"variant{count + 1}": text})
+
+
+def add_variants(queries: Sequence[Query], path: Path | str) -> tuple[list[Query], int]:
+    """The queries with the variants of a file (query id, tab, text; several lines an id), and how many lines name other queries.
+
+    Raises:
+        InputError: as ``read_query_lines``; no line names any of the queries.
+    """
+    found = {query.query_id: query for query in queries}
+    added = others = 0
+    for query_id, text in read_query_lines(path):
+        if query_id in found:
+            found[query_id] = _with_variant(found[query_id], text)
+            added += 1
+        else:
+            others += 1
+    if not added:
+        do = "check that the file belongs to these queries"
+        raise bad_input(path, wanted="variants of the test queries", found=f"{others:,} lines that name others", do=do)
+    return list(found.values()), others
+
+
+def field_texts(queries: Iterable[Query], fields: Sequence[str] = ()) -> FieldTexts:
+    """The texts of test queries by field, those of ``fields`` alone (none given: all of ``FIELDS``).
+
+    A query's own text is its title where it has a description or narrative, and else of the field "query". Fields that are no texts to search
+    by (a type, a domain) are left aside.
+
+    Raises:
+        SettingError: an unknown field, or none of the queries has a text in those asked for.
+    """
+    for name in fields:
+        if name not in FIELDS:
+            raise SettingError(f"--field: wanted one of {', '.join(FIELDS)}; found {name!r}; give one of these")
+    texts: list[FieldText] = []
+    empty: dict[str, int] = {}
+    seen: set[str] = set()
+    for query in queries:
+        own = "title" if query.fields.keys() & {"description", "narrative"} else "query"
+        for name, text in ((own, query.text), *query.fields.items()):
+            field = "variant" if _VARIANT.match(name) else name
+            if field not in FIELDS:
+                continue
+            seen.add(field)
+            if fields and field not in fields:
+                continue
+            if is_empty(text):
+                empty[field] = empty.get(field, 0) + 1
+            else:
+                texts.append(FieldText(query.query_id, field, text))
+    if not texts:
+        found = ", ".join(name for name in FIELDS if name in seen) or "no text"
+        raise SettingError(
+            f"--field: wanted test queries with text in {', '.join(fields or FIELDS)}; found {found}; give another"
+        )
+    return FieldTexts(texts, empty)

@@ -1,0 +1,192 @@
+"""Both detectors together on a tiny example: scores, fields and the counts of Table 1 by hand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.manifest import Manifest, read_manifest
+from positionbias.core.payloads import Statistics
+from positionbias.core.records import Query
+from positionbias.core.result import load_results
+from positionbias.formats.trec_topics import read_topics
+from positionbias.leakage.find import FindSettings, Found, FoundPair, find_pairs, found_results, save_found, table_1
+from positionbias.leakage.labels import DIFFERENT
+from positionbias.leakage.lexical import LexicalSettings
+from positionbias.leakage.nearest import NearestSettings
+from positionbias.leakage.pairs import read_pairs
+from positionbias.leakage.queries import FieldTexts, TrainSource, field_texts, tsv_source
+
+MEANINGS = {"car": 0, "automobile": 0, "insurance": 1, "cover": 1, "iron": 2, "gate": 3, "gates": 3, "lamp": 4}
+
+
+def encode(texts: Sequence[str]) -> np.ndarray:
+    """A text's words counted by meaning; all others are a sixth."""
+    out = np.zeros((len(texts), 6), np.float32)
+    for row, text in zip(out, texts, strict=True):
+        for word in text.split():
+            row[MEANINGS.get(word, 5)] += 1
+    return out
+
+
+def source(name: str, *texts: str) -> TrainSource:
+    return TrainSource(name, lambda: ((f"{name}{number}", text) for number, text in enumerate(texts)))
+
+
+SOURCES = [
+    source("m", "automobile cover", "", "iron gates", "old iron gate", "green lamp"),
+    source("o", "iron gate", "car insurance price", "iron gate"),
+]
+QUERIES = [
+    Query("t1", "car insurance", {"narrative": "automobile"}),
+    Query(
+        "t2",
+        "iron gate",
+        {"description": "lamp shade colour glass wood", "variant1": "the old gate", "variant2": "old iron gate"},
+    ),
+    Query("t3", "nowhere", {"description": "x y z w v u"}),
+]
+FIELDS = ["title", "description", "variant"]
+
+
+def found(detector: str, *, encoder: bool = True, threshold: float = 0.91) -> Found:
+    settings = FindSettings(detector, NearestSettings(floor=threshold))  # type: ignore[arg-type]
+    return find_pairs(SOURCES, field_texts(QUERIES, FIELDS).texts, settings, encode if encoder else None)
+
+
+def brief(pairs: Sequence[FoundPair]) -> list[tuple[str, str, str, str]]:
+    return [(pair.train_id, pair.test_id, pair.field, pair.type) for pair in pairs]
+
+
+def test_the_semantic_detector_alone() -> None:
+    pairs = found("semantic").pairs
+    assert brief(pairs) == [
+        ("m0", "t1", "title", "reformulation"),  # no word in common, and cosine 1
+        ("m2", "t2", "title", "identical"),
+        ("m3", "t2", "variant", "identical"),  # of the two variants the nearer
+        ("o0", "t2", "title", "identical"),
+        ("o2", "t2", "title", "identical"),
+    ]
+    assert {pair.found_by for pair in pairs} == {("semantic",)}
+    assert [pair.cosine for pair in pairs] == [1.0] * 5
+    assert pairs[0].jaccard == 0.0
+    assert pairs[2].test_text == "old iron gate"
+
+
+def test_the_lexical_detector_alone_needs_no_encoder() -> None:
+    pairs = found("lexical", encoder=False).pairs
+    assert brief(pairs) == [
+        ("m2", "t2", "title", "identical"),
+        ("m3", "t2", "title", "specialization"),  # 2 of 3
+        ("m3", "t2", "variant", "identical"),
+        ("m2", "t2", "variant", "generalization"),  # 2 of 3 of "old iron gate"
+        ("o1", "t1", "title", "specialization"),
+        ("o0", "t2", "title", "identical"),
+        ("o2", "t2", "title", "identical"),
+        ("o0", "t2", "variant", "generalization"),
+        ("o2", "t2", "variant", "generalization"),
+    ]
+    assert {pair.cosine for pair in pairs} == {None}
+    assert (pairs[1].jaccard, pairs[1].containment, pairs[3].containment) == (2 / 3, 1.0, 2 / 3)
+
+
+def test_both_detectors_give_each_pair_all_scores_and_say_who_found_it() -> None:
+    pairs = {(pair.train_id, pair.field): pair for pair in found("both").pairs}
+    assert len(pairs) == 10  # nine by words, one more by meaning
+    assert pairs["m0", "title"].found_by == ("semantic",)
+    assert pairs["m2", "title"].found_by == ("semantic", "lexical")
+    price = pairs["o1", "title"]
+    assert price.found_by == ("lexical",)
+    assert price.cosine == pytest.approx(2 / 6**0.5, abs=1e-12)  # (1,1,0…) against (1,1,…,1): 2 / (√2·√3)
+
+
+def test_table_1_by_hand() -> None:
+    both = found("both")
+    counts = {
+        row: {column: (cell["topics"], cell["queries"]) for column, cell in cells.items()}
+        for row, cells in table_1(both.pairs, ["m", "o"], FIELDS).items()
+    }
+    assert counts == {
+        "title": {"m": (2, 3), "o": (2, 3), "all sources": (2, 6)},  # m0 m2 m3; o0 o1 o2
+        "description": {"m": (0, 0), "o": (0, 0), "all sources": (0, 0)},
+        "variant": {"m": (1, 2), "o": (1, 2), "all sources": (1, 4)},  # m2 m3; o0 o2
+        "union": {"m": (2, 3), "o": (2, 3), "all sources": (2, 6)},
+    }
+    assert (both.queries, both.empty) == ({"m": 5, "o": 3}, {"m": 1, "o": 0})
+
+
+def test_sources_are_searched_apart() -> None:
+    settings = FindSettings("semantic", NearestSettings(neighbours=1, floor=0.91))
+    pairs = find_pairs(SOURCES, field_texts(QUERIES, ["title"]).texts, settings, encode).pairs
+    assert [pair.train_id for pair in pairs] == ["m0", "m2", "o0"]  # o2 says the same as o0, and comes after it
+
+
+def test_a_folder_keeps_pairs_results_and_what_made_them(tmp_path: Path) -> None:
+    both = found("both")
+    tests = field_texts(QUERIES, FIELDS)
+    results = found_results(both, tests, test_name="topics")
+    save_found(tmp_path / "leaks", both, results, Manifest(kind="results", name="x", command="leakage find"))
+    lines = (tmp_path / "leaks" / "pairs.jsonl").read_text().splitlines()
+    assert json.loads(lines[0]) == {
+        "source": "m", "train_id": "m0", "test_id": "t1", "field": "title", "train_text": "automobile cover",
+        "test_text": "car insurance", "cosine": 1.0, "jaccard": 0.0, "containment": 0.0, "type": "reformulation",
+        "found_by": ["semantic"],
+    }  # fmt: skip
+    assert [tuple(pair.ids) for pair in read_pairs(tmp_path / "leaks")] == [
+        (p.source, p.train_id, p.test_id) for p in both.pairs
+    ]
+    first, types, read = load_results(tmp_path / "leaks")
+    assert (first.value, first.count, first.system) == (2 / 3, 3, "m + o")
+    assert isinstance(types.payload, Statistics)
+    assert types.payload.rows == {
+        "identical": 4, "generalization": 3, "specialization": 2, "reformulation": 1, DIFFERENT: 0,
+    }  # fmt: skip
+    assert isinstance(read.payload, Statistics)
+    assert read.payload.rows["m"] == {"queries": 5, "empty": 1}
+    assert read_manifest(tmp_path / "leaks").command == "leakage find"
+
+
+def test_nothing_alike_is_a_result_too() -> None:
+    texts = FieldTexts(field_texts([QUERIES[2]]).texts, {})
+    nothing = find_pairs(SOURCES, texts.texts, None, encode)
+    assert nothing.pairs == []
+    assert found_results(nothing, texts, test_name="topics")[0].value == 0.0
+
+
+def test_settings_that_go_together_ill_are_refused() -> None:
+    texts = field_texts(QUERIES).texts
+    with pytest.raises(SettingError, match=r"--detector: wanted one of semantic, lexical, both; found 'none'"):
+        FindSettings("none")  # type: ignore[arg-type]
+    with pytest.raises(SettingError, match=r"--encoder: wanted an encoder for the semantic detector; found none"):
+        find_pairs(SOURCES, texts)
+    with pytest.raises(SettingError, match=r"--source: wanted names that differ; found m, m"):
+        find_pairs([SOURCES[0], SOURCES[0]], texts, FindSettings("lexical"))
+    with pytest.raises(InputError, match=r"vectors: wanted \(n, 6\) numbers"):
+        find_pairs(SOURCES, texts, None, lambda asked: encode(asked) if len(asked) > 5 else np.ones((len(asked), 2)))
+
+
+@pytest.mark.realdata
+def test_msmarco_queries_that_are_robust04_topics(posbias_data: Path) -> None:
+    folder = posbias_data / "leakage"
+    topics = read_topics(folder / "topics.robust04.txt")
+    texts = field_texts(topics, ["title"]).texts
+    settings = FindSettings("lexical", lexical=LexicalSettings(jaccard=1.0))
+    pairs = find_pairs([tsv_source("msmarco", folder / "msmarco_queries.tsv")], texts, settings).pairs
+    assert len(texts) == len(topics) == 250
+    assert {pair.type for pair in pairs} <= {"identical", "specialization"}
+    assert all(pair.containment == 1.0 for pair in pairs)
+    # the same terms in another order, by a look at every pair of one topic
+    titles = {text.query_id: set(text.text.lower().split()) for text in texts}
+    by_hand = {
+        (query_id, topic)
+        for query_id, text in tsv_source("msmarco", folder / "msmarco_queries.tsv").read()
+        for topic, words in titles.items()
+        if words == set(text.lower().split())
+    }
+    assert by_hand
+    assert by_hand <= {(pair.train_id, pair.test_id) for pair in pairs}
