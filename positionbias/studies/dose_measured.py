@@ -13,16 +13,15 @@ from positionbias.core.shard_work import MapShards
 from positionbias.evaluation.significance import clusters_by_passage, compare
 from positionbias.positions.histogram import HistogramOptions, position_histogram
 from positionbias.positions.locate import Matching
-from positionbias.studies.findings import Change, baselines, idle_trainings, over, trainings
+from positionbias.studies.findings import DOSES, Change, baselines, idle_trainings, over, trainings
 from positionbias.studies.measured import measure_models
 from positionbias.studies.position_bias import StudySettings
 from positionbias.studies.systems import finding
 from positionbias.studies.tested import Measured
 from positionbias.studies.variants import change_by_variant, kinds, named, of_variant, similarity_by_variant
 
-__all__ = ["DOSES", "dose_findings", "measure_doses"]
+__all__ = ["dose_findings", "measure_doses"]
 
-DOSES = "doses"  # the axis of comparisons of one dose's change with another's
 SPLIT = "train"
 Values = Mapping[Facts, Mapping[str, float]]  # of one measure, by query
 
@@ -127,10 +126,8 @@ def _test_sets(results: Sequence[Result], measure: str, variants: Sequence[str])
             continue
         found.append(sentence)
         group = of_variant(results, measure, DOSES, kind, variants[-1])
-        if group:
-            found.append(
-                _response(kind, measure, variants, over(group, lambda c: c.difference, lambda c: c.difference_interval))
-            )
+        change = over(group, lambda c: c.difference, lambda c: c.difference_interval) if group else None
+        found.append(_response(kind, measure, variants, change))
     return found
 
 
@@ -139,7 +136,7 @@ def _response(kind: Facts, measure: str, variants: Sequence[str], change: Change
     least, most = variants[0], variants[-1]
     start = f"{named(kind)}: the change with {most} less the change with {least}"
     if change is None or change.interval is None:
-        return Finding(f"{start} cannot be said.", None)
+        return Finding(f"{start} cannot be said: it takes a model that re-ranks at both.", None)
     text = f"{start} is {change.shown('+.3f')} in {measure}"
     if change.interval.high < 0:
         return Finding(f"{text}: the more front-loaded training loses more.", True)

@@ -14,7 +14,7 @@ from positionbias.core.result import Facts, Result
 from positionbias.evaluation.repeats import over_repeats
 from positionbias.studies.against import MARGIN, against_change, against_mats, against_training, signed
 
-__all__ = ["Change", "baselines", "findings", "idle_trainings", "over", "trainings"]
+__all__ = ["DOSES", "Change", "baselines", "findings", "idle_trainings", "over", "trainings"]
 
 Group = Sequence[tuple[Result, Comparison]]
 
@@ -200,6 +200,9 @@ def _term_similarity(results: Sequence[Result]) -> list[Finding]:
     return sentences
 
 
+DOSES = "doses"  # the axis of comparisons of one dose's change with another's
+
+
 class _Idle(NamedTuple):
     """A training whose tuned re-ranking depth is 1: it leaves BM25's order as it is."""
 
@@ -219,7 +222,10 @@ def _re_ranks(result: Result, idle: Sequence[_Idle]) -> bool:
         return True
     facts = result.facts
     resting = {item.system for item in idle if item.seed == facts.seed and item.rotation in (None, facts.rotation)}
-    return not set(result.payload.notes["systems"]) <= resting
+    systems = set(result.payload.notes["systems"])
+    if result.payload.notes["axis"] == DOSES:  # the change of a model less the change of none is no effect of the dose
+        return not systems & resting
+    return not systems <= resting
 
 
 def _idleness(idle: Sequence[_Idle], results: Sequence[Result]) -> list[Finding]:

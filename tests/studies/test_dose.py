@@ -11,7 +11,7 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import read_manifest
-from positionbias.core.payloads import AtsCurve, Comparison, Finding, Interval, PerQuery, PositionHistogram
+from positionbias.core.payloads import AtsCurve, Comparison, Finding, Interval, PerQuery, PositionHistogram, TrainingCurve
 from positionbias.core.result import Facts, Result, load_results
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.positions.rotate import Rotation
@@ -268,6 +268,30 @@ def test_the_sentences(difference: float, holds: bool | None, words: str) -> Non
         similarity.text
         == "tk trained on original passages: MATS on the original passages is 0.050 with anywhere; 0.200 with front."
     )
+
+
+def test_a_dose_whose_model_re_ranks_nothing_has_no_effect_to_compare() -> None:
+    """The change of BM25's order is 0: less that of a model it would look as if front-loading helped."""
+    curve = TrainingCurve([200], {"ndcg": [0.8]}, {"depth": 1})
+    front = changed("doses", "front", 0.04, 0.01)
+    assert isinstance(front.payload, Comparison)
+    names = [f"tk-original, {variant}" for variant in ("anywhere", "front")]
+    compared = replace(front, payload=replace(front.payload, notes={**front.payload.notes, "systems": names}))
+    facts = Facts("tk", "original", "original", seed=1, variant="front")
+    results = [
+        histogram("front", 1.0, 0.08), histogram("anywhere", 0.3, 0.4),
+        changed("test sets", "anywhere", -0.01, 0.01), compared,
+        Result("training", "squad", "", names[1], 1, None, None, 9, curve, facts),
+    ]  # fmt: skip
+    said = [finding.text for finding in dose_findings(results, "nDCG@10")]
+    assert any("for tk-original, front: the depth is 1, and nothing is re-ranked" in text for text in said)
+    assert any(
+        text.endswith(
+            "the change with front less the change with anywhere cannot be said: it takes a model that re-ranks at both."
+        )
+        for text in said
+    )
+    assert not any("loses less" in text for text in said)
 
 
 def test_a_rotation_of_another_draw_is_another_study(finished: Path, collection: Collection) -> None:
