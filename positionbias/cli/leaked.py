@@ -31,7 +31,7 @@ def leaked_text(results: Sequence[Result]) -> str:
         lines += [
             "",
             table,
-            "Gains are paired by query: a difference between leaked and clean is no matter of harder queries alone.",
+            "Gains are paired by query: how hard a query is for both runs alike is taken off.",
         ]
     for order in orders:
         lines += ["", f"{order.measure}:", *_order_lines(_rows(order))]

@@ -1,0 +1,132 @@
+"""Pairs and labels from files: every form, every fault with its line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from positionbias.core.errors import InputError
+from positionbias.leakage.labels import parse_label, parse_labels
+from positionbias.leakage.leaks import leaked_tests, leaks
+from positionbias.leakage.pairs import Ids, best_by_pair, read_pairs
+from positionbias.leakage.sheet import write_sheet
+
+PUBLISHED = (
+    '{"msmarco_query_id": "17", "msmarco_query": "lamp oil", "topic_id": "301", "title": "oil lamps", "variant": "lamp oil", '
+    '"description": "Which oil burns in lamps?", "narrative": "Green oil counts.", '
+    '"labels": ["Variant-Identical", "Title-Reformulation"], "sbert_cosine": 0.95}\n'
+)
+
+
+def written(tmp_path: Path, text: str, name: str = "pairs.jsonl") -> Path:
+    (place := tmp_path / name).write_text(text, encoding="utf-8")
+    return place
+
+
+def test_the_published_form(tmp_path: Path) -> None:
+    (pair,) = read_pairs(written(tmp_path, PUBLISHED))
+    assert (pair.ids, pair.scores, pair.train_text) == (Ids("", "17", "301"), {"cosine": 0.95}, "lamp oil")
+    assert pair.searched() == ["oil lamps", "lamp oil", "Which oil burns in lamps?"]  # no narrative
+    assert pair.label is not None
+    assert pair.label.name == "reformulation"
+    assert pair.label.leaks
+
+
+def test_a_folder_of_found_pairs(tmp_path: Path) -> None:
+    line = '{"source": "ms", "train_id": "a", "test_id": "t", "field": "narrative", "test_text": "x", "cosine": null, "jaccard": 1}'
+    written(tmp_path, f"\n{line}\n\n")
+    (pair,) = read_pairs(tmp_path)
+    assert (pair.source, pair.scores, pair.searched(), pair.label, pair.line) == ("ms", {"jaccard": 1.0}, ["x"], None, 2)
+
+
+def test_a_sheet_is_read_as_it_was_written(tmp_path: Path) -> None:
+    source = list(read_pairs(written(tmp_path, PUBLISHED.replace("lamp oil", 'the \\"lamp\\"\\toil'))))
+    write_sheet(tmp_path / "sheet.tsv", source)
+    (read,) = read_pairs(tmp_path / "sheet.tsv")
+    assert (read.ids, read.scores, read.label, read.line) == (source[0].ids, source[0].scores, source[0].label, 2)
+    assert read.train_text == 'the "lamp" oil'  # a tab within a text is a space
+    assert read.test_texts.keys() == source[0].test_texts.keys()
+
+
+def test_a_sheet_as_spreadsheets_write_it(tmp_path: Path) -> None:
+    text = '\ufefftrain_id\ttest_id\ttrain_text\tlabel\r\na\tt\t"two\nlines"\tYES\r\nb\tt\tx\t\r\n'
+    first, second = read_pairs(written(tmp_path, text, "s.tsv"))
+    assert (first.train_text, first.label and first.label.name) == ("two\nlines", "leak")
+    assert (second.label, second.line) == (None, 4)
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ("identical", "identical"),
+        ("GENERALISATION", "generalization"),
+        ("Different_Topic", "different topic"),
+        ("no", "different topic"),
+        ("1", "leak"),
+    ],
+)
+def test_labels_in_any_spelling(given: str, name: str) -> None:
+    label = parse_label(given)
+    assert label is not None
+    assert label.name == name
+    assert label.leaks == (name != "different topic")
+
+
+def test_several_labels_mean_one() -> None:
+    assert parse_labels(["Title-Specialization", "Variant-Specialization", "Different Topic"]) == parse_label("different topic")
+    assert parse_labels(["Variant-Generalization"]) == parse_label("generalization")
+    assert parse_labels([]) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "found"),
+    [
+        (PUBLISHED + PUBLISHED.replace("Title-Reformulation", "Title-Sideways"), 2, "'Title-Sideways'"),
+        (PUBLISHED.replace('["Variant-Identical", "Title-Reformulation"]', "[3]"), 1, "found 3"),
+        (PUBLISHED + "{oops\n", 2, "Expecting property name"),
+        (PUBLISHED + "[]\n", 2, "a list"),
+        (PUBLISHED.replace("0.95", '"near"'), 1, "'near'"),
+        (PUBLISHED.replace("0.95", "NaN"), 1, "nan"),
+        (PUBLISHED.replace('"17"', '""'), 1, "'train_id', the id of a query"),
+        (PUBLISHED.replace('"lamp oil", "topic', '7, "topic'), 1, "'train_text' as text"),
+        ("train_id\ttest_id\tlabel\na\tb\tyes\na\tc\tperhaps\n", 3, "'perhaps'"),
+        ("train_id\ttest_id\tlabel\na\tb\n", 2, "2"),
+        ("train_id\tlabel\na\tb\n", 1, "train_id, label"),
+        ('train_id\ttest_id\na\t"b\n', 2, "unexpected end of data"),
+        ("train_id\ttest_id\tweight\na\tb\t0\n", 2, "found 0"),
+    ],
+)
+def test_each_fault_has_its_line(tmp_path: Path, text: str, line: int, found: str) -> None:
+    place = written(tmp_path, text)
+    with pytest.raises(InputError) as caught:
+        list(read_pairs(place))
+    assert str(caught.value).startswith(f"{place}:{line}: wanted ")
+    assert found in str(caught.value)
+
+
+def test_a_pair_found_in_several_fields_counts_once(tmp_path: Path) -> None:
+    lines = [f'{{"train_id": "a", "test_id": "t", "field": "{name}", "cosine": {c}}}' for name, c in (("x", 0.9), ("y", 0.95))]
+    (best,) = best_by_pair(read_pairs(place := written(tmp_path, "\n".join(lines))), "cosine")
+    assert best.field == "y"
+    with pytest.raises(InputError, match=r"pairs.jsonl:1: wanted a jaccard; found cosine"):
+        best_by_pair(read_pairs(place), "jaccard")
+
+
+def test_a_label_decides_and_else_the_threshold(tmp_path: Path) -> None:
+    text = "train_id\ttest_id\tcosine\tlabel\na\tt1\t0.85\tidentical\nb\tt1\t0.99\tdifferent\nc\tt2\t0.92\t\nd\tt3\t0.90\t\na\tt2\t0.8\t\n"
+    place = written(tmp_path, text)
+    found = leaks(read_pairs(place), threshold=0.91)
+    assert {query: [reason["test_id"] for reason in why] for query, why in found.reasons.items()} == {"a": ["t1"], "c": ["t2"]}
+    assert (found.pairs, found.different_topic, found.below_threshold, found.test_ids) == (5, 1, 2, {"t1", "t2"})
+    assert leaks(read_pairs(place)).reasons.keys() == {"a", "c", "d"}
+    assert leaked_tests(read_pairs(place)) == {"t1", "t2", "t3"}
+
+
+def test_sources_are_kept_apart(tmp_path: Path) -> None:
+    place = written(tmp_path, "source\ttrain_id\ttest_id\nms\ta\tt\norcas\ta\tu\n")
+    assert leaks(read_pairs(place), source="ms").test_ids == {"t"}
+    with pytest.raises(InputError, match="one of ms|1 of ms, 1 of orcas; name one by --source"):
+        leaks(read_pairs(place))
+    with pytest.raises(InputError, match="of source 'msm'; found 1 of ms"):
+        leaks(read_pairs(place), source="msm")
