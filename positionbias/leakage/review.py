@@ -51,12 +51,12 @@ def most_similar(
     """
     by_test: dict[str, list[Pair]] = {}
     for pair in best_by_pair(pairs, score):
-        if threshold is None or pair.scores[score] >= threshold:
-            by_test.setdefault(pair.test_id, []).append(pair)
+        by_test.setdefault(pair.test_id, []).append(pair)
     return [
         pair
         for held in by_test.values()
         for pair in sorted(held, key=lambda pair: (-pair.scores[score], pair.train_id))[:per_test]
+        if threshold is None or pair.scores[score] >= threshold
     ]
 
 

@@ -1,0 +1,140 @@
+"""``posbias leakage`` calibrate, sample, review and clean, and ``evaluate --leaked``, as a user runs them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from positionbias.core.collection import Collection
+
+from .conftest import RunPosbias
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    """As ``find`` writes them: four pairs of q1 and q2 with test queries."""
+    (place := tmp_path / "found").mkdir()
+    rows = [
+        {
+            "source": "s",
+            "train_id": train,
+            "test_id": test,
+            "field": "query",
+            "train_text": train,
+            "test_text": test,
+            "cosine": cosine,
+        }
+        for train, test, cosine in (("q1", "q3", 0.99), ("q1", "q4", 0.95), ("q2", "q4", 0.93), ("q9", "q3", 0.85))
+    ]
+    (place / "pairs.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+    return place
+
+
+def filled(sheet: Path, out: Path, labels: tuple[str, ...]) -> Path:
+    head, *rows = sheet.read_text(encoding="utf-8").splitlines()
+    out.write_text("\n".join([head, *(row + label for row, label in zip(rows, labels, strict=False))]) + "\n", encoding="utf-8")
+    return out
+
+
+def test_review_calibrate_and_clean(run_posbias: RunPosbias, pairs: Path, small_collection: Collection, tmp_path: Path) -> None:
+    done = run_posbias("leakage", "review", pairs, "--out", "sheet.tsv")
+    assert done.returncode == 0, done.stderr
+    assert "4 pairs of 2 test queries written to sheet.tsv" in done.stderr
+    # in the sheet: q3 with q1 and q9, q4 with q1 and q2
+    one = filled(tmp_path / "sheet.tsv", tmp_path / "one.tsv", ("identical", "no", "different", "specialization"))
+    two = filled(tmp_path / "sheet.tsv", tmp_path / "two.tsv", ("identical", "no", "identical", "specialization"))
+    done = run_posbias("leakage", "review", pairs, "--filled", one, "--filled", two)
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert ["true", "2", "2"] in lines
+    assert ["false", "1", "1"] in lines
+    assert "1 pairs are in neither table" in done.stdout
+    assert "over 4 pairs that both labelled" in done.stdout
+    done = run_posbias("leakage", "calibrate", one, "--least-precision", "0.6", "--apply", "0.95", "--json")
+    assert done.returncode == 0, done.stderr
+    values = {item["measure"]: item["value"] for item in json.loads(done.stdout)["results"]}
+    # falling: 0.99 yes, 0.95 no, 0.93 yes, 0.85 no
+    assert values == {
+        "leakage prevalence": 0.5,
+        "leakage threshold": 0.93,
+        "leakage precision": pytest.approx(2 / 3),
+        "leakage precision, given threshold": 0.5,
+    }
+    shown = run_posbias("leakage", "calibrate", one, "--wrong", 3, "--least-precision", "0.6")
+    assert "say nothing about recall" in shown.stdout
+    assert "1 other topics at or above 0.9300" in shown.stdout
+    done = run_posbias("leakage", "clean", "./small", "--pairs", two, "--threshold", "0.9", "--out", "./clean")
+    assert done.returncode == 2  # q1 and q2 leak, and no query is left
+    assert "found a reason against all 2" in done.stderr
+    done = run_posbias("leakage", "clean", "./small", "--pairs", pairs, "--threshold", "0.94", "--out", "./clean")
+    assert done.returncode == 0, done.stderr
+    assert "clean: 1 of 2 train queries taken out (50.00%)" in done.stdout
+    made = Collection(tmp_path / "clean")
+    assert [query.query_id for query in made.queries("train")] == ["q2"]
+    (line,) = (tmp_path / "clean" / "left_out" / "train.jsonl").read_text(encoding="utf-8").splitlines()
+    assert [reason["test_id"] for reason in json.loads(line)["reasons"]] == ["q3", "q4"]
+
+
+def test_clean_looks_for_itself(run_posbias: RunPosbias, small_collection: Collection, tmp_path: Path) -> None:
+    (tmp_path / "topics.tsv").write_text("t1\twhat does the lamp of Orvell burn\n", encoding="utf-8")
+    done = run_posbias("leakage", "clean", "./small", "--against", "topics.tsv", "--detector", "lexical", "--out", "./clean")
+    assert done.returncode == 0, done.stderr
+    assert [query.query_id for query in Collection(tmp_path / "clean").queries("train")] == ["q2"]
+
+
+def test_a_sample_is_drawn(run_posbias: RunPosbias, pairs: Path, tmp_path: Path) -> None:
+    done = run_posbias("leakage", "sample", pairs, "--pairs", 2, "--strata", 2, "--out", "sheet.tsv")
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[-2:] for line in done.stdout.splitlines()[1:]] == [["1", "1"], ["3", "1"]]
+    assert len((tmp_path / "sheet.tsv").read_text(encoding="utf-8").splitlines()) == 3
+    few = run_posbias("leakage", "sample", pairs, "--out", "all.tsv")
+    assert "only 4 pairs have a cosine from 0.8 up" in few.stderr
+
+
+def test_runs_on_leaked_and_clean_queries(
+    run_posbias: RunPosbias, pairs: Path, small_collection: Collection, tmp_path: Path
+) -> None:
+    best = {"q3": "p-bridge", "q4": "p-tower", "q5": "p-cafe"}
+    for name, found in (("one", ("q3", "q4")), ("two", ("q5",))):
+        ranked = [f"{query} Q0 {best[query] if query in found else 'p-empty'} 1 1.0 {name}\n" for query in best]
+        (tmp_path / f"{name}.run").write_text("".join(ranked), encoding="utf-8")
+    given = ["evaluate", "one.run", "two.run", "--collection", "./small", "-m", "RR@10", "--leaked", pairs]
+    done = run_posbias(*given, "--out", "./measured")
+    assert done.returncode == 0, done.stderr
+    assert "3 queries: 2 leaked, 1 clean" in done.stdout
+    assert "leaked to clean: Kendall's tau -1.000; swaps: one falls behind two" in done.stdout
+    assert run_posbias("report", "./measured", "--out", "page.html").returncode == 0
+    results = json.loads(run_posbias(*given, "--json").stdout)["results"]
+    values = {(item["system"], item["measure"]): item["value"] for item in results}
+    assert values["one", "RR@10, leaked − clean"] == 1.0
+    assert values["two", "RR@10 against one, leaked − clean"] == -2.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("leakage", "calibrate", "found"), "found: wanted labelled pairs; found 4 pairs without a label"),
+        (("leakage", "calibrate", "bad.tsv"), "bad.tsv:2: wanted a label: identical, generalization"),
+        (("leakage", "review", "found"), "leakage review: wanted --out or --filled; found neither"),
+        (("leakage", "review", "found", "--filled", "other.tsv"), "other.tsv:2: wanted pairs of found; found 1 others"),
+        (("leakage", "clean", "./small", "--out", "./x"), "leakage clean: wanted --against or --pairs; found neither"),
+        (
+            ("leakage", "clean", "./small", "--pairs", "found", "--encoder", "minilm", "--out", "./x"),
+            "--encoder: wanted with --against",
+        ),
+        (("leakage", "clean", "./small", "--pairs", "found", "--source", "z", "--out", "./x"), "of source 'z'; found 4 of s"),
+        (("leakage", "sample", "found", "--above", "1.5", "--out", "x.tsv"), "--above: wanted a score"),
+    ],
+    ids=range(8),
+)
+def test_bad_input_is_one_line(
+    run_posbias: RunPosbias, pairs: Path, small_collection: Collection, tmp_path: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    (tmp_path / "bad.tsv").write_text("train_id\ttest_id\tlabel\na\tb\tperhaps\n", encoding="utf-8")
+    (tmp_path / "other.tsv").write_text("train_id\ttest_id\tlabel\na\tb\tyes\n", encoding="utf-8")
+    done = run_posbias(*arguments)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert len(done.stderr.splitlines()) == 1

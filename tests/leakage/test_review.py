@@ -1,0 +1,102 @@
+"""Sheets to label: what is drawn, what is chosen, and the tables of what was said."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from positionbias.core.errors import InputError, SettingError
+from positionbias.leakage.labels import Label
+from positionbias.leakage.pairs import Pair
+from positionbias.leakage.review import most_similar, read_sheet, review
+from positionbias.leakage.sample import SampleSettings, stratified_sample
+
+
+def pair(train: str, test: str, cosine: float, label: str = "") -> Pair:
+    return Pair(train, test, {"cosine": cosine}, label=Label(label) if label else None)
+
+
+def test_equal_strata_and_weights() -> None:
+    # four strata of 0.05: 10, 2, 0 and 8 pairs; 12 wanted: 3 each, of which the second lacks 1 and the third 3
+    scores = [0.81] * 10 + [0.86] * 2 + [0.95, 1.0000005] + [0.97] * 6 + [0.79] * 5
+    pairs = [pair(f"q{n}", "t", score) for n, score in enumerate(scores)]
+    settings = SampleSettings(pairs=12, strata=4)
+    drawn, strata = stratified_sample(pairs, settings)
+    assert [(part.low, part.high, part.pairs, part.drawn) for part in strata] == [
+        (0.8, 0.85, 10, 5),
+        (0.85, 0.9, 2, 2),
+        (0.9, 0.95, 0, 0),
+        (0.95, 1.0, 8, 5),
+    ]
+    assert Counter(item.weight for item in drawn) == {10 / 5: 5, 2 / 2: 2, 8 / 5: 5}
+    assert sum(item.weight for item in drawn) == pytest.approx(20)  # all that are from 0.8 up
+    again, _ = stratified_sample(list(reversed(pairs)), settings)
+    assert again == drawn  # whatever the order
+    other, _ = stratified_sample(pairs, replace(settings, seed=2))
+    assert {item.ids for item in other} != {item.ids for item in drawn}
+    everything, _ = stratified_sample(pairs, replace(settings, pairs=100))
+    assert len(everything) == 20
+
+
+def test_what_a_sample_refuses() -> None:
+    for settings, flag in (({"above": 1}, "--above"), ({"strata": 0}, "--strata"), ({"pairs": 3}, "--pairs")):
+        with pytest.raises(SettingError, match=flag):
+            SampleSettings(**settings)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match=r"a cosine from 0.8 up; found none of 1"):
+        stratified_sample([pair("a", "t", 0.7)], SampleSettings())
+
+
+def test_the_most_similar_of_each_test_query() -> None:
+    pairs = [pair("a", "t2", 0.9), pair("b", "t1", 0.95), pair("c", "t2", 0.95), pair("d", "t2", 0.9), pair("c", "t2", 0.99)]
+    assert [item.ids[1:] for item in most_similar(pairs, per_test=2)] == [("c", "t2"), ("a", "t2"), ("b", "t1")]
+    assert [item.ids[1:] for item in most_similar(pairs, threshold=0.95)] == [("c", "t2"), ("b", "t1")]
+
+
+def test_tables_by_hand() -> None:
+    first = [pair("a", "t1", 1, "identical"), pair("b", "t1", 1, "different topic"), pair("c", "t2", 1, "reformulation")]
+    first += [pair("d", "t3", 1)]
+    found = review([{item.ids: item for item in first}])
+    assert (found.true_pairs, found.true_tests, found.false_pairs, found.false_tests, found.unlabelled) == (2, 2, 1, 1, 1)
+    assert {name: count for name, count in found.by_label.items() if count} == {
+        "identical": 1,
+        "reformulation": 1,
+        "different topic": 1,
+    }
+    assert found.kappa is None
+
+
+def test_two_sheets() -> None:
+    said = {
+        "a": ("identical", "identical"),
+        "b": ("identical", "specialization"),
+        "c": ("different topic",) * 2,
+        "d": ("leak", ""),
+    }
+    sheets = [
+        {item.ids: item for train, names in said.items() for item in [pair(train, f"t-{train}", 1, names[place])]}
+        for place in (0, 1)
+    ]
+    found = review(sheets)
+    assert (found.true_pairs, found.false_pairs, found.unlabelled, [ids.train_id for ids in found.disagreed]) == (
+        2,
+        1,
+        0,
+        ["b"],
+    )
+    assert found.kappa is not None
+    assert found.kappa_leak is not None
+    # labels: p_o = 2/3, p_e = (2·1 + 0·1 + 1·1) / 9 = 1/3; leak or not: all three the same
+    assert (found.kappa.kappa, found.kappa_leak.kappa, found.kappa.pairs) == (pytest.approx(0.5), pytest.approx(1.0), 3)
+
+
+def test_what_a_review_refuses(tmp_path: Path) -> None:
+    (place := tmp_path / "s.tsv").write_text("train_id\ttest_id\tlabel\na\tt\tleak\na\tt\tidentical\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"s.tsv:3: wanted one label a pair; found 'identical', and 'leak' at line 2"):
+        read_sheet(place)
+    with pytest.raises(InputError, match="--filled: wanted labels in the last column; found none"):
+        review([{(item := pair("a", "t", 1)).ids: item}])
+    with pytest.raises(InputError, match="--filled: wanted one sheet or two; found 3"):
+        review([{}, {}, {}])
