@@ -1,7 +1,8 @@
 """Draw a study's figures from its results: ``python figures/draw.py NAME STUDY`` writes ``figures/NAME-*.svg``.
 
 ``python figures/draw.py figure-1 RESULTS`` draws the six histograms of the position-bias paper's Figure 1 from the results of one
-``posbias histogram`` over original, word-rotated and sentence-rotated collections. ``python figures/draw.py audit-power TABLE`` draws
+``posbias histogram`` over original, word-rotated and sentence-rotated collections. A NAME with ``doses`` in it is a dose study's, one with ``audit`` an audit's
+(its --out). ``python figures/draw.py audit-power TABLE`` draws
 how often an audit finds a preference of known size, from the table that ``benchmarks/audit_coverage.py`` wrote.
 """
 
@@ -12,9 +13,10 @@ from pathlib import Path
 
 from positionbias.core.payloads import AtsCurve, Comparison, PositionHistogram, TrainingCurve
 from positionbias.core.result import Result, load_results
+from positionbias.report.audit_page import audit_figures
 from positionbias.report.drawing import DASHES, MARKERS, colour_of, legend_above, line_handle, new_figure
 from positionbias.report.figure import MUTED, save_figure, styled
-from positionbias.report.plots import answer_positions, ats_curves, relative_change, training_curves
+from positionbias.report.plots import answer_positions, ats_curves, dose_figure, relative_change, training_curves
 
 HERE = Path(__file__).parent
 FIGURE_1 = {"msmarco": "MS MARCO", "squad": "SQuAD", "words": "word-rotated", "sentences": "sentence-rotated"}
@@ -33,6 +35,17 @@ def draw(name: str, results: list[Result]) -> None:
     for part, (figure, chosen) in parts.items():
         if chosen:
             save_figure(figure(chosen), HERE / f"{name}-{part}.svg", overwrite=True)
+
+
+def draw_doses(name: str, results: list[Result]) -> None:
+    """What rotation changes against the dose of front-loading."""
+    save_figure(dose_figure(results, measure="nDCG@10"), HERE / f"{name}.svg", overwrite=True)
+
+
+def draw_audit(name: str, results: list[Result]) -> None:
+    """One SVG for each figure of an audit."""
+    for part, figure in audit_figures(results).items():
+        save_figure(figure, HERE / f"{name}-{part}.svg", overwrite=True)
 
 
 def figure_1(results: list[Result]) -> None:
@@ -80,5 +93,9 @@ if __name__ == "__main__":
         figure_1(load_results(place))
     elif name == "audit-power":
         audit_power(place)
+    elif "doses" in name:
+        draw_doses(name, load_results(place / "results"))
+    elif "audit" in name:
+        draw_audit(name, load_results(place))
     else:
         draw(name, load_results(place / "results"))

@@ -121,6 +121,13 @@ def similarity_of(results: Sequence[Result], row: TrainingRow) -> dict[tuple[int
     }
 
 
+def re_ranks(results: Sequence[Result], row: TrainingRow) -> bool:
+    """Whether the training ended in a model that changes the first stage's order: one of depth 1 does not, and has no change to show."""
+    wanted = (row.facts.model, row.facts.training, row.facts.variant)
+    curves = [r for r in of_kind(results, "training") if (r.facts.model, r.facts.training, r.facts.variant) == wanted]
+    return not curves or any(r.payload.notes.get("depth") != 1 for r in curves)  # type: ignore[union-attr]
+
+
 def change_lines(axes: Axes, lines: Lines, gap: float, names: Sequence[str]) -> None:
     """A line a name through the means of its repeats; repeats stand beside each other, with their intervals.
 
@@ -167,7 +174,8 @@ def dose_figure(results: Sequence[Result], *, measure: str = "nDCG@10", width: f
     similarity: dict[str, dict[float, list[Point]]] = {}
     for row in _rows(results, doses):
         place, found = places[row.facts.variant], row.changes.get(measure, {}).values()
-        if points := [Point(c.relative, c.relative_interval) for c in found if c.relative is not None]:
+        points = [Point(c.relative, c.relative_interval) for c in found if c.relative is not None]
+        if points and re_ranks(results, row):
             changes.setdefault(_name(row), {})[place] = points
         if values := similarity_of(results, row):
             similarity.setdefault(_name(row), {})[place] = [Point(value) for value in values.values()]
@@ -200,7 +208,8 @@ def dose_caption(results: Sequence[Result], measure: str = "nDCG@10") -> str:
     changes = []
     for row in _rows(results, doses):
         value, _ = row.change(measure, "relative")
-        changes.append(f"{_name(row)}, {row.facts.variant}: {percent(value, sign=True)}")
+        shown = percent(value, sign=True) if re_ranks(results, row) else "no point, as nothing is re-ranked"
+        changes.append(f"{_name(row)}, {row.facts.variant}: {shown}")
     shares = ", ".join(f"{dose.variant} ({percent(dose.first_fifth, 0)} in the first fifth)" for dose in doses)
     return (
         f"Change in {measure} from original to rotated test passages, and MATS, by where the training answers start: {shares}. "
@@ -225,7 +234,7 @@ def dose_table(results: Sequence[Result], measure: str = "nDCG@10") -> Table:
                 text_cell(row.facts.training),
                 decimal_cell(*row.mean(measure, "original")),
                 decimal_cell(*row.mean(measure, "rotated")),
-                percent_cell(*row.change(measure, "relative")),
+                percent_cell(*row.change(measure, "relative")) if re_ranks(results, row) else percent_cell(None),
                 decimal_cell(mats.mean if mats else None, mats.interval if mats else None),
                 count_cell(len(row.repeats)),
             ]
@@ -244,8 +253,10 @@ def dose_table(results: Sequence[Result], measure: str = "nDCG@10") -> Table:
         Column("MATS"),
         Column("Repeats"),
     ]
-    notes = (
+    notes: tuple[str, ...] = (
         "Every dose has the same number of training queries; validation and test queries are the same for all.",
         "Change = (rotated − original) / original. MATS on the original passages.",
     )
+    if not all(re_ranks(results, row) for row in _rows(results, list(doses.values()))):
+        notes += ("No change: the tuned depth is 1, nothing is re-ranked, and the effectiveness is the first stage's.",)
     return Table("doses", "Front-loading as a dose", columns, rows, notes, stub=6)

@@ -9,7 +9,7 @@ import pytest
 
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
-from positionbias.core.payloads import AtsCurve, PositionHistogram
+from positionbias.core.payloads import AtsCurve, PositionHistogram, TrainingCurve
 from positionbias.core.result import Facts, Result, save_results
 from positionbias.report import doses
 from positionbias.report.figure import NARROW, WIDE, svg_text
@@ -58,6 +58,20 @@ def test_doses_are_ordered_by_what_was_measured() -> None:
     ]
     assert doses.doses_of([histogram("answers in 0:1", 0.3, 0.4)]) == []
     assert doses.doses_of([histogram("", 0.3, 0.4), histogram("", 0.4, 0.4)]) == []  # no variants: an ordinary study
+
+
+def test_a_training_that_re_ranks_nothing_has_no_change_to_show() -> None:
+    variant = "answers in 0:0.2"
+    curve = TrainingCurve([200], {"ndcg": [0.8]}, {"depth": 1})
+    facts = Facts("tk", "original", "original", seed=1, variant=variant)
+    found = [*RESULTS, Result("training", "squad", "", f"tk-original, {variant}", 1, None, None, 9, curve, facts)]
+    row = next(r for r in doses.dose_table(found).rows if (r[0].text, r[5].text) == (variant, "original"))
+    assert row[8].text == "–"
+    assert any("the tuned depth is 1" in note for note in doses.dose_table(found).notes)
+    original = doses.dose_figure(found).axes[0].lines
+    assert max(len(list(line.get_xdata())) for line in original) == 3  # the rotated training's; the other has two points left
+    assert f"{variant}: no point, as nothing is re-ranked" in doses.dose_caption(found)
+    assert not any("the tuned depth is 1" in note for note in doses.dose_table(RESULTS).notes)
 
 
 def test_the_table_has_a_row_a_dose_and_training() -> None:
