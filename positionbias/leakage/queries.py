@@ -142,10 +142,10 @@ def add_variants(queries: Sequence[Query], path: Path | str) -> tuple[list[Query
     return list(found.values()), others
 
 
-def field_texts(queries: Iterable[Query], fields: Sequence[str] = ()) -> FieldTexts:
+def field_texts(queries: Sequence[Query], fields: Sequence[str] = ()) -> FieldTexts:
     """The texts of test queries by field, those of ``fields`` alone (none given: all of ``FIELDS``).
 
-    A query's own text is its title where it has a description or narrative, and else of the field "query". Fields that are no texts to search
+    A query's own text is its title where any of the queries has a description or narrative, and else of the field "query". Fields that are no texts to search
     by (a type, a domain) are left aside.
 
     Raises:
@@ -157,8 +157,8 @@ def field_texts(queries: Iterable[Query], fields: Sequence[str] = ()) -> FieldTe
     texts: list[FieldText] = []
     empty: dict[str, int] = {}
     seen: set[str] = set()
+    own = "title" if any(query.fields.keys() & {"description", "narrative"} for query in queries) else "query"
     for query in queries:
-        own = "title" if query.fields.keys() & {"description", "narrative"} else "query"
         for name, text in ((own, query.text), *query.fields.items()):
             field = "variant" if _VARIANT.match(name) else name
             if field not in FIELDS:
