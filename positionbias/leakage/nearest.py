@@ -25,6 +25,7 @@ Block = tuple[np.ndarray, np.ndarray]  # numbers (n,) int64, vectors (n, dim)
 ENCODE_TEXTS = 8_192  # handed to an encoder at once
 MOST_ROWS, FEWEST_ROWS = 4_096, 16  # of a tile; longer ones gain nothing
 RESCORE = 4_096  # pairs that are computed again before they are looked at
+_LOOKED_AT = 128  # tests whose products with a tile are looked through at once
 _CACHED = 128  # of these at once: their products stay in the processor's cache
 _SMALL = 1e-12  # lengths whose squares float32 may not hold
 _UNIT = 2.0**-24
@@ -52,14 +53,14 @@ class NearestSettings:
             raise SettingError(f"--memory: wanted GiB above 0; found {self.memory}; 1 serves thousands of test queries")
 
     def tile_rows(self, tests: int, dimension: int) -> int:
-        """Training vectors a tile: float32 product and its mask beside the tile itself, under ``memory``.
+        """Training vectors a tile: their float32 products with all tests beside the tile itself, under ``memory``.
 
         Raises:
             SettingError: the memory holds no tile; the message says what would.
         """
         # vectors of the tests in two precisions; state, candidates in waiting and their sort; pairs that are computed again
         fixed = 12 * tests * dimension + 160 * tests * self.neighbours + 64 * RESCORE + 32 * _CACHED * dimension
-        row = 13 * tests + 24 * dimension
+        row = 4 * tests + 24 * (dimension + _LOOKED_AT)
         rows = int((self.memory * _GIB - fixed) // row)
         if rows < FEWEST_ROWS:
             wanted = (fixed + FEWEST_ROWS * row) / _GIB
@@ -117,7 +118,6 @@ class _Search:
         self.cosines = np.full((count, self.k), -np.inf)
         self.bounds = self._bounds()
         self.product = np.empty(count * self.rows, np.float32)
-        self.mask = np.empty(count * self.rows, bool)
         self.waiting: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []  # test, number, cosine
         self.waits = 0
 
@@ -129,30 +129,35 @@ class _Search:
     def look(self, numbers: np.ndarray, vectors: np.ndarray) -> None:
         """One tile: ``(n,)`` and ``(n, dim)`` float32, n at most ``rows``."""
         tile = _Exact(vectors)
-        count, size = len(self.tests), len(vectors)
-        product = self.product[: count * size].reshape(count, size)
-        mask = self.mask[: count * size].reshape(count, size)
+        product = self.product[: len(self.tests) * len(vectors)].reshape(len(self.tests), len(vectors))
         np.matmul(self.tests, tile.units().T, out=product)
-        np.greater_equal(product, self.bounds, out=mask)
-        self._thin(product, mask)
-        found = np.flatnonzero(mask.reshape(-1))
-        for start in range(0, len(found), RESCORE):
-            test, row = np.divmod(found[start : start + RESCORE], size)
+        # after the first tiles most tests find nothing nearer in one, which their highest product tells
+        reached = np.flatnonzero(product.max(axis=1) >= self.bounds[:, 0])
+        for start in range(0, len(reached), _LOOKED_AT):
+            tests = reached[start : start + _LOOKED_AT]
+            test, row = self._reaching(product[tests], self.bounds[tests])
+            self._take(tests[test], row, numbers, tile)
+
+    def _reaching(self, product: np.ndarray, bounds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Places (test, row) of a product that reach their test's bound; where more than k do, the k-th of them is a higher one."""
+        mask = product >= bounds
+        if product.shape[1] > self.k:
+            for test in np.flatnonzero(np.count_nonzero(mask, axis=1) > self.k).tolist():
+                scores = product[test, mask[test]]
+                kth = np.partition(scores, len(scores) - self.k)[len(scores) - self.k]
+                np.greater_equal(product[test], np.float32(kth - np.float32(self.margin)), out=mask[test])
+        return np.divmod(np.flatnonzero(mask.reshape(-1)), product.shape[1])
+
+    def _take(self, tests: np.ndarray, rows: np.ndarray, numbers: np.ndarray, tile: _Exact) -> None:
+        """Compute pairs again, exactly, and let them wait; merge when as many wait as are held."""
+        for start in range(0, len(tests), RESCORE):
+            test, row = tests[start : start + RESCORE], rows[start : start + RESCORE]
             cosine = self.exact.cosines(test, tile, row)
             kept = cosine >= self.floor
             self.waiting.append((test[kept], numbers[row[kept]], cosine[kept]))
             self.waits += int(kept.sum())
             if self.waits >= len(self.tests) * self.k:
                 self._merge()
-
-    def _thin(self, product: np.ndarray, mask: np.ndarray) -> None:
-        """Where more than k of a tile reach the bound, the tile's own k-th is a higher one."""
-        if mask.shape[1] <= self.k or int(np.count_nonzero(mask)) <= self.k:
-            return
-        for test in np.flatnonzero(np.count_nonzero(mask, axis=1) > self.k).tolist():
-            reaching = product[test, mask[test]]
-            kth = np.partition(reaching, len(reaching) - self.k)[len(reaching) - self.k]
-            np.greater_equal(product[test], np.float32(kth - np.float32(self.margin)), out=mask[test])
 
     def _merge(self) -> None:
         """Let those in waiting into the k nearest, and raise the bounds."""
