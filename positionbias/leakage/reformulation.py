@@ -20,7 +20,7 @@ def guess_type(train: TextTerms, test: TextTerms, *, same_meaning: bool = False)
     >>> from positionbias.firststage.terms import Analyzer
     >>> from positionbias.leakage.lexical import read_terms
     >>> of = lambda text: read_terms(text, Analyzer())
-    >>> guess_type(of("what is lyme disease"), of("Lyme diseases")), guess_type(of("lyme disease in dogs"), of("lyme disease"))
+    >>> guess_type(of("the disease of Lyme"), of("Lyme diseases")), guess_type(of("lyme disease in dogs"), of("lyme disease"))
     ('identical', 'specialization')
     """
     first, second = train.terms, test.terms

@@ -179,26 +179,31 @@ def dose_figure(results: Sequence[Result], *, measure: str = "nDCG@10", width: f
             changes.setdefault(_name(row), {})[place] = points
         if values := similarity_of(results, row):
             similarity.setdefault(_name(row), {})[place] = [Point(value) for value in values.values()]
-    names = required(list(changes), f"a comparison of test sets in {measure}")
-    panels = 2 if similarity else 1
-    across = panels if width > BESIDE else 1
+    rests = (
+        any(row.changes.get(measure) for row in _rows(results, doses)) and not changes
+    )  # nothing re-ranks: MATS alone is left
+    names = required(list(similarity if rests else changes), f"a comparison of test sets in {measure}")
+    panels = [lines for lines in (changes, similarity) if lines]
+    across = len(panels) if width > BESIDE else 1
     at = sorted(places.values())
     gap = min((after - before for before, after in pairwise(at)), default=1.0)
     with styled():
-        figure = new_figure(width, 0.9 + 2.5 * (panels // across))
-        column = figure.subplots(panels // across, across, squeeze=False).flat
-        no_change(column[0], limit)
-        for axes, lines in zip(column, (changes, similarity), strict=False):
+        figure = new_figure(width, 0.9 + 2.5 * (len(panels) // across))
+        column = figure.subplots(len(panels) // across, across, squeeze=False).flat
+        for axes, lines in zip(column, panels, strict=False):
+            if lines is changes:
+                no_change(axes, limit)
             change_lines(axes, {name: dict(sorted(lines[name].items())) for name in names if name in lines}, gap, names)
             axes.set_xticks(at, [show(place) for place in at])
             axes.set_xlim(at[0] - 0.15 * gap, at[-1] + 0.15 * gap)
-        column[0].set_title(f"Change in {measure}")
-        percent_marks(column[0].yaxis, sign=True)
-        if similarity:
-            column[1].set_title("MATS, original passages")
-            column[1].set_ylim(0, None)
+            axes.set_title(f"Change in {measure}" if lines is changes else "MATS, original passages")
+            if lines is changes:
+                percent_marks(axes.yaxis, sign=True)
+            else:
+                axes.set_ylim(0, None)
         under_all(figure, label, width)
-        legend_above(figure, [*line_handles(names), band_handle()], [*names, f"within ±{percent(limit, 0)}"], width)
+        band = ([band_handle()], [f"within ±{percent(limit, 0)}"]) if changes else ([], [])
+        legend_above(figure, [*line_handles(names), *band[0]], [*names, *band[1]], width)
     return figure
 
 

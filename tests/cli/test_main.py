@@ -89,6 +89,7 @@ WITHOUT_SEED = {
     "import msmarco-qa",
     "import orcas",
     "import trec",
+    "leakage clean",
     "leakage find",
     "show",
     "retrieve",

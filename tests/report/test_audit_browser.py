@@ -130,7 +130,7 @@ def test_nothing_runs_over_the_edge(browser: Browser, four: Path, width: int, fo
     assert found["scroll"] <= found["inner"] == width
     assert (found["boxes"], found["over"]) == ([], [])
     assert set(found["classes"]) == {form}
-    assert found["shown"] == 8  # compared, three of quality, movement, response, thirds, term similarity
+    assert found["shown"] == 9  # compared, three of quality, gain, movement, response, thirds, term similarity
     assert found["letters"] >= 11  # CSS pixels
 
 

@@ -33,13 +33,18 @@ _score_option = click.option(
 @_score_option
 @seed_option()
 @overwrite_option
-def sample(pairs: str, out: str, count: int, above: float, strata: int, score: str, seed: int, overwrite: bool) -> None:
+@json_option
+def sample(
+    pairs: str, out: str, count: int, above: float, strata: int, score: str, seed: int, overwrite: bool, as_json: bool
+) -> None:
     """Draw a stratified sample of PAIRS to label, so that posbias leakage calibrate can set a threshold.
 
     PAIRS is the folder that posbias leakage find wrote, with a --threshold as low as --above. Each drawn pair keeps the number of pairs that it
     stands for, and calibrate counts it so.
     """
     from positionbias.cli.show import aligned
+    from positionbias.core.payloads import Statistics
+    from positionbias.core.result import Result
     from positionbias.leakage.pairs import read_pairs
     from positionbias.leakage.sample import SampleSettings, stratified_sample
     from positionbias.leakage.sheet import write_sheet
@@ -51,7 +56,12 @@ def sample(pairs: str, out: str, count: int, above: float, strata: int, score: s
         (score, "pairs", "drawn"),
         *((f"{part.low:.3f} to {part.high:.3f}", f"{part.pairs:,}", f"{part.drawn:,}") for part in parts),
     ]
-    click.echo(aligned(rows))
+    figures = {
+        f"{where} {what}": number for where, found, taken in rows[1:] for what, number in (("pairs", found), ("drawn", taken))
+    }
+    payload = Statistics({"score": score, **figures, "pairs drawn": len(drawn)})
+    drew = Result("leakage sample", input_place(pairs).name, "", score, seed, float(len(drawn)), None, len(drawn), payload)
+    emit([drew], as_json=as_json, table=lambda: aligned(rows))
     if len(drawn) < count:
         say(f"only {len(drawn):,} pairs have a {score} from {above:g} up, fewer than the {count:,} asked for: all were drawn")
     say(f"{len(drawn):,} pairs written to {out}; {_how_to_fill()}")
