@@ -101,7 +101,7 @@ def main() -> None:
     settings = AuditSettings(depth=10, examples=0, seed=given.seed)
     run = retrieve(collection, collection.queries("test"), settings.depth, Bm25Settings())
     task = make_task(collection, "test", run, settings)
-    first = System(run.name, run=task.candidates, first_stage=True)
+    first = System.of_candidates(task)
     results = audit(task, [first, *systems], settings, tell=print)
     gaps = [own_gap(given.folder, dose, system, settings) for dose, system in zip(doses, systems, strict=True)]
     for name, figure in audit_figures(results).items():

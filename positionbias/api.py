@@ -101,7 +101,7 @@ def audit_model(
         candidates = read_run(candidates)
     task = make_task(found, split, candidates, chosen, queries=queries)
     several = list(model) if isinstance(model, list | tuple) else [model]
-    systems = [System(task.candidates.name, run=task.candidates, first_stage=True), *map(_system, several)]
+    systems = [System.of_candidates(task), *map(_system, several)]
     return Audit(audit(task, systems, chosen))
 
 

@@ -19,7 +19,7 @@ from positionbias.audit.verdict import RESPONSE, adjusted, verdicts
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.payloads import Statistics
-from positionbias.core.result import Facts, Result
+from positionbias.core.result import Result
 from positionbias.core.run import Run
 from positionbias.core.seeds import key64
 from positionbias.core.shard_work import MapShards
@@ -96,15 +96,17 @@ def audit(
         SettingError: a measure that does not exist.
     """
     results = [_counted(task)]
-    by_name = distinct_names(systems)
-    first = next((system for system in by_name.values() if system.first_stage), None)
-    before = task.values(first.ranked(task), settings.measures)[settings.measures[0]] if first else None
-    for system in by_name.values():
+    audits = []
+    for system in distinct_names(systems).values():
         tell(f"auditing {system.name}")
-        of_system = _Audit(system, task, settings)
-        results += of_system.results()
-        if first is not None and before is not None and not system.first_stage:
-            results.append(gain_result(system, task, of_system.values[settings.measures[0]], first, before, settings))
+        audits.append(_Audit(system, task, settings))
+        audits[-1].measure()
+    first = next((of_system for of_system in audits if of_system.system.first_stage), None)
+    for of_system in audits:
+        results += of_system.found
+        if first is not None and not of_system.system.first_stage:
+            values, before = (one.values[settings.measures[0]] for one in (of_system, first))
+            results.append(gain_result(of_system.system, task, values, first.system, before, settings))
     results = adjusted(results)
     return [*verdicts(results), *results]
 
@@ -128,7 +130,8 @@ class _Audit:
     found: list[Result] = field(default_factory=list)
     values: dict[str, np.ndarray] = field(default_factory=dict)
 
-    def results(self) -> list[Result]:
+    def measure(self) -> None:
+        """Fill ``found`` and ``values``."""
         ranked = self.system.ranked(self.task)
         self.values = values = self.task.values(ranked, self.settings.measures)
         self.found = position_results(self.system, self.task, values, self.settings)
@@ -142,7 +145,6 @@ class _Audit:
                 self._segments(self.system.model)
             if self.settings.probe:
                 self._probe()
-        return self.found
 
     def _rotations(self, ranked: Run, values: dict[str, np.ndarray]) -> None:
         rotated = rotate_and_rank(self.system, self.task, ranked, self.settings)
@@ -160,8 +162,9 @@ class _Audit:
 
         curve = needle_curve(needles, score, ranked, seed=settings.seed)
         if curve is not None:
-            count = curve.figures["queries"]
-            self._add(RESPONSE, curve.figures.get("slope"), count, curve)
+            figures = curve.figures
+            value, count = figures.get("slope"), figures["queries"]
+            self.found.append(self.system.result(task, RESPONSE, curve, value=value, count=count, seed=settings.seed))
 
     def _segments(self, model: PassageEncoder) -> None:
         task, settings = self.task, self.settings
@@ -169,7 +172,8 @@ class _Audit:
         payload = segment_similarity(
             model, task.collection, passages, config=task.config, words=settings.matching.words, seed=settings.seed
         )
-        self._add(SEGMENTS, payload.figures["first − last"], payload.counts[0], payload)
+        value, count = payload.figures["first − last"], payload.counts[0]
+        self.found.append(self.system.result(task, SEGMENTS, payload, value=value, count=count, seed=settings.seed))
 
     def _probe(self) -> None:
         """ATS and MATS of the models whose term vectors can be had; the others have none."""
@@ -184,11 +188,4 @@ class _Audit:
             passages=passages,
             seed=settings.seed,
             system=self.system.name,
-        )
-
-    def _add(self, measure: str, value: float | None, count: int, payload: object) -> None:
-        task, facts = self.task, Facts(model=self.system.kind)
-        seed = self.settings.seed
-        self.found.append(
-            Result(measure, task.collection.name, task.split, self.system.name, seed, value, None, count, payload, facts)  # type: ignore[arg-type]
         )

@@ -9,9 +9,9 @@ import numpy as np
 
 from positionbias.audit.evidence import FoundEvidence
 from positionbias.audit.settings import AuditSettings
-from positionbias.audit.systems import FIRST_STAGE, System, Task
+from positionbias.audit.systems import System, Task
 from positionbias.core.payloads import PositionBuckets
-from positionbias.core.result import Facts, Result
+from positionbias.core.result import Result
 from positionbias.evaluation.buckets import Buckets, length_groups
 from positionbias.evaluation.sensitivity import bucket_means, bucket_means_by_length, means_by_bucket
 
@@ -31,14 +31,9 @@ def position_results(system: System, task: Task, values: Mapping[str, np.ndarray
     for number, (measure, of_queries) in enumerate(values.items()):
         for buckets in settings.buckets:
             for payload in _payloads(task, measure, of_queries, buckets, settings, by_length=number == 0):
-                facts = Facts(model=FIRST_STAGE if system.first_stage else system.kind)
-                value = payload.figures.get("psi")
                 count = len(of_queries) if not payload.group else sum(payload.counts)
-                results.append(
-                    Result(
-                        PSI, task.collection.name, task.split, system.name, settings.seed, value, None, count, payload, facts
-                    )
-                )
+                value = payload.figures.get("psi")
+                results.append(system.result(task, PSI, payload, value=value, count=count, seed=settings.seed))
     return results
 
 
@@ -60,9 +55,8 @@ def gain_result(
         minimum=settings.minimum,
         quality=f"gain in {measure} over {first.name}",
     )
-    facts = Facts(model=system.kind)
     slope = payload.figures.get("slope")
-    return Result(GAIN, task.collection.name, task.split, system.name, settings.seed, slope, None, len(values), payload, facts)
+    return system.result(task, GAIN, payload, value=slope, count=len(values), seed=settings.seed)
 
 
 def positions_of(evidence: FoundEvidence, buckets: Buckets) -> np.ndarray:

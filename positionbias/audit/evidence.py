@@ -129,7 +129,7 @@ class Movement:
 
 
 def movements(collection: Collection, evidence: FoundEvidence, rotations: Sequence[Rotation]) -> Movement:
-    """Where each rotation puts each query's evidence. A passage is split into words once."""
+    """Where each rotation puts each query's evidence. A passage is read once for all its queries."""
     items = list(evidence.by_query.values())
     after = np.full((len(rotations), len(items)), np.nan)
     ends = np.full((len(rotations), len(items)), -1, np.int64)

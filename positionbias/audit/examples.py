@@ -9,7 +9,7 @@ from positionbias.audit.rotations import Rotated
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
 from positionbias.core.payloads import Example, Examples
-from positionbias.core.result import Facts, Result
+from positionbias.core.result import Result
 from positionbias.core.run import Run
 from positionbias.positions.rotated_texts import RotatedTexts
 
@@ -46,9 +46,7 @@ def worst_queries(
                 rank_after=_rank(rotated.first_run, item),
             )
         )
-    facts = Facts(model=system.kind)
-    payload = Examples(examples, measure)
-    return Result(EXAMPLES, task.collection.name, task.split, system.name, None, None, None, len(examples), payload, facts)
+    return system.result(task, EXAMPLES, Examples(examples, measure), value=None, count=len(examples))
 
 
 def _rank(run: Run, item: Evidence) -> int | None:

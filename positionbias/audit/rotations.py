@@ -10,13 +10,13 @@ import numpy as np
 from positionbias.audit.evidence import Movement, movements
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
-from positionbias.core.payloads import PositionBuckets, Statistics
-from positionbias.core.result import Facts, Result
+from positionbias.core.payloads import Statistics
+from positionbias.core.result import Result
 from positionbias.core.run import Run
 from positionbias.evaluation.buckets import Buckets
 from positionbias.evaluation.clustered import clustered_mean
 from positionbias.evaluation.rank_overlap import rank_biased_overlaps
-from positionbias.evaluation.rotation_gap import RotationGap, change_by_movement, rotation_gap, stayed
+from positionbias.evaluation.rotation_gap import change_by_movement, rotation_gap, stayed
 from positionbias.models.protocols import PassageEncoder, Ranker
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotated_texts import RotatedTexts
@@ -86,7 +86,8 @@ def rotation_results(
             "answers cut through": float(np.isnan(rotated.movement.after).mean()),
             "answers truncated": rotated.truncated,
         }
-        results.append(_result(system, task, GAP, gap.change.value, gap, Statistics(rows)))
+        change, count = gap.change, len(task.query_ids)
+        results.append(system.result(task, GAP, Statistics(rows), value=change.value, interval=change.interval, count=count))
     measure = settings.measures[0]
     moved = rotated.movement.after - before
     buckets = change_by_movement(
@@ -98,23 +99,8 @@ def rotation_results(
         minimum=settings.minimum,
         quality=f"change of {measure}",
     )
-    results.append(_result(system, task, MOVEMENT, buckets.figures.get("slope"), None, buckets))
+    results.append(system.result(task, MOVEMENT, buckets, value=buckets.figures.get("slope"), count=len(task.query_ids)))
     return results
-
-
-def _result(
-    system: System,
-    task: Task,
-    measure: str,
-    value: float | None,
-    gap: RotationGap | None,
-    payload: Statistics | PositionBuckets,
-) -> Result:
-    interval = gap.change.interval if gap else None
-    facts = Facts(model=system.kind)
-    return Result(
-        measure, task.collection.name, task.split, system.name, None, value, interval, len(task.query_ids), payload, facts
-    )
 
 
 def _ids(run: Run, query_id: str) -> Sequence[str]:

@@ -10,7 +10,9 @@ import numpy as np
 from positionbias.audit.evidence import FoundEvidence
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
+from positionbias.core.payloads import Interval, Payload
 from positionbias.core.records import Qrel, Query
+from positionbias.core.result import Facts, Result
 from positionbias.core.run import Run
 from positionbias.evaluation.measures import per_query
 from positionbias.models.checkpoint import Checkpoint
@@ -67,6 +69,26 @@ class System:
     def kind(self) -> str:
         """The kind of model; of a run nothing."""
         return self.model.kind if self.model is not None else ""
+
+    @staticmethod
+    def of_candidates(task: Task) -> System:
+        """The first stage: what the models re-rank, as it is."""
+        return System(task.candidates.name, run=task.candidates, first_stage=True)
+
+    def result(
+        self,
+        task: Task,
+        measure: str,
+        payload: Payload,
+        *,
+        value: float | None,
+        count: int,
+        interval: Interval | None = None,
+        seed: int | None = None,
+    ) -> Result:
+        """A measurement of this system; ``seed`` where it has draws of its own."""
+        facts = Facts(model=FIRST_STAGE if self.first_stage else self.kind)
+        return Result(measure, task.collection.name, task.split, self.name, seed, value, interval, count, payload, facts)
 
     def ranked(self, task: Task) -> Run:
         """The run itself, or the model's ranking of all candidates.

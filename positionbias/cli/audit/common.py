@@ -85,7 +85,7 @@ class Audited:
         systems = [System(run.name, run=run) for run in runs]
         systems += [System.of(checkpoint) for checkpoint in checkpoints]
         if self.models or self.candidates:
-            first = System(task.candidates.name, run=task.candidates, first_stage=True)
+            first = System.of_candidates(task)
             systems = [first, *(system for system in systems if system.name != first.name or system.model is not None)]
         return task, systems
 
