@@ -19,11 +19,10 @@ from positionbias.core.run import Run
 from positionbias.models.protocols import Ranker, Tokens
 from positionbias.ranking.batches import TokenBudget
 from positionbias.ranking.config import RankingConfig
+from positionbias.ranking.query_blocks import distinct_texts, query_blocks
 from positionbias.ranking.scored import PassageTexts, Scored
 
 __all__ = ["score_by_pair", "score_pairs"]
-
-BLOCK_PAIRS = 16_384
 
 
 @dataclass(frozen=True)
@@ -75,25 +74,12 @@ def score_pairs(model: Ranker, pairs: Sequence[tuple[str, str]], config: Ranking
 
 
 def _blocks(model: Ranker, collection: PassageTexts, texts: Mapping[str, str], candidates: Run) -> Iterator[_Block]:
-    """Queries in order, as many at once as have ``BLOCK_PAIRS`` candidates; a passage is read once a block."""
-    held: list[str] = []
-    pairs = 0
-    for query_id in candidates:
-        held.append(query_id)
-        pairs += len(candidates.numbers(query_id))
-        if pairs >= BLOCK_PAIRS:
-            yield _read(model, collection, texts, candidates, held)
-            held, pairs = [], 0
-    if held:
-        yield _read(model, collection, texts, candidates, held)
-
-
-def _read(model: Ranker, collection: PassageTexts, texts: Mapping[str, str], candidates: Run, query_ids: list[str]) -> _Block:
-    per_query = [candidates.numbers(query_id) for query_id in query_ids]
-    distinct, places = np.unique(np.concatenate(per_query), return_inverse=True)
-    rows = model.read_passages(collection.texts([candidates.passage_ids[number] for number in distinct]))
-    queries = model.read_queries([texts[query_id] for query_id in query_ids])
-    return _Block(query_ids, queries, [len(numbers) for numbers in per_query], [rows[place] for place in places])
+    """Blocks of whole queries, read into token numbers; a passage is read once a block."""
+    for query_ids in query_blocks(candidates):
+        found, places = distinct_texts(collection, candidates, query_ids)
+        rows = model.read_passages(found)
+        queries = model.read_queries([texts[query_id] for query_id in query_ids])
+        yield _Block(query_ids, queries, [len(own) for own in places], [rows[place] for own in places for place in own])
 
 
 def _score(

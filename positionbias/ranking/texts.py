@@ -17,11 +17,10 @@ from positionbias.core.progress import Progress
 from positionbias.core.run import Run
 from positionbias.models.protocols import TextScorer
 from positionbias.ranking.config import RankingConfig
+from positionbias.ranking.query_blocks import distinct_texts, query_blocks
 from positionbias.ranking.scored import PassageTexts, Scored
 
 __all__ = ["score_texts"]
-
-BLOCK_PAIRS = 16_384
 
 
 def score_texts(
@@ -52,26 +51,10 @@ def score_texts(
 
 def _queries(collection: PassageTexts, candidates: Run) -> Iterator[tuple[str, list[str]]]:
     """Each query with its passages' texts, read by blocks of queries."""
-    held: list[str] = []
-    pairs = 0
-    for query_id in candidates:
-        held.append(query_id)
-        pairs += len(candidates.numbers(query_id))
-        if pairs >= BLOCK_PAIRS:
-            yield from _read(collection, candidates, held)
-            held, pairs = [], 0
-    yield from _read(collection, candidates, held)
-
-
-def _read(collection: PassageTexts, candidates: Run, query_ids: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
-    if not query_ids:
-        return
-    per_query = [candidates.numbers(query_id) for query_id in query_ids]
-    distinct, places = np.unique(np.concatenate(per_query), return_inverse=True)
-    read = collection.texts([candidates.passage_ids[number] for number in distinct])
-    ends = np.cumsum([len(numbers) for numbers in per_query])
-    for query_id, own in zip(query_ids, np.split(places, ends[:-1]), strict=True):
-        yield query_id, [read[place] for place in own]
+    for query_ids in query_blocks(candidates):
+        read, places = distinct_texts(collection, candidates, query_ids)
+        for query_id, own in zip(query_ids, places, strict=True):
+            yield query_id, [read[place] for place in own]
 
 
 def _scores(model: TextScorer, name: str, query_id: str, query: str, passages: Sequence[str]) -> np.ndarray:

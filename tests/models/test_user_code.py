@@ -225,6 +225,6 @@ def test_a_passage_that_is_not_there(small_collection: Collection) -> None:
 
 def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = scores("mine:length")
-    monkeypatch.setattr("positionbias.ranking.texts.BLOCK_PAIRS", 1)
+    monkeypatch.setattr("positionbias.ranking.query_blocks.BLOCK_PAIRS", 1)
     assert scores("mine:length") == whole
     assert np.isfinite(list(whole.values())).all()

@@ -17,7 +17,7 @@ from positionbias.core.records import Query
 from positionbias.core.run import Run
 from positionbias.models.protocols import Ranker
 from positionbias.models.tk import TK
-from positionbias.ranking import cached, pairs
+from positionbias.ranking import cached, query_blocks
 from positionbias.ranking.config import Precision, RankingConfig
 from positionbias.ranking.pairs import score_pairs
 from positionbias.ranking.rerank import rescore
@@ -92,7 +92,7 @@ def test_equals_scoring_each_pair_alone(ranker: Ranker, alone: dict[tuple[str, s
 def test_blocks_change_nothing(ranker: Ranker, alone: dict[tuple[str, str], float], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cached, "READ_PASSAGES", 7)
     monkeypatch.setattr(cached, "READ_QUERIES", 2)
-    monkeypatch.setattr(pairs, "BLOCK_PAIRS", 4)
+    monkeypatch.setattr(query_blocks, "BLOCK_PAIRS", 4)
     done = rescore(ranker, Texts(), QUERIES, RUN, name="ours")
     assert scores(done.run) == close(alone)
     assert (done.counts.again, done.counts.empty_queries) == (0, 1)

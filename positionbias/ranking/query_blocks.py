@@ -1,0 +1,36 @@
+"""Candidates read in blocks of whole queries, so that what is held at once does not grow with the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from positionbias.core.run import Run
+from positionbias.ranking.scored import PassageTexts
+
+__all__ = ["BLOCK_PAIRS", "distinct_texts", "query_blocks"]
+
+BLOCK_PAIRS = 16_384
+
+
+def query_blocks(candidates: Run) -> Iterator[list[str]]:
+    """The ids of queries in the run's order, as many at once as have ``BLOCK_PAIRS`` candidates."""
+    held: list[str] = []
+    count = 0
+    for query_id in candidates:
+        held.append(query_id)
+        count += len(candidates.numbers(query_id))
+        if count >= BLOCK_PAIRS:
+            yield held
+            held, count = [], 0
+    if held:
+        yield held
+
+
+def distinct_texts(collection: PassageTexts, candidates: Run, query_ids: Sequence[str]) -> tuple[list[str], list[np.ndarray]]:
+    """The texts of these queries' passages, each read once, and of each query the places of its passages among them."""
+    per_query = [candidates.numbers(query_id) for query_id in query_ids]
+    distinct, places = np.unique(np.concatenate(per_query), return_inverse=True)
+    ends = np.cumsum([len(numbers) for numbers in per_query])
+    return collection.texts([candidates.passage_ids[number] for number in distinct]), np.split(places, ends[:-1])
