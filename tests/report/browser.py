@@ -28,6 +28,8 @@ FLAGS = (
 # The browser reads commands from descriptor 3 and answers on 4.
 START = "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); os.execv(sys.argv[3], sys.argv[3:])"
 PATIENCE = 60.0  # seconds for one answer
+# What a folded part shows changes with the frame after the one that a change of media asks for.
+DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done(true))))"
 
 
 def _above(descriptor: int) -> int:
@@ -87,9 +89,10 @@ class Browser:
             self._next()
 
     def show_as(self, *, dark: bool = False, media: str = "") -> None:
-        """Light or dark, on a screen or (``print``) on paper."""
+        """Light or dark, on a screen or (``print``) on paper; once the page has been drawn so."""
         features = [{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}]
         self.call("Emulation.setEmulatedMedia", media=media, features=features)
+        self.run(DRAWN)
 
     def run(self, script: str) -> Any:
         """The value of an expression in the page."""
