@@ -129,13 +129,13 @@ class Movement:
 
 
 def movements(collection: Collection, evidence: FoundEvidence, rotations: Sequence[Rotation]) -> Movement:
-    """Where each rotation puts each query's evidence. A passage is read once for all its queries."""
+    """Where each rotation, of one way to find words, puts each query's evidence. A passage is read and split once for all its queries."""
     items = list(evidence.by_query.values())
     after = np.full((len(rotations), len(items)), np.nan)
     ends = np.full((len(rotations), len(items)), -1, np.int64)
     for starts, text, at in _by_passage(collection, items, rotations[0].words if rotations else "blingfire"):
         for draw, rotation in enumerate(rotations):
-            cut = rotation.cut(text, items[at[0]].passage_id)
+            cut = rotation.cut_among(starts, items[at[0]].passage_id)
             turned = starts.index(cut) if cut else 0
             for index in at:
                 item = items[index]

@@ -13,7 +13,7 @@ from positionbias.core.payloads import Finding, PositionBuckets, Statistics
 from positionbias.core.result import Result
 from positionbias.evaluation.clustered import family_wise
 
-__all__ = ["RESPONSE", "VERDICT", "adjusted", "verdicts"]
+__all__ = ["RESPONSE", "VERDICT", "adjusted", "signed", "verdicts"]
 
 RESPONSE = "position response"
 VERDICT = "verdict"
@@ -113,7 +113,7 @@ def _by_rotation(result: Result, payload: Any) -> Finding:
     }
     text, holds = said.of(figures, name, "", queries)
     control = rows.get("control change")
-    apart = "" if control is None else f"; where the answer stays in its fifth the change is {control:+.3f}".replace("-0", "−0")
+    apart = "" if control is None else f"; where the answer stays in its fifth the change is {signed(control)}"
     return Finding(f"{begin}: {text}{apart}.", holds)
 
 
@@ -151,6 +151,12 @@ class _Said(NamedTuple):
         )
         largest = max(abs(low), abs(high))
         return f"{self.nothing} larger than {largest:.3f}{over} is compatible with these data, {queries}{power}", False
+
+
+def signed(value: float) -> str:
+    """Three decimals with a sign, the minus U+2212; of what rounds to nothing none."""
+    text = f"{value:+.3f}".replace("-", "−")
+    return text if any(digit in text for digit in "123456789") else text[1:]
 
 
 def _p(value: float | None) -> str:

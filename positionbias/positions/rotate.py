@@ -49,7 +49,11 @@ class Rotation:
 
     def cut(self, text: str, *key: str | int, purpose: str = PURPOSE) -> int:
         """``cut_offset`` under these settings; stored passages use their id alone as ``key``."""
-        return cut_offset(text, *key, seed=self.seed, purpose=purpose, words=self.words, mode=self.mode, identity=self.identity)
+        return self.cut_among(unit_starts(text, self.words, self.mode), *key, purpose=purpose)
+
+    def cut_among(self, starts: list[int], *key: str | int, purpose: str = PURPOSE) -> int:
+        """``draw_cut`` under these settings, for a text whose words (or sentences) have been found."""
+        return draw_cut(starts, *key, seed=self.seed, purpose=purpose, identity=self.identity)
 
     def apply(self, text: str, *key: str | int, purpose: str = PURPOSE) -> str:
         """The rotated text under these settings."""

@@ -138,7 +138,11 @@ def gain_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
         InputError: no gain by position among the results.
     """
     found = required(buckets(results, GAIN), f"a {GAIN}")
-    return _change_figure(results, found, f"Start of the answer ({SCALE_NAMES[found[0][1].scale]})", width)[0]
+    figure, grid = _change_figure(results, found, f"Start of the answer ({SCALE_NAMES[found[0][1].scale]})", width)
+    if found[0][1].scale == "relative":
+        for axes in grid:
+            axes.set_xlim(0, 1)
+    return figure
 
 
 def _change_figure(results: Sequence[Result], found: Found, below: str, width: float) -> tuple[Figure, list[Axes]]:

@@ -96,7 +96,7 @@ def test_no_cut_moves_nothing(tmp_path: Path) -> None:
     evidence = evidence_of(collection, "test", collection.qrels("test"), Matching())
 
     class Still(Rotation):
-        def cut(self, text: str, *key: str | int, purpose: str = "") -> int:
+        def cut_among(self, starts: list[int], *key: str | int, purpose: str = "") -> int:
             return 0
 
     moved = movements(collection, evidence, [Still()])

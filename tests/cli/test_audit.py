@@ -82,6 +82,20 @@ def test_runs_need_no_model(posbias: Command, collection: Collection, run_path: 
     assert "ranking by BM25" not in said
 
 
+def test_the_candidates_given_as_a_run_too_are_measured_once(
+    posbias: Command, collection: Collection, run_path: Path, tmp_path: Path
+) -> None:
+    code, printed, said = posbias("audit", collection.path, run_path, "--candidates", run_path, *QUICK, "--json")
+    assert code == 0
+    assert "is what --candidates names: measured once" in said
+    assert len({result["system"] for result in json.loads(printed)["results"]}) == 1
+    other = tmp_path / "other.run"  # of the same tag, and no copy
+    other.write_text("".join(run_path.read_text().splitlines(keepends=True)[:-1]))
+    code, _, said = posbias("audit", collection.path, other, "--candidates", run_path, *QUICK)
+    assert code == 2
+    assert "two systems are called" in said
+
+
 def test_check_passes_and_fails_by_the_lower_bound(posbias: Command, collection: Collection, run_path: Path) -> None:
     of = ("check", collection.path, "--candidates", run_path, *QUICK)
     assert posbias(*of, "--model", BLIND, "--max-rotation-gap", 0.02)[0] == 0

@@ -82,12 +82,18 @@ class Audited:
             config=self.ranking.config,
             map_shards=partial(map_shards, workers=self.workers),
         )
-        systems = [System(run.name, run=run) for run in runs]
+        systems = [System(run.name, run=run) for file, run in zip(self.runs, runs, strict=True) if not self._given_twice(file)]
         systems += [System.of(checkpoint) for checkpoint in checkpoints]
-        if self.models or self.candidates:
-            first = System.of_candidates(task)
-            systems = [first, *(system for system in systems if system.name != first.name or system.model is not None)]
-        return task, systems
+        return task, [System.of_candidates(task), *systems] if self.models or self.candidates else systems
+
+    def _given_twice(self, run: str) -> bool:
+        """Whether a RUN is the file of the candidates, which are measured anyway."""
+        from positionbias.core.files import sha256_file
+
+        if not self.candidates or sha256_file(input_place(run)) != sha256_file(input_place(self.candidates)):
+            return False
+        say(f"{run} is what --candidates names: measured once")
+        return True
 
     def _candidates(self, collection: Collection, settings: AuditSettings, runs: Sequence[Run]) -> Run:
         """The run given; else BM25's where a model has to re-rank something; of runs alone the first, which nothing re-ranks."""
