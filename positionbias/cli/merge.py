@@ -27,7 +27,8 @@ def merge(
     Splits of one name become one split, so that a model can be trained across corpora; their judgement sets of one name likewise.
     Nothing is de-duplicated.
 
-        posbias merge msm=msmarco squad=squad --out both
+    \b
+      posbias merge msm=msmarco squad=squad --out both
     """
     from positionbias.cli.imports.common import report_import
     from positionbias.core.collection import find_collection

@@ -70,7 +70,8 @@ def select(
     So a real collection gets a known position bias with its own language. Passages, judgements of kept queries and the other splits stay;
     the passages are shared with COLLECTION, not copied.
 
-        posbias select squad --answers-in 0:0.2 --split train --out squad-front
+    \b
+      posbias select squad --answers-in 0:0.2 --split train --out squad-front
     """
     from positionbias.core.collection import find_collection
     from positionbias.positions.select import AnswerRange, Selection, selection_result

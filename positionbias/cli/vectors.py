@@ -53,8 +53,9 @@ def distil(
     Each word is read as a text of its own; the mean of its last hidden states is reduced to principal components and weighted by
     the word's frequency. Give all collections that one TK will meet (to train on one and test on another).
 
-        posbias vectors distil --encoder minilm squad --out squad.safetensors
-        posbias train tk squad --word-vectors squad.safetensors …
+    \b
+      posbias vectors distil --encoder minilm squad --out squad.safetensors
+      posbias train tk squad --word-vectors squad.safetensors …
     """
     from positionbias.core.collection import find_collection
     from positionbias.core.payloads import Statistics

@@ -58,8 +58,9 @@ def audit(
     COLLECTION needs answers in the split. A RUN is measured as it is; a --model re-ranks the candidates, once as they are and once for every
     rotation of their passages. Several are compared.
 
-        posbias audit squad --model minilm --out squad-minilm
-        posbias audit squad bm25.run splade.run
+    \b
+      posbias audit squad --model minilm --out squad-minilm
+      posbias audit squad bm25.run splade.run
     """
     from positionbias.audit.audit import audit as run_audit
     from positionbias.audit.settings import AuditSettings

@@ -24,7 +24,8 @@ def check(
 
     A limit breaks where the lower 95 % bound of what was measured lies beyond it; so chance alone seldom breaks one.
 
-        posbias check squad --model minilm --max-psi 0.05 --max-rotation-gap 0.02
+    \b
+      posbias check squad --model minilm --max-psi 0.05 --max-rotation-gap 0.02
     """
     from positionbias.audit.audit import audit
     from positionbias.audit.limits import Limits, broken_limits

@@ -49,7 +49,8 @@ def calibrate(
 
     Several files count as one. Prints the precision there, the share of labelled leaks that it keeps, the prevalence, and how sure they are.
 
-        posbias leakage calibrate annotated.jsonl --score cosine --score jaccard --score both --apply 0.91
+    \b
+      posbias leakage calibrate annotated.jsonl --score cosine --score jaccard --score both --apply 0.91
     """  # fmt: skip
     from positionbias.leakage.calibrate import NO_RECALL, Labelled
     from positionbias.leakage.calibrate import calibrate as find_threshold

@@ -60,8 +60,9 @@ def clean(
     A labelled pair counts as its label says. Passages and other splits stay. What was taken out, and why, stands in the new collection as
     left_out/SPLIT.jsonl.
 
-        posbias leakage clean msmarco --against topics.txt --encoder minilm --out msmarco-clean
-        posbias leakage clean msmarco --pairs reviewed.tsv --out msmarco-clean
+    \b
+      posbias leakage clean msmarco --against topics.txt --encoder minilm --out msmarco-clean
+      posbias leakage clean msmarco --pairs reviewed.tsv --out msmarco-clean
     """  # fmt: skip
     from positionbias.core.collection import find_collection
     from positionbias.core.errors import SettingError

@@ -95,8 +95,9 @@ def find(
     Queries are a collection's split (NAME:SPLIT), a file of lines (id, tab, text), or TREC topics, whose title, description and narrative
     are looked by apart. What is found are candidates: posbias leakage calibrate and review say how many are right.
 
-        posbias leakage find queries.train.tsv topics.robust04.txt --encoder minilm --out leaks
-        posbias leakage find --source msmarco=msmarco:train --source orcas=orcas.tsv topics.txt --variants variants.tsv --out leaks
+    \b
+      posbias leakage find queries.train.tsv topics.robust04.txt --encoder minilm --out leaks
+      posbias leakage find --source msmarco=msmarco:train --source orcas=orcas.tsv topics.txt --variants variants.tsv --out leaks
     """  # fmt: skip
     from dataclasses import asdict
 

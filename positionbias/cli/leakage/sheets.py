@@ -92,8 +92,9 @@ def review(
     With --out the sheet to label; with --filled what one or two people said: how many pairs and test queries are leaks, of which types, and how
     far the two agree. A filled sheet also does as PAIRS for calibrate, clean and evaluate.
 
-        posbias leakage review leaks --out sheet.tsv
-        posbias leakage review leaks --filled first.tsv --filled second.tsv
+    \b
+      posbias leakage review leaks --out sheet.tsv
+      posbias leakage review leaks --filled first.tsv --filled second.tsv
     """  # fmt: skip
     from positionbias.core.errors import SettingError, bad_input
     from positionbias.leakage.pairs import read_pairs

@@ -41,7 +41,8 @@ def dose(asked: Asked, collection: str, doses: tuple[str, ...], queries: int | N
     Selects for each dose as many training queries with their answers in one part of the passages, trains on the original and on the
     rotated passages, and tests all on the same queries, original and rotated.
 
-        posbias study dose squad --dose 0:0.2 --dose 0:0.5 --dose 0:1 --out squad-dose
+    \b
+      posbias study dose squad --dose 0:0.2 --dose 0:0.5 --dose 0:1 --out squad-dose
     """
     from positionbias.core.collection import find_collection
     from positionbias.positions.locate import Matching
