@@ -25,13 +25,12 @@ from positionbias.core.payloads import Interval, PerQuery, Statistics
 from positionbias.core.result import Result
 from positionbias.core.seeds import key64
 from positionbias.evaluation.bootstrap import RESAMPLES, bootstrap_mean, percentile_interval, resampled_means
-from positionbias.evaluation.rank_correlation import kendall
+from positionbias.evaluation.order import order_agreement, swaps
 
 __all__ = ["ORDER", "PARTS", "leaked_results", "unpaired_difference"]
 
 PARTS = ("all", "leaked", "clean")
 ORDER = "order of systems"
-_DECIMALS = 12  # means that rounding alone parts are ties
 
 
 def unpaired_difference(
@@ -143,11 +142,18 @@ class _Parts:
 
     def order(self) -> Result:
         """Kendall's τ_b between the parts, and who changes places with whom."""
-        means = {part: self.values[:, places].mean(axis=1) for part, places in self.places.items() if len(places)}
+        names = [result.system for result in self.results]
+        means = {
+            part: dict(zip(names, self.values[:, places].mean(axis=1).tolist(), strict=True))
+            for part, places in self.places.items()
+            if len(places)
+        }
         rows: dict[str, Any] = {"systems": len(self.results)}
         for one, other in combinations(means, 2):
-            tau = float(kendall(means[one], means[other][None])[0])
-            rows[f"{one} to {other}"] = {"tau": None if np.isnan(tau) else tau, "swaps": self._swaps(means[one], means[other])}
+            rows[f"{one} to {other}"] = {
+                "tau": order_agreement(means[one], means[other]),
+                "swaps": swaps(means[one], means[other]),
+            }
         tau = rows.get("leaked to clean", {}).get("tau")
         of = self.results[0]
         systems = ", ".join(result.system for result in self.results)
@@ -155,13 +161,3 @@ class _Parts:
         return Result(
             f"{ORDER} by {of.measure}", of.collection, of.split, systems, self.seed, tau, None, len(self.results), payload
         )
-
-    def _swaps(self, before: np.ndarray, after: np.ndarray) -> list[list[str]]:
-        """Pairs of systems, the one that was better first, that stand the other way round after."""
-        names = [result.system for result in self.results]
-        swaps = []
-        for i, j in combinations(range(len(names)), 2):
-            was, now = (round(float(means[i] - means[j]), _DECIMALS) for means in (before, after))
-            if was * now < 0:
-                swaps.append([names[i], names[j]] if was > 0 else [names[j], names[i]])
-        return swaps

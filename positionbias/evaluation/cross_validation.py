@@ -1,0 +1,92 @@
+"""Cross-validation over queries: a setting is chosen on the other folds, and measured on the held-out one.
+
+Folds are drawn by (seed, query id), so that every system and measure has the same, and a further query moves no other's draw. They differ
+by at most one query in size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Container, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.seeds import key64
+
+__all__ = ["FOLDS", "CrossValidated", "check_folds", "cross_validate", "query_folds"]
+
+FOLDS = 5
+_DECIMALS = 12  # means that rounding alone parts are ties
+Setting = TypeVar("Setting", bound=Hashable)
+
+
+def query_folds(query_ids: Collection[str], *, folds: int = FOLDS, seed: int) -> list[list[str]]:
+    """The queries of each fold, in sorted order.
+
+    Raises:
+        InputError: fewer queries than folds.
+        SettingError: fewer than two folds.
+    """
+    if folds < 2:
+        raise SettingError(f"--folds: wanted at least 2; found {folds}; raise it")
+    if len(query_ids) < folds:
+        raise InputError(
+            f"cross-validation: wanted at least one query a fold; found {len(query_ids)} for {folds} folds; "
+            "lower --folds, or judge more queries"
+        )
+    drawn = sorted(query_ids, key=lambda query_id: (key64(seed, "fold", query_id), query_id))
+    return [sorted(drawn[fold::folds]) for fold in range(folds)]
+
+
+def check_folds(folds: Sequence[Sequence[str]], with_relevant: Container[str]) -> None:
+    """See that each fold has a query with a relevant passage.
+
+    Raises:
+        InputError: one has none (the first is named).
+    """
+    for number, fold in enumerate(folds, 1):
+        if not any(query_id in with_relevant for query_id in fold):
+            raise InputError(
+                f"cross-validation: wanted a query with relevant passages in each fold; found none in fold {number} of {len(folds)} "
+                f"({', '.join(fold[:3])}{' …' if len(fold) > 3 else ''}); lower --folds or --relevant-from, or give another --seed"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class CrossValidated(Generic[Setting]):
+    """By held-out query its value with the setting that was chosen without it; by fold that setting."""
+
+    values: Mapping[str, float]
+    chosen: tuple[Setting, ...]
+
+
+def cross_validate(
+    values: Mapping[Setting, Mapping[str, float]], folds: Sequence[Sequence[str]], *, larger_is_better: bool = True
+) -> CrossValidated[Setting]:
+    """``values`` by setting and query: for each fold the setting whose mean over the other folds is best, the first of equal ones
+    [decision], and the fold's values with it.
+
+    Raises:
+        ValueError: no setting, or one that lacks a query.
+    """
+    if not values:
+        raise ValueError("values: wanted at least one setting; found none")
+    sign = 1 if larger_is_better else -1
+    held: dict[str, float] = {}
+    chosen = []
+    for number, fold in enumerate(folds):
+        others = [query_id for place, other in enumerate(folds) if place != number for query_id in other]
+        means = {setting: round(sum(of[q] for q in others) / len(others), _DECIMALS) for setting, of in _whole(values, folds)}
+        best = max(means, key=lambda setting: sign * means[setting])
+        chosen.append(best)
+        held.update({query_id: values[best][query_id] for query_id in fold})
+    return CrossValidated({query_id: held[query_id] for query_id in sorted(held)}, tuple(chosen))
+
+
+def _whole(
+    values: Mapping[Setting, Mapping[str, float]], folds: Sequence[Sequence[str]]
+) -> list[tuple[Setting, Mapping[str, float]]]:
+    for setting, of in values.items():
+        if missing := [query_id for fold in folds for query_id in fold if query_id not in of]:
+            raise ValueError(f"values: wanted every query with setting {setting!r}; found none of {missing[0]!r}")
+    return list(values.items())

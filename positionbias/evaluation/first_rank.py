@@ -1,0 +1,50 @@
+"""The rank of the first relevant passage, and its mean over queries (MFR), which lower is better."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.records import Qrel
+from positionbias.core.run import Run
+
+__all__ = ["FirstRanks", "first_ranks"]
+
+
+@dataclass(frozen=True, slots=True)
+class FirstRanks:
+    """The rank of the first relevant passage by query, in sorted order; of how many queries nothing relevant was retrieved."""
+
+    ranks: Mapping[str, float]
+    without: int
+
+    @property
+    def mean(self) -> float:
+        """The mean first rank, an arithmetic mean [decision: several cells that the leakage paper prints are below 2 − P@1, which no
+        arithmetic mean of one system can be; they look like 1 / MRR]."""
+        return sum(self.ranks.values()) / len(self.ranks)
+
+
+def first_ranks(run: Run, qrels: Iterable[Qrel], *, depth: int, relevant_from: int = 1) -> FirstRanks:
+    """By judged query the rank, from 1, of its first passage of at least that grade among the first ``depth``.
+
+    A query with nothing relevant retrieved gets depth + 1, and is counted [decision]; so does one with nothing relevant judged.
+
+    Raises:
+        InputError: no judged query.
+        SettingError: ``depth`` is below 1.
+    """
+    if depth < 1:
+        raise SettingError(f"--depth: wanted at least 1; found {depth}; raise it")
+    relevant: dict[str, set[str]] = {}
+    for qrel in qrels:
+        relevant.setdefault(qrel.query_id, set()).update([qrel.passage_id] if qrel.grade >= relevant_from else [])
+    if not relevant:
+        raise InputError(f"run {run.name!r}: wanted judgements of its queries; found none; check the split or the qrels")
+    ranks = {}
+    for query_id in sorted(relevant):
+        passage_ids = run[query_id].passage_ids[:depth] if query_id in run else []
+        places = (rank for rank, passage_id in enumerate(passage_ids, 1) if passage_id in relevant[query_id])
+        ranks[query_id] = float(next(places, depth + 1))
+    return FirstRanks(ranks, sum(rank == depth + 1 for rank in ranks.values()))

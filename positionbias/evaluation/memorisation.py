@@ -1,0 +1,182 @@
+"""Whether a model remembers what leaked into its training: ranks and scores of leaked passages, with and without (leakage paper, Tables 6–8).
+
+A leaked passage stands in the ranking of the test query that it leaked for, among the candidates that the model re-ranks. One that was not
+retrieved is put where its score belongs, so that its rank is at most the candidates' number + 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from positionbias.core.errors import InputError
+from positionbias.core.payloads import Interval
+from positionbias.core.run import Ranking, Run
+from positionbias.evaluation.bootstrap import bootstrap_mean
+
+__all__ = [
+    "OFFSET",
+    "RANK",
+    "SCORE",
+    "WITH",
+    "WITHOUT",
+    "LeakedPair",
+    "Memorised",
+    "Places",
+    "leaked_places",
+    "memorised",
+    "rank_offset",
+    "with_leaked",
+]
+
+# measures of results: those of Tables 6, 7 and 8, and the states that the first two compare
+RANK, SCORE, OFFSET = "rank of leaked relevant passages", "score of leaked relevant passages", "rank offset of leaked passages"
+WITH, WITHOUT = "with leakage", "without leakage"
+
+
+class LeakedPair(NamedTuple):
+    """The two passages of a leaked training instance, and the test query that it leaked for."""
+
+    query_id: str
+    positive: str
+    negative: str
+
+
+class Places(NamedTuple):
+    """Of leaked passages the ranks and the scores, ``(passages,)`` each."""
+
+    ranks: np.ndarray
+    scores: np.ndarray
+
+
+def with_leaked(candidates: Run, passages: Sequence[tuple[str, str]], *, name: str) -> Run:
+    """The candidates and, below them, those of the (query, passage) pairs that were not retrieved: what a model has to score.
+
+    Raises:
+        InputError: a query without candidates.
+    """
+    more: dict[str, dict[str, None]] = {}
+    for query_id, passage_id in passages:
+        if query_id not in candidates:
+            raise InputError(
+                f"run {candidates.name!r}: wanted candidates of each query that something leaked for; found none of {query_id!r}; "
+                "retrieve them for the whole split"
+            )
+        more.setdefault(query_id, {})[passage_id] = None
+    return Run(name, (_extended(ranking, more.get(ranking.query_id, {})) for ranking in candidates.rankings()))
+
+
+def _extended(ranking: Ranking, more: dict[str, None]) -> tuple[str, list[str], np.ndarray]:
+    known = set(ranking.passage_ids)
+    new = sorted(passage_id for passage_id in more if passage_id not in known)
+    least = float(ranking.scores[-1]) if len(ranking.scores) else 0.0
+    below = least - np.arange(1, len(new) + 1, dtype=np.float32)
+    return ranking.query_id, [*ranking.passage_ids, *new], np.concatenate([ranking.scores, below])
+
+
+def leaked_places(scored: Run, candidates: Run, passages: Sequence[tuple[str, str]]) -> Places:
+    """Rank and score of each (query, passage) pair; ``scored`` holds a model's scores of ``with_leaked``.
+
+    The rank is 1 + the number of other candidates that stand above the passage in ``scored``: by float32 score, equal ones by id
+    descending (``core.run``). Leaked passages that were not retrieved do not count among each other.
+
+    Raises:
+        InputError: a passage that was not scored.
+    """
+    ranks, scores = np.empty(len(passages)), np.empty(len(passages))
+    held: dict[str, dict[str, tuple[int, float]]] = {}
+    for number, (query_id, passage_id) in enumerate(passages):
+        if query_id not in held:
+            held[query_id] = _ranked(scored, candidates, query_id)
+        if passage_id not in held[query_id]:
+            raise InputError(
+                f"run {scored.name!r}: wanted a score of every leaked passage; found none of {passage_id!r} for query {query_id!r}; "
+                "score the candidates with the leaked passages"
+            )
+        ranks[number], scores[number] = held[query_id][passage_id]
+    return Places(ranks, scores)
+
+
+def _ranked(scored: Run, candidates: Run, query_id: str) -> dict[str, tuple[int, float]]:
+    """By passage its rank among the candidates, and its score."""
+    if query_id not in scored or query_id not in candidates:
+        return {}
+    retrieved = set(candidates[query_id].passage_ids)
+    ranking = scored[query_id]
+    found, above = {}, 0
+    for passage_id, score in zip(ranking.passage_ids, ranking.scores.tolist(), strict=True):
+        found[passage_id] = (above + 1, score)
+        above += passage_id in retrieved
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Memorised:
+    """Means and standard deviations with and without leakage, the mean difference (with − without) and its interval.
+
+    ``difference_deviation`` is that of the differences. ``count`` is the number of passages (of queries for an offset), ``repeats`` of models.
+    """
+
+    with_mean: float
+    with_deviation: float
+    without_mean: float
+    without_deviation: float
+    difference: float
+    difference_deviation: float
+    interval: Interval | None
+    count: int
+    repeats: int
+
+
+def memorised(with_leakage: np.ndarray, without: np.ndarray, query_ids: Sequence[str], *, seed: int) -> Memorised:
+    """Tables 6 and 7: ranks, or scores, of leaked passages ``(repeats, passages)``; each repeat is a pair of models, trained alike but for
+    the leakage.
+
+    Deviations (n − 1) are over all values, as the size of the printed ones suggests [decision]; the interval resamples queries, each
+    with all its passages, of the differences averaged over repeats.
+
+    Raises:
+        ValueError: no value, or arrays of different shapes.
+    """
+    differences = _differences(with_leakage, without)
+    interval = bootstrap_mean(differences.mean(axis=0), list(query_ids), seed=seed)
+    return _memorised(with_leakage, without, differences, interval)
+
+
+def rank_offset(
+    with_leakage: tuple[np.ndarray, np.ndarray], without: tuple[np.ndarray, np.ndarray], query_ids: Sequence[str], *, seed: int
+) -> Memorised:
+    """Table 8: by query the mean of (negative rank − positive rank) over its leaked pairs; with leakage, without, and the increase.
+
+    Each side is (ranks of the positives, ranks of the negatives), ``(repeats, pairs)``. Means are over queries ("macro-averaged"),
+    deviations over queries and repeats [decision], the interval over queries.
+
+    Raises:
+        ValueError: no value, or arrays of different shapes.
+    """
+    order = sorted(set(query_ids))
+    member = np.array([[query_id == wanted for query_id in query_ids] for wanted in order], np.float64)
+    member /= member.sum(axis=1, keepdims=True)
+    offsets = [(negative - positive) @ member.T for positive, negative in (with_leakage, without)]
+    differences = _differences(*offsets)
+    return _memorised(*offsets, differences, bootstrap_mean(differences.mean(axis=0), order, seed=seed))
+
+
+def _differences(with_leakage: np.ndarray, without: np.ndarray) -> np.ndarray:
+    if with_leakage.shape != without.shape or not with_leakage.size:
+        raise ValueError(f"values: wanted as many with as without; found {with_leakage.shape} and {without.shape}")
+    return with_leakage - without
+
+
+def _memorised(with_leakage: np.ndarray, without: np.ndarray, differences: np.ndarray, interval: Interval | None) -> Memorised:
+    figures = [
+        number for values in (with_leakage, without, differences) for number in (float(values.mean()), _deviation(values))
+    ]
+    return Memorised(*figures, interval, differences.shape[1], differences.shape[0])
+
+
+def _deviation(values: np.ndarray) -> float:
+    return float(values.std(ddof=1)) if values.size > 1 else 0.0

@@ -1,0 +1,55 @@
+"""Whether two conditions put systems in the same order: Kendall's τ_b of their means, and who changes places with whom.
+
+A tie in either condition is no swap; means that rounding alone parts are ties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations, permutations
+
+import numpy as np
+
+from positionbias.evaluation.rank_correlation import kendall
+
+__all__ = ["order_agreement", "overtakes", "swaps"]
+
+_DECIMALS = 12  # means that rounding alone parts are ties
+
+
+def order_agreement(before: Mapping[str, float], after: Mapping[str, float]) -> float | None:
+    """Kendall's τ_b of the systems' means in two conditions; None where it is undefined (all means of a condition are equal).
+
+    >>> order_agreement({"a": 0.4, "b": 0.3, "c": 0.1}, {"a": 0.2, "b": 0.3, "c": 0.1})
+    0.3333333333333333
+    """
+    means = [np.array([of[name] for name in before]) for of in (before, after)]
+    tau = float(kendall(means[0], means[1][None])[0])
+    return None if np.isnan(tau) else tau
+
+
+def swaps(before: Mapping[str, float], after: Mapping[str, float]) -> list[list[str]]:
+    """Pairs of systems, the one of the higher mean first, that stand the other way round after."""
+    found = []
+    for one, other in combinations(before, 2):
+        was, now = (_difference(of[one], of[other]) for of in (before, after))
+        if was * now < 0:
+            found.append([one, other] if was > 0 else [other, one])
+    return found
+
+
+def overtakes(
+    before: Mapping[str, float], after: Mapping[str, float], *, larger_is_better: bool = True
+) -> list[tuple[str, str]]:
+    """(a, b): before, a was behind b; a's own mean after is ahead of b's before. So a comparison in which one of two systems alone is
+    in the second condition comes out the other way round (as the leakage paper reads its Tables 3 to 5)."""
+    sign = 1 if larger_is_better else -1
+    return [
+        (a, b)
+        for a, b in permutations(before, 2)
+        if sign * _difference(before[a], before[b]) < 0 < sign * _difference(after[a], before[b])
+    ]
+
+
+def _difference(one: float, other: float) -> float:
+    return round(one - other, _DECIMALS)
