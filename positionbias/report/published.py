@@ -6,33 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from positionbias.core.payloads import TrainingCurve
+from positionbias.core.published import PublishedCell
 from positionbias.core.result import Facts, Result
 from positionbias.report.formatting import count
 from positionbias.report.select import MODELS, distinct, of_kind
 
-__all__ = ["DEVIATION", "DELTA", "Published", "PublishedCell", "differences"]
-
-DELTA = "Δ"  # after a measure's name: the printed relative difference of the two test sets
-DEVIATION = "deviation"  # after a measure's name
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedCell:
-    """One cell of a printed table: what it is of, the figure (a share where it is printed in per cent), and where it stands.
-
-    ``collection`` and ``facts.source`` are the paper's names. ``row`` is its row's letter, ``letters`` those of the rows that it is
-    significantly better than.
-    """
-
-    table: int
-    collection: str
-    measure: str
-    value: float
-    place: str
-    split: str = ""
-    facts: Facts = field(default_factory=Facts)
-    row: str = ""
-    letters: str = ""
+__all__ = ["Published", "differences"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from positionbias.core.payloads import AtsCurve, Interval, PositionHistogram, Statistics, TrainingCurve
+from positionbias.core.published import DEVIATION, PublishedCell
 from positionbias.core.result import Result
 from positionbias.report.cells import (
     any_cell,
@@ -18,7 +19,7 @@ from positionbias.report.cells import (
     text_cell,
 )
 from positionbias.report.effectiveness import baseline_table, effectiveness_table, significance_table, systems_table
-from positionbias.report.published import DEVIATION, Published, PublishedCell, differences
+from positionbias.report.published import Published, differences
 from positionbias.report.retrieval import retrieval_tables, transfer_tables
 from positionbias.report.select import distinct, labels, of_kind
 from positionbias.report.table import Cell, Column, Table

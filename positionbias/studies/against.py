@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from positionbias.core.manifest import Manifest
 from positionbias.core.payloads import Comparison, Finding
+from positionbias.core.published import DELTA, PublishedCell
 from positionbias.core.result import Facts, Result
 from positionbias.report.load import Study
-from positionbias.report.published import DELTA, Published, PublishedCell
+from positionbias.report.published import Published
 from positionbias.studies.published import published_for
 
 __all__ = ["MARGIN", "against_change", "against_mats", "against_training", "against_transfer", "signed"]

@@ -10,9 +10,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from positionbias.core.payloads import Statistics
+from positionbias.core.published import DELTA, DEVIATION, PublishedCell
 from positionbias.core.result import Facts
 from positionbias.report.load import Study
-from positionbias.report.published import DELTA, DEVIATION, Published, PublishedCell
+from positionbias.report.published import Published
 
 __all__ = ["CELLS", "PAPER", "published_for"]
 
