@@ -44,7 +44,7 @@ _data_options: Decorator = all_of(
     click.option("--trainset", metavar="DIR", help="Training groups to take as they are, instead of --candidates."),
     click.option("--validation-candidates", metavar="RUN", required=True, help="Over the validation queries."),
     out_option(what="The checkpoint, a folder."),
-    click.option("--split", default="train", show_default=True, help="Queries to train on."),
+    click.option("--split", help="Queries to train on. [default: train, or those that --trainset speaks of]"),
     click.option("--validation-split", default="validation", show_default=True, help="Queries to validate on."),
     click.option("--rotate", is_flag=True, help="Rotate every passage anew at each read in training."),
     click.option(

@@ -3,8 +3,8 @@
     manifest.json
     groups/00000.arrow …    Arrow IPC, uncompressed: query_id, passage_ids, labels, teacher_scores (null where there is none)
 
-The first passage of a group is its positive; a triple is a group of two. Groups are memory-mapped: a set of 400 million triples is
-read by its places without being held.
+The first passage of a group is its positive; a triple is a group of two. A set may speak of queries of several splits. Groups are
+memory-mapped: a set of 400 million triples is read by its places without being held.
 """
 
 from __future__ import annotations
@@ -19,12 +19,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
+from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.manifest import MANIFEST, InputRef, Manifest, package_versions, provenance, read_manifest, write_manifest
 from positionbias.core.shard_work import MapShards, make_shards
 from positionbias.core.shards import rows_checksum
 
-__all__ = ["Groups", "TrainingGroup", "write_groups"]
+__all__ = ["Groups", "TrainingGroup", "group_queries", "write_groups"]
 
 Item = TypeVar("Item")
 KIND = "trainset"
@@ -59,8 +60,12 @@ class Groups:
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         self.manifest = read_manifest(self.path, kind=KIND)
-        self.name, self.checksum = self.manifest.name, self.manifest.content["checksum"]
-        self.split: str = self.manifest.content["split"]
+        content = self.manifest.content
+        if missing := {"checksum", "groups", "shards", "splits"} - content.keys():
+            found = f"one without {min(missing)!r}"
+            raise bad_input(self.path, wanted="a whole manifest", found=found, do="make the training set again")
+        self.name, self.checksum = self.manifest.name, content["checksum"]
+        self.splits: tuple[str, ...] = tuple(content["splits"])
 
     def __len__(self) -> int:
         return int(self.manifest.content["groups"])
@@ -106,6 +111,37 @@ class Groups:
         return np.concatenate([[0], np.cumsum([table.num_rows for table in self._tables])]).astype(np.int64)
 
 
+class _QueryTexts(dict[str, str]):
+    """Texts by query id; a query that is not there is a training set of another collection."""
+
+    def __init__(self, path: Path, splits: Sequence[str]) -> None:
+        super().__init__()
+        self._path, self._splits = path, splits
+
+    def __missing__(self, query_id: str) -> str:
+        wanted = f"query {query_id!r} of a training group in split {' or '.join(self._splits)}"
+        raise bad_input(self._path, wanted=wanted, found="none", do="check that the training set was made of this collection")
+
+
+def group_queries(collection: Collection, splits: Sequence[str]) -> dict[str, str]:
+    """The texts of these splits' queries by id, as training groups name them. An id may stand in two splits with the same text.
+
+    Raises:
+        InputError: no such split, or an id stands in two of them with different text; from the texts, when one of another query is asked for.
+    """
+    texts = _QueryTexts(collection.path, splits)
+    for split in splits:
+        for query_id, text in collection.query_texts(split):
+            if texts.setdefault(query_id, text) != text:
+                raise bad_input(
+                    collection.path,
+                    wanted=f"one text a query id in splits {', '.join(splits)}",
+                    found=f"two of query {query_id!r}: {texts[query_id]!r}, and in {split} {text!r}",
+                    do="rename the queries of one split (posbias merge puts a name before those of each collection)",
+                )
+    return texts
+
+
 def _groups(batch: pa.RecordBatch) -> Iterator[TrainingGroup]:
     for query_id, passage_ids, labels, scores in zip(*(column.to_pylist() for column in batch.columns), strict=True):
         yield TrainingGroup(query_id, tuple(passage_ids), tuple(labels), None if scores is None else tuple(scores))
@@ -116,10 +152,11 @@ def write_groups(
     groups_of: Callable[[Item], Iterable[TrainingGroup]],
     items: Iterable[Item],
     *,
-    split: str,
+    splits: Sequence[str],
     name: str,
     command: str,
     settings: Mapping[str, Any],
+    seed: int | None = None,
     map_shards: MapShards = map,
     inputs: Sequence[InputRef] = (),
     licence: str = "",
@@ -129,7 +166,7 @@ def write_groups(
 ) -> int:
     """Write the groups of each item as one shard into ``folder``, which is in the making (``resumable_folder``); gives how many.
 
-    ``groups_of`` must be picklable (a function of a module). ``split`` names the queries that the groups speak of.
+    ``groups_of`` must be picklable (a function of a module). ``splits`` name the queries that the groups speak of.
 
     Raises:
         InputError: a group of fewer than two passages, or with another number of labels or scores than passages.
@@ -145,6 +182,7 @@ def write_groups(
         name=name,
         command=command,
         settings=dict(settings),
+        seed=seed,
         inputs=tuple(inputs),
         licence=licence,
         notes=tuple(notes),
@@ -152,7 +190,7 @@ def write_groups(
             "checksum": f"{checksum % _MODULUS:032x}",
             "groups": count,
             "shards": shards,
-            "split": split,
+            "splits": list(splits),
             **(content or {}),
         },
         versions=package_versions("pyarrow"),

@@ -105,7 +105,7 @@ def write_triples(
             folder,
             partial(_text_groups if texts else _id_groups, place),
             _counted(blocks, content),
-            split=SPLIT,
+            splits=(SPLIT,),
             name=name,
             command=command,
             settings={},

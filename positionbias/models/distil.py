@@ -160,7 +160,7 @@ def distil(
             f"--dimension: wanted at most the {encoder.dimension} that {encoder_name} is wide; found {settings.dimension}; "
             "lower it (and give the same to training), or take a wider encoder"
         )
-    counts = known_words(collections, split)
+    counts = known_words(collections, None if split is None else (split,))
     words, rows, unknown = _readable(encoder, Vocabulary.build(counts, minimum=settings.minimum_count).words)
     if len(words) <= settings.dimension:
         raise SettingError(

@@ -66,7 +66,7 @@ class Calibration:
         key = json.dumps([plan.kind, shape, replace(plan.training, seed=0).deciding()], sort_keys=True)
         if key not in self._known:
             passages = list(islice(collection.shard(0), SAMPLE))
-            queries = collection.queries(plan.split)[:SAMPLE]
+            queries = collection.queries(plan.split or collection.splits[0])[:SAMPLE]
             model = _model(plan, passages, queries)
             if model is None or not passages or not queries:
                 return None

@@ -29,17 +29,17 @@ def count_words(texts: Iterable[str]) -> Counter[str]:
     return counts
 
 
-def known_words(collections: Sequence[Collection], split: str | None) -> Counter[str]:
-    """How often each word stands in the passages and in the queries of ``split``: what a word-level model counts.
+def known_words(collections: Sequence[Collection], splits: Sequence[str] | None) -> Counter[str]:
+    """How often each word stands in the passages and in the queries of ``splits``: what a word-level model counts.
 
-    ``split`` None: the split train, of the collections that have one.
+    ``splits`` None: the split train, of the collections that have one.
     """
     counts: Counter[str] = Counter()
     for collection in collections:
         texts = (passage.text for passage in collection.passages())
         counts.update(count_words(track(texts, f"counting words of {collection.name}", len(collection), unit="passages")))
-        if split is not None or "train" in collection.splits:
-            counts.update(count_words(query.text for query in collection.queries(split or "train")))
+        for split in [name for name in collection.splits if name == "train"] if splits is None else splits:
+            counts.update(count_words(text for _, text in collection.query_texts(split)))
     return counts
 
 

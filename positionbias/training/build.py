@@ -58,7 +58,7 @@ def _start(plan: TrainPlan) -> Ranker | None:
 def _build_tk(collection: Collection, plan: TrainPlan, start: TK | None) -> tuple[TK, Mapping[str, Any]]:
     """TK over the words of the collection's passages and training queries; those of ``start`` keep their rows [decision]."""
     shape = plan.model if start is None else start.config
-    counts = known_words([collection], plan.split)
+    counts = known_words([collection], plan.splits)
     given = read_word_vectors(plan.word_vectors, counts.keys(), shape.dimension) if plan.word_vectors else None
     vocabulary = Vocabulary.build(counts, vectored=set(given.vectors) if given else set())
     if start is None:

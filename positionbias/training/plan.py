@@ -20,7 +20,7 @@ __all__ = ["INPUTS", "TrainPlan"]
 
 INPUTS = ("candidates", "trainset", "validation_candidates", "word_vectors", "start")
 # settings that are named only where they are given
-_OPTIONAL = ("trainset", "encoder", "start")
+_OPTIONAL = ("trainset", "split", "encoder", "start")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +28,7 @@ class TrainPlan:
     """Everything that decides a training, besides the collection's content.
 
     Groups are sampled from ``candidates`` and the judgements, or come from ``trainset`` as they are: one of the two is given.
+    ``split`` is whose queries are trained on (None: "train"); a training set names its own, and ``split`` may only be one of them.
     ``model`` is the shape (None: the kind's own, or that of ``start``). A model of kind tk starts from ``word_vectors`` or at
     random, one over an encoder from ``encoder``, and any from ``start``, a checkpoint of its kind to go on from.
     ``rotate`` turns every read of a training passage anew (the reference's way); None reads passages as stored.
@@ -37,7 +38,7 @@ class TrainPlan:
     candidates: Path | None = None
     validation_candidates: Path
     trainset: Path | None = None
-    split: str = "train"
+    split: str | None = None
     validation_split: str = "validation"
     relevant_from: int = 1
     model: Any = None
@@ -57,6 +58,8 @@ class TrainPlan:
         if (self.candidates is None) == (self.trainset is None):
             found = "neither" if self.candidates is None else "both"
             raise SettingError(f"--candidates, --trainset: wanted one of the two; found {found}; give one")
+        if self.candidates is not None and self.split is None:
+            object.__setattr__(self, "split", "train")
         if self.relevant_from < 1:
             raise SettingError(
                 f"--relevant-from: wanted a grade from 1 (0 is judged not relevant); found {self.relevant_from}; raise it"
@@ -69,6 +72,18 @@ class TrainPlan:
             if (self.encoder is None) == (self.start is None):
                 found = "neither" if self.encoder is None else "both"
                 raise SettingError(f"--encoder, --start: wanted one of the two; found {found}; give one")
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The splits whose queries are trained on: those of the training set, where there is one.
+
+        Raises:
+            InputError: there is no such set.
+        """
+        if self.trainset is not None:
+            return Groups(self.trainset).splits
+        assert self.split is not None
+        return (self.split,)
 
     def settings(self, collection: Collection) -> dict[str, Any]:
         """The settings as the manifest and the resumable state record them: files by their checksum, no paths.

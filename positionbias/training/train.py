@@ -11,7 +11,7 @@ import torch
 from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
 from positionbias.core.files import refuse_existing
-from positionbias.core.groups import Groups
+from positionbias.core.groups import Groups, group_queries
 from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
 from positionbias.core.payloads import TrainingCurve
 from positionbias.core.records import Qrel
@@ -71,7 +71,7 @@ def train_model(
             collection.rows(run.passage_ids)
     known_queries(validation_candidates, collection.queries(plan.validation_split))
     groups = _group_source(collection, source, plan)
-    texts = TrainingTexts(collection, {q.query_id: q.text for q in collection.queries(plan.split)}, groups, plan.rotate)
+    texts = TrainingTexts(collection, group_queries(collection, plan.splits), groups, plan.rotate)
     model, counted = build_model(collection, plan)
     options: dict[str, Any] = {"settings": settings, "resume": resume, "tensorboard": tensorboard}
     options["on_validation"] = on_validation
@@ -112,14 +112,15 @@ def _validation(collection: Collection, candidates: Run, plan: TrainPlan) -> Val
 
 def _group_source(collection: Collection, source: Run | Groups, plan: TrainPlan) -> GroupSource:
     if isinstance(source, Groups):
-        if source.split != plan.split or not len(source):
+        if plan.split not in (None, *source.splits) or not len(source):
             raise bad_input(
                 source.path,
-                wanted=f"training groups of split {plan.split!r}",
-                found=f"{len(source):,} of {source.split!r}",
-                do=f"give --split {source.split}, or another --trainset",
+                wanted="training groups" + (f" of split {plan.split!r}" if plan.split else ""),
+                found=f"{len(source):,} of {', '.join(map(repr, source.splits))}",
+                do="leave --split out, or give another --trainset" if len(source) else "give another --trainset",
             )
         return StoredGroups(source, seed=plan.training.seed)
+    assert plan.split is not None
     qrels = collection.qrels(plan.split)
     absent = set(collection.absent(list({qrel.passage_id for qrel in qrels})))
     return make_sampler(qrels, source, seed=plan.training.seed, relevant_from=plan.relevant_from, absent=absent)

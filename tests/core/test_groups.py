@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
-from positionbias.core.groups import Groups, TrainingGroup, write_groups
+from positionbias.core.groups import Groups, TrainingGroup, group_queries, write_groups
+from positionbias.core.records import Query
 
 GROUPS = [TrainingGroup(f"q{n % 7}", (f"p{n}", f"n{n}"), (1, 0)) for n in range(40)]
 SCORED = TrainingGroup("q1", ("p1", "p2", "p3"), (2, 0, 0), (1.5, -0.25, 0.0))
@@ -15,14 +18,14 @@ SCORED = TrainingGroup("q1", ("p1", "p2", "p3"), (2, 0, 0), (1.5, -0.25, 0.0))
 
 def make(folder: Path, parts: list[list[TrainingGroup]]) -> Groups:
     folder.mkdir()
-    write_groups(folder, list, parts, split="train", name="set", command="a test", settings={})
+    write_groups(folder, list, parts, splits=("train", "test"), name="set", command="a test", settings={})
     return Groups(folder)
 
 
 def test_what_was_written_is_read(tmp_path: Path) -> None:
     stored = make(tmp_path / "set", [GROUPS[:13], [], [*GROUPS[13:], SCORED]])
     assert list(stored) == [*GROUPS, SCORED]
-    assert (len(stored), stored.split) == (41, "train")
+    assert (len(stored), stored.splits) == (41, ("train", "test"))
     assert stored.take([40, 0, 12, 13, 0]) == [SCORED, GROUPS[0], GROUPS[12], GROUPS[13], GROUPS[0]]
 
 
@@ -55,3 +58,38 @@ def test_a_lost_or_cut_shard_is_one_line(tmp_path: Path) -> None:
     shard.unlink()
     with pytest.raises(InputError, match="wanted 2 shards of groups; found 1"):
         list(Groups(stored.path))
+
+
+def test_a_manifest_without_its_splits_is_one_line(tmp_path: Path) -> None:
+    stored = make(tmp_path / "set", [GROUPS])
+    text = (stored.path / "manifest.json").read_text()
+    (stored.path / "manifest.json").write_text(text.replace('"splits"', '"split"'))
+    with pytest.raises(InputError, match="wanted a whole manifest; found one without 'splits'; make the training set again"):
+        Groups(stored.path)
+
+
+def asked(place: Path, *splits: tuple[str, dict[str, str]]) -> Collection:
+    """A collection of nothing but queries."""
+    with create_collection(place) as writer:
+        for split, texts in splits:
+            writer.add_split(split, [Query(query_id, text) for query_id, text in texts.items()], [])
+        writer.finish(name="asked", command="a test", settings={})
+    return Collection(place)
+
+
+def test_queries_of_several_splits_are_told_by_their_ids(tmp_path: Path) -> None:
+    both = {"7": "iron gate"}
+    collection = asked(
+        tmp_path / "c", ("train", {"1": "lamp", **both}), ("clicks", both), ("test", {"1": "tower", "2": "bridge"})
+    )
+    assert group_queries(collection, ("train",)) == {"1": "lamp", "7": "iron gate"}
+    texts = group_queries(collection, ("clicks", "test"))
+    assert texts == {"7": "iron gate", "1": "tower", "2": "bridge"}
+    with pytest.raises(
+        InputError, match="one text a query id in splits train, test; found two of query '1': 'lamp', and in test 'tower'"
+    ):
+        group_queries(collection, ("train", "test"))
+    with pytest.raises(InputError, match="wanted query '9' of a training group in split clicks or test; found none"):
+        texts["9"]
+    with pytest.raises(InputError, match="wanted split 'dev'; found train, clicks, test"):
+        group_queries(collection, ("dev",))

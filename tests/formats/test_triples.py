@@ -31,7 +31,7 @@ def test_triples_of_ids(tmp_path: Path) -> None:
     groups = Groups(tmp_path / "out" / "trainsets" / "qidpidtriples.train.full.2")
     # 13 is unjudged and so no training query here; 99 is unknown
     assert list(groups) == [pair("11", "0", "4"), pair("12", "1", "6")]
-    assert (groups.split, groups.manifest.content["lines"]) == ("train", 4)
+    assert (groups.splits, groups.manifest.content["lines"]) == (("train",), 4)
     assert groups.manifest.input("collection").checksum == made.checksum  # type: ignore[union-attr]
     assert "non-commercial" in groups.manifest.licence
     assert made.manifest.content["source"]["missing"] == ["top1000.dev", "triples.train.small.tsv"]

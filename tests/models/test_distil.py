@@ -63,10 +63,10 @@ def with_queries(place: Path) -> Collection:
 def test_words_are_counted_in_passages_and_training_queries(tmp_path: Path) -> None:
     asked, plain = with_queries(tmp_path / "asked"), collection_of(tmp_path / "plain", ["The gate."])
     assert known_words([asked], None) == Counter(the=2, lamp=2, gate=1, what=1)
-    assert known_words([asked], "test") == Counter(the=2, lamp=1, gate=1, what=1, stone=1)
+    assert known_words([asked], ("test",)) == Counter(the=2, lamp=1, gate=1, what=1, stone=1)
     assert known_words([asked, plain], None) == Counter({"the": 3, "lamp": 2, "gate": 2, "what": 1, ".": 1})
     with pytest.raises(InputError, match="wanted split 'train'; found no splits"):
-        known_words([plain], "train")
+        known_words([plain], ("train",))
 
 
 def test_a_word_is_the_mean_over_its_pieces_and_the_special_tokens(encoder: Encoder) -> None:

@@ -19,9 +19,9 @@ from positionbias.training.trainsets.sample import StoredGroups
 from .conftest import Task, stop_at
 
 
-def stored(folder: Path, groups: list[TrainingGroup], split: str = "train") -> Groups:
+def stored(folder: Path, groups: list[TrainingGroup], *splits: str) -> Groups:
     folder.mkdir()
-    write_groups(folder, list, [groups], split=split, name="set", command="a test", settings={})
+    write_groups(folder, list, [groups], splits=splits or ("train",), name="set", command="a test", settings={})
     return Groups(folder)
 
 
@@ -70,10 +70,23 @@ def test_a_training_on_stored_groups_resumes_to_the_same_weights(task: Task, tmp
 
 
 def test_groups_of_another_split_are_one_line(task: Task, tmp_path: Path) -> None:
-    groups = stored(tmp_path / "set", [TrainingGroup("q", ("p", "n"), (1, 0))], split="test")
+    groups = stored(tmp_path / "set", [TrainingGroup("q", ("p", "n"), (1, 0))], "validation", "test")
     plan = replace(task.plan(), candidates=None, trainset=groups.path)
-    with pytest.raises(InputError, match="wanted training groups of split 'train'; found 1 of 'test'"):
+    with pytest.raises(InputError, match="wanted training groups of split 'train'; found 1 of 'validation', 'test'"):
         train_model(task.collection, groups, read_run(task.runs["validation"]), plan, tmp_path / "tk.ckpt")
+
+
+def test_a_set_of_several_splits_names_them_itself(task: Task, tmp_path: Path) -> None:
+    relevant = {split: task.collection.qrels(split) for split in ("train", "test")}
+    pairs = [TrainingGroup(q.query_id, (q.passage_id, relevant["train"][-1].passage_id), (1, 0)) for q in relevant["test"][:9]]
+    groups = stored(tmp_path / "set", [*trainset(task, tmp_path / "other"), *pairs], "train", "test")
+    plan = TrainPlan(
+        trainset=groups.path, **{name: getattr(task.plan(), name) for name in ("validation_candidates", "model", "training")}
+    )
+    assert (plan.split, plan.splits) == (None, ("train", "test"))
+    made = train_model(task.collection, groups, read_run(task.runs["validation"]), plan, tmp_path / "tk.ckpt")
+    assert made.manifest.content["training_pairs"] == len(groups) == 39
+    assert "split" not in made.manifest.settings
 
 
 @pytest.mark.parametrize(("candidates", "trainset"), [(None, None), (Path("a"), Path("b"))], ids=["neither", "both"])
