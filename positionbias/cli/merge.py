@@ -11,12 +11,14 @@ __all__ = ["merge"]
 
 @click.command()
 @click.argument("collections", nargs=-1, required=True, metavar="NAME=COLLECTION…")
+@click.option("--apart", is_flag=True, help="Keep splits of one name apart: A's split train is A.train.")
 @engine_options
 @out_option(what="The merged collection.")
 @overwrite_option
 @json_option
 def merge(
     collections: tuple[str, ...],
+    apart: bool,
     engine: Engine,
     out: str,
     overwrite: bool,
@@ -25,10 +27,11 @@ def merge(
     """Two or more collections as one: what A calls 17 is A:17 there, queries and passages alike.
 
     Splits of one name become one split, so that a model can be trained across corpora; their judgement sets of one name likewise.
-    Nothing is de-duplicated.
+    With --apart each keeps its own, to train on one corpus and test on another. Nothing is de-duplicated.
 
     \b
       posbias merge msm=msmarco squad=squad --out both
+      posbias merge msm=msmarco robust=robust04 --apart --out both
     """
     from positionbias.cli.imports.common import report_import
     from positionbias.core.collection import find_collection
@@ -40,6 +43,7 @@ def merge(
         merged = write_merged(
             opened,
             output_place(out),
+            apart=apart,
             map_shards=map_shards,
             overwrite=overwrite,
             provenance=engine.provenance,

@@ -1,7 +1,8 @@
 """Several collections as one, with every id under its collection's prefix: ``A:17`` is what collection A calls ``17``.
 
 Splits of one name become one split, and so do their judgement sets of one name [decision]: training across corpora wants one train
-split, and the prefix tells the parts apart. Nothing is de-duplicated. Runs and training groups that lie beside a collection are not carried.
+split, and the prefix tells the parts apart. Or splits stay ``apart``, A's split train as A.train: training on one corpus and testing on
+another wants these. Nothing is de-duplicated. Runs and training groups that lie beside a collection are not carried.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ def merge(
     collections: Mapping[str, Collection],
     out: Path | str,
     *,
+    apart: bool = False,
     map_shards: MapShards = map,
     overwrite: bool = False,
     provenance: Mapping[str, Any] | None = None,
@@ -54,21 +56,23 @@ def merge(
     _check_prefixes(collections)
     out = Path(out)
     merged = {prefix: {"name": c.name, "checksum": c.checksum, "passages": len(c)} for prefix, c in collections.items()}
-    job = {"command": "merge", "collections": [[prefix, collection.checksum] for prefix, collection in collections.items()]}
+    parts = [[prefix, collection.checksum] for prefix, collection in collections.items()]
+    job = {"command": "merge", "collections": parts, "apart": apart}
     with create_collection(out, overwrite=overwrite, job=job) as writer:
         sources = [_Source(prefix, path) for prefix, collection in collections.items() for path in collection.shard_paths]
         for _ in track(writer.add_shards(_copy, sources, map_shards), "merging", len(sources), unit="shards"):
             pass
-        for split in dict.fromkeys(split for collection in collections.values() for split in collection.splits):
-            _join_split(writer, split, {prefix: c for prefix, c in collections.items() if split in c.splits})
+        for name, (split, having) in _splits(collections, apart).items():
+            _join_split(writer, name, split, having)
         writer.finish(
             name=out.name,
             command="merge",
-            settings={"collections": {prefix: collection.name for prefix, collection in collections.items()}},
+            settings={"collections": {prefix: c.name for prefix, c in collections.items()}, "apart": apart},
             inputs=[input_ref(prefix, c.path, c.checksum, artefact=out) for prefix, c in collections.items()],
             licence=_licences(collections),
             notes=(
-                f"Ids stand behind their collection's prefix and {SEPARATOR!r}; splits of one name were joined [decision].",
+                f"Ids stand behind their collection's prefix and {SEPARATOR!r}; splits of one name were "
+                f"{'kept apart, behind the prefix and a dot' if apart else 'joined'} [decision].",
                 *dict.fromkeys(note for collection in collections.values() for note in collection.manifest.notes),
             ),
             content={"merged": merged},
@@ -110,7 +114,15 @@ def under(prefix: str, item: str) -> str:
     return f"{prefix}{SEPARATOR}{item}"
 
 
-def _join_split(writer: CollectionWriter, split: str, collections: Mapping[str, Collection]) -> None:
+def _splits(collections: Mapping[str, Collection], apart: bool) -> dict[str, tuple[str, dict[str, Collection]]]:
+    """The splits to write by name: each the split of that name of some collections."""
+    if apart:
+        return {f"{prefix}.{split}": (split, {prefix: c}) for prefix, c in collections.items() for split in c.splits}
+    names = dict.fromkeys(split for collection in collections.values() for split in collection.splits)
+    return {split: (split, {prefix: c for prefix, c in collections.items() if split in c.splits}) for split in names}
+
+
+def _join_split(writer: CollectionWriter, name: str, split: str, collections: Mapping[str, Collection]) -> None:
     queries = [
         Query(under(prefix, query.query_id), query.text, query.fields)
         for prefix, collection in collections.items()
@@ -121,10 +133,10 @@ def _join_split(writer: CollectionWriter, split: str, collections: Mapping[str, 
         for prefix, collection in collections.items()
         for answer in collection.answers(split)
     ]
-    writer.add_split(split, queries, _joined_qrels(split, None, collections), answers)
-    for name in dict.fromkeys(name for collection in collections.values() for name in collection.qrels_names(split)):
-        having = {prefix: c for prefix, c in collections.items() if name in c.qrels_names(split)}
-        writer.add_qrels(split, name, _joined_qrels(split, name, having))
+    writer.add_split(name, queries, _joined_qrels(split, None, collections), answers)
+    for further in dict.fromkeys(item for collection in collections.values() for item in collection.qrels_names(split)):
+        having = {prefix: c for prefix, c in collections.items() if further in c.qrels_names(split)}
+        writer.add_qrels(name, further, _joined_qrels(split, further, having))
 
 
 def _joined_qrels(split: str, name: str | None, collections: Mapping[str, Collection]) -> Sequence[Qrel]:

@@ -1,0 +1,280 @@
+"""What training sets with leakage are drawn from: the queries of the source splits that leak and those that do not, the test topics.
+
+A source query can be used where it has a relevant passage and, among its first candidates, one that is not judged relevant. Two things are
+kept apart, as in the leakage paper: a query *leaks* where a pair with a query of the target says so (``leaks.leaks``: a label counts, and
+else the score); a query is a *candidate* of leakage where any such pair reaches the threshold, whatever its label. Candidates never fill up.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError, SettingError, bad_input
+from positionbias.core.groups import group_queries
+from positionbias.core.records import Qrel
+from positionbias.core.run import Run
+from positionbias.leakage.leaks import leaks
+from positionbias.leakage.pairs import Pair
+from positionbias.leakage.queries import is_empty
+
+__all__ = ["Leaking", "Material", "MaterialSettings", "Source", "Topic", "leaking_queries", "read_material", "read_topics"]
+
+
+@dataclass(frozen=True, slots=True)
+class MaterialSettings:
+    """What counts: as a leak, as relevant, as a candidate.
+
+    ``threshold`` of ``score`` as in ``leaks.leaks`` (None: every pair). ``labelled_only``: only pairs that people labelled leak; the others are
+    candidates alone, as in the paper. A passage is relevant from ``relevant_from`` on, in the target from ``target_relevant_from``; what is
+    judged between 1 and that is neither relevant nor a negative [decision]. Negatives stand in the first ``depth`` candidates (the paper: 100).
+
+    Raises:
+        SettingError: a grade or depth below 1.
+    """
+
+    threshold: float | None = None
+    score: str = "cosine"
+    labelled_only: bool = False
+    relevant_from: int = 1
+    target_relevant_from: int = 1
+    depth: int = 100
+
+    def __post_init__(self) -> None:
+        for name in ("relevant_from", "target_relevant_from", "depth"):
+            if getattr(self, name) < 1:
+                raise SettingError(f"--{name.replace('_', '-')}: wanted at least 1; found {getattr(self, name)}; raise it")
+
+
+class Topic(NamedTuple):
+    """A judged test query with its passages judged relevant and judged not relevant that are in the collection, in order of ids."""
+
+    query_id: str
+    relevant: tuple[str, ...]
+    not_relevant: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Leaking:
+    """Training queries that leak, and all that are candidates of it; ``counts`` of the pairs by what became of them; ``tests`` has the test
+    queries that each leaks."""
+
+    leaking: frozenset[str]
+    candidates: frozenset[str]
+    counts: Mapping[str, int]
+    tests: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+
+class Source:
+    """A split that is trained on: its queries that can be used, those that leak apart, and what was left out, by cause."""
+
+    def __init__(
+        self,
+        split: str,
+        query_ids: Iterable[str],
+        qrels: Iterable[Qrel],
+        candidates: Run,
+        found: Leaking,
+        settings: MaterialSettings,
+        absent: Container[str] = (),
+    ) -> None:
+        self.split, self.candidates, self._depth, self._absent = split, candidates, settings.depth, absent
+        self._relevant: dict[str, list[str]] = {}
+        self._judged: dict[str, set[str]] = {}
+        for qrel in qrels:
+            if qrel.grade >= 1:
+                self._judged.setdefault(qrel.query_id, set()).add(qrel.passage_id)
+            if qrel.grade >= settings.relevant_from:
+                self._relevant.setdefault(qrel.query_id, []).append(qrel.passage_id)
+        self.left_out: Counter[str] = Counter()
+        self.leaking: list[str] = []
+        self.clean: list[str] = []
+        self.queries = 0
+        for query_id in query_ids:
+            self.queries += 1
+            if cause := self._cause(query_id):
+                self.left_out[cause] += 1
+            elif query_id in found.leaking:
+                self.leaking.append(query_id)
+            elif query_id in found.candidates:
+                self.left_out["candidates of leakage that are not leaks"] += 1
+            else:
+                self.clean.append(query_id)
+
+    def leave_out(self, count: int, cause: str) -> None:
+        """Count queries that never came this far."""
+        if count:
+            self.queries += count
+            self.left_out[cause] += count
+
+    def _cause(self, query_id: str) -> str:
+        """Why a query cannot be used; empty where it can."""
+        if query_id not in self._relevant:
+            return "without a relevant passage"
+        if not self.relevant(query_id):
+            return "whose relevant passages are missing from the corpus"
+        if query_id not in self.candidates:
+            return "without candidates"
+        return "" if self.negatives(query_id) else "without a candidate that is not judged relevant"
+
+    def relevant(self, query_id: str) -> list[str]:
+        """A query's relevant passages, of those in the collection, in order of ids."""
+        return sorted(item for item in set(self._relevant[query_id]) if item not in self._absent)
+
+    def negatives(self, query_id: str) -> list[str]:
+        """The passages among a query's first candidates that no judgement of grade 1 or more names, in order of rank."""
+        judged = self._judged[query_id]
+        first = self.candidates[query_id].passage_ids[: self._depth]
+        return [item for item in first if item not in judged and item not in self._absent]
+
+    def told(self) -> str:
+        """What there is and what was left out, for a message."""
+        parts = [f"{len(self.leaking):,} leak"] + [f"{count:,} {cause}" for cause, count in sorted(self.left_out.items())]
+        return f"{self.queries:,} queries in {self.split!r}, of which {', '.join(parts)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """All that a set is drawn from; ``name`` is the collection's, for messages. ``missing`` counts passages that judgements or candidates
+    name and the collection lacks. ``tests`` has the test queries that each leaking query leaks: a test query that is trained on leaks itself."""
+
+    name: str
+    sources: Sequence[Source]
+    topics: Sequence[Topic]
+    targets: tuple[str, ...]
+    pairs: Mapping[str, int]
+    missing: Mapping[str, int]
+    tests: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The splits that sets of any kind name: source and target, so that a model of words counts the same words for all [decision]."""
+        return (*(source.split for source in self.sources), *self.targets)
+
+
+def leaking_queries(pairs: Iterable[Pair], tests: Container[str], settings: MaterialSettings) -> Leaking:
+    """The training queries that pairs with ``tests`` name. A pair that stands with a label and without counts by its label [decision].
+
+    Raises:
+        InputError: pairs, and none of a query in ``tests``; a pair that cannot be judged (``leaks.leaks``).
+    """
+    given = list(pairs)
+    mine = [pair for pair in given if pair.test_id in tests]
+    if given and not mine:
+        raise InputError(
+            f"{given[0].place}: wanted pairs with queries of the target; found {len(given):,} pairs of others, as {given[0].test_id!r}; "
+            "check --target; in a merged collection ids stand behind a name: find the pairs there, or give --prefixes"
+        )
+    labelled = {(pair.train_id, pair.test_id) for pair in mine if pair.label is not None}
+    unsaid = [pair for pair in mine if pair.label is None and (pair.train_id, pair.test_id) not in labelled]
+    said = [pair for pair in mine if pair.label is not None]
+    tests_of = _trained_on(said if settings.labelled_only else [*said, *unsaid], settings)
+    leaking = frozenset(tests_of)
+    scored = (pair for pair in mine if pair.label is None or settings.threshold is None or settings.score in pair.scores)
+    candidates = leaking | frozenset(_trained_on([replace(pair, label=None) for pair in scored], settings))
+    counts = {
+        "pairs": len(given),
+        "pairs of other test queries": len(given) - len(mine),
+        "pairs labelled as leaks": sum(pair.label is not None and pair.label.leaks for pair in said),
+        "pairs labelled as of different topics": sum(pair.label is not None and not pair.label.leaks for pair in said),
+        "training queries that leak": len(leaking),
+        "training queries kept out of the filling": len(candidates),
+    }
+    return Leaking(leaking, candidates, counts, tests_of)
+
+
+def _trained_on(pairs: Sequence[Pair], settings: MaterialSettings) -> dict[str, frozenset[str]]:
+    """The training queries of the pairs that leak, of all their sources, with the test queries of each."""
+    found: dict[str, frozenset[str]] = {}
+    for source in {pair.source for pair in pairs}:
+        of_source = leaks(pairs, threshold=settings.threshold, score=settings.score, source=source)
+        for query_id, reasons in of_source.reasons.items():
+            found[query_id] = found.get(query_id, frozenset()) | {str(reason["test_id"]) for reason in reasons}
+    return found
+
+
+def read_material(
+    collection: Collection,
+    *,
+    targets: Sequence[str],
+    candidates: Mapping[str, Run],
+    pairs: Iterable[Pair],
+    settings: MaterialSettings | None = None,
+) -> Material:
+    """The material of a collection: ``candidates`` gives each source split its run, ``targets`` are the splits with the test queries.
+
+    Source and target of different corpora: ``posbias merge`` makes them one collection.
+
+    Raises:
+        SettingError: no source or target, or a split that is both.
+        InputError: a split that is not there, a query id with two texts, pairs that name no query of a target.
+    """
+    settings = settings or MaterialSettings()
+    _check_splits(collection, targets, list(candidates))
+    tests = {query_id for split in targets for query_id, _ in collection.query_texts(split)}
+    found = leaking_queries(pairs, tests, settings)
+    # a source query that is a test query itself leaks, whoever looked for pairs
+    tests_of = {**found.tests, **{item: found.tests.get(item, frozenset()) | {item} for item in tests}}
+    found = replace(found, leaking=found.leaking | tests, candidates=found.candidates | tests, tests=tests_of)
+    empty = {query_id for query_id, text in group_queries(collection, (*candidates, *targets)).items() if is_empty(text)}
+    qrels = {split: collection.qrels(split) for split in (*candidates, *targets)}
+    judged = {qrel.passage_id for records in qrels.values() for qrel in records}
+    absent = set(collection.absent(sorted(judged.union(*(run.passage_ids for run in candidates.values())))))
+    missing = {
+        "judged passages": len(judged & absent),
+        "candidates": len({item for run in candidates.values() for item in run.passage_ids} & absent),
+    }
+    sources = []
+    seen = set(empty)
+    for split, run in candidates.items():
+        ids = [query_id for query_id, _ in collection.query_texts(split)]
+        new = [query_id for query_id in ids if query_id not in seen]
+        source = Source(split, new, qrels[split], run, found, settings, absent)
+        seen.update(new)
+        source.leave_out(len(empty.intersection(ids)), "without text")
+        source.leave_out(len(ids) - len(new) - len(empty.intersection(ids)), "of a source before")
+        sources.append(source)
+    records = [qrel for split in targets for qrel in qrels[split]]
+    topics = read_topics([qrel for qrel in records if qrel.query_id not in empty], settings, absent)
+    return Material(collection.name, sources, topics, tuple(targets), found.counts, missing, found.tests)
+
+
+def read_topics(qrels: Iterable[Qrel], settings: MaterialSettings, absent: Container[str] = ()) -> list[Topic]:
+    """The test queries that are judged, in order of ids."""
+    relevant: dict[str, set[str]] = {}
+    not_relevant: dict[str, set[str]] = {}
+    for qrel in qrels:
+        for judged in (relevant, not_relevant):
+            judged.setdefault(qrel.query_id, set())
+        if qrel.passage_id in absent:
+            continue
+        if qrel.grade >= settings.target_relevant_from:
+            relevant[qrel.query_id].add(qrel.passage_id)
+        elif qrel.grade < 1:
+            not_relevant[qrel.query_id].add(qrel.passage_id)
+    return [
+        Topic(query_id, tuple(sorted(relevant[query_id])), tuple(sorted(not_relevant[query_id])))
+        for query_id in sorted(relevant)
+    ]
+
+
+def _check_splits(collection: Collection, targets: Sequence[str], sources: Sequence[str]) -> None:
+    for flag, splits in (("--target", targets), ("--source", sources)):
+        if not splits:
+            raise SettingError(f"{flag}: wanted a split of {collection.name}; found none; name one")
+        for split in splits:
+            if split not in collection.splits:
+                raise bad_input(
+                    collection.path,
+                    wanted=f"a split {split!r} for {flag}",
+                    found=", ".join(collection.splits) or "no splits",
+                    do="name one of these; where source and target are two collections, join them first: posbias merge A=… B=… --out both",
+                )
+    if both := set(targets) & set(sources):
+        raise SettingError(
+            f"--target, --source: wanted different splits; found {min(both)!r} as both; in a merged collection splits of one name are one: "
+            "give them names of their own before"
+        )

@@ -1,0 +1,226 @@
+"""Training sets with a known number of leaked queries: No, MSM and Test leakage of the leakage paper ("Training Datasets").
+
+A set of n instances has n / 2 queries, each with one relevant and one other passage: a group of two. L of them leak, the others fill up:
+
+* ``no``: none leaks (L = 0).
+* ``msm``: L training queries of the source that leak, with passages of the source.
+* ``test``: the test queries themselves, with passages that were judged for them; one taken again has other passages.
+
+The paper takes each topic twice and as many queries for ``msm`` (500 for the 250 of Robust04, 100 for the 50 of Common Core); so L is 2 × the
+number of judged test queries where nothing else is asked for. It is constant over the sizes, or a share of each where a share is asked for.
+
+The filling is drawn from the queries that are no candidates of leakage, in turn from each source split, so that these are balanced to one
+query. Every draw is keyed by (seed, query id). Leaked queries come first and the filling after them, each in its keyed order: with L constant
+a smaller set is the beginning of a larger one, and with a share its leaked and its filling queries are those that a larger one begins with;
+sets of one size and seed differ by kind only in that leaked queries stand in the place of the last of the filling [decision].
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.groups import TrainingGroup
+from positionbias.core.seeds import below, keys64
+from positionbias.leakage.material import Material, Source, Topic
+
+__all__ = ["KINDS", "SIZES", "Kind", "LeakedSet", "LeakedSettings", "leaked_groups", "leaked_number"]
+
+Kind = Literal["no", "msm", "test"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+SIZES = tuple(1_000 << doubling for doubling in range(8))  # 1,000 … 128,000, the paper's
+TIMES = 2  # a topic stands twice in a set of kind test
+
+
+@dataclass(frozen=True, slots=True)
+class LeakedSettings:
+    """One set: its kind, size in instances (two a query), seed, and how much of it leaks: a number of queries, or a share.
+
+    Raises:
+        SettingError: an unknown kind, a size that is odd or below 2, both a number and a share, or one out of its range.
+    """
+
+    kind: Kind
+    instances: int
+    seed: int = 1
+    leaked_queries: int | None = None
+    leaked_share: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise SettingError(f"--kind: wanted one of {', '.join(KINDS)}; found {self.kind!r}; give one of these")
+        if self.instances < 2 or self.instances % 2:
+            raise SettingError(
+                f"--size: wanted an even number of instances, two a query; found {self.instances:,}; give another"
+            )
+        if self.leaked_queries is not None and self.leaked_share is not None:
+            raise SettingError("--leaked-queries, --leaked-share: wanted one of the two; found both; drop one")
+        if self.leaked_queries is not None and self.leaked_queries < 1:
+            raise SettingError(f"--leaked-queries: wanted at least 1; found {self.leaked_queries}; without leakage: --kind no")
+        if self.leaked_share is not None and not 0 < self.leaked_share <= 1:
+            raise SettingError(f"--leaked-share: wanted a share above 0, to 1; found {self.leaked_share:g}; give another")
+
+    @property
+    def queries(self) -> int:
+        """How many groups the set has."""
+        return self.instances // 2
+
+    @property
+    def name(self) -> str:
+        """What tells a set from the others of its material."""
+        return f"{self.kind}-{self.instances}-{self.seed}"
+
+
+@dataclass(frozen=True, slots=True)
+class LeakedSet:
+    """The groups, the first ``leaked`` of them the leaked ones; ``counts`` of what was taken from where, as JSON holds it."""
+
+    groups: Sequence[TrainingGroup]
+    leaked: int
+    counts: Mapping[str, Any]
+
+
+def leaked_number(material: Material, settings: LeakedSettings) -> int:
+    """L: how many groups of a set leak."""
+    if settings.kind == "no":
+        return 0
+    if settings.leaked_share is not None:
+        return round(settings.leaked_share * settings.queries)
+    return TIMES * len(material.topics) if settings.leaked_queries is None else settings.leaked_queries
+
+
+def leaked_groups(material: Material, settings: LeakedSettings) -> LeakedSet:
+    """One set, drawn.
+
+    Raises:
+        SettingError: more leaked queries than the set has room for.
+        InputError: fewer queries that leak or that can fill up than are needed, or too few judged passages; with what there is, by cause.
+    """
+    number = leaked_number(material, settings)
+    if settings.kind != "no" and not number:
+        found = (
+            f"{settings.leaked_share:g} of {settings.queries:,}"
+            if settings.leaked_share
+            else "no judged test query to take it from"
+        )
+        raise InputError(
+            f"{material.name}: wanted a leaked query at least in a set of kind {settings.kind}; found {found}; "
+            "give --leaked-queries, or another --target"
+        )
+    if number > settings.queries:
+        raise SettingError(
+            f"--size: wanted room for {number:,} leaked queries; found {settings.instances:,} instances, which are {settings.queries:,} "
+            f"queries; give --size {2 * number} or more, or a lower --leaked-queries"
+        )
+    leaked: list[TrainingGroup] = []
+    taken: dict[str, int] = {}
+    if settings.kind == "msm":
+        leaked, taken = _leaking(material, number, settings.seed)
+    elif settings.kind == "test":
+        leaked = _topics(material, number, settings.seed)
+        taken = {" + ".join(material.targets): number}
+    filling, filled = _filling(material, settings.queries - number, settings)
+    counts = {
+        "kind": settings.kind,
+        "instances": settings.instances,
+        "leaked": number,
+        "leaked_share": number / settings.queries,
+        "leaked_from": taken,
+        "leaked_queries_distinct": len({group.query_id for group in leaked}),
+        "filled_from": filled,
+    }
+    return LeakedSet([*leaked, *filling], number, counts)
+
+
+def _in_order(items: Sequence[str], seed: int, purpose: str) -> list[str]:
+    """The items in the order of their keys."""
+    items = sorted(items)
+    keys = keys64(seed, f"leaked set {purpose}", [item.encode("utf-8", "replace") for item in items])
+    return [items[place] for place in np.argsort(keys, kind="stable").tolist()]
+
+
+def _group(source: Source, query_id: str, seed: int) -> TrainingGroup:
+    """A source query with one of its relevant passages and one of its negatives."""
+    relevant, negatives = source.relevant(query_id), source.negatives(query_id)
+    positive = relevant[below(len(relevant), seed, "leaked set relevant", query_id)]
+    negative = negatives[below(len(negatives), seed, "leaked set negative", query_id)]
+    return TrainingGroup(query_id, (positive, negative), (1, 0))
+
+
+def _leaking(material: Material, number: int, seed: int) -> tuple[list[TrainingGroup], dict[str, int]]:
+    """Kind msm: ``number`` of the source queries that leak, of all splits together."""
+    source_of = {query_id: source for source in material.sources for query_id in source.leaking}
+    if number > len(source_of):
+        told = "; ".join(source.told() for source in material.sources)
+        named = material.pairs["training queries that leak"]
+        raise InputError(
+            f"{material.name}: wanted {number:,} leaked queries of kind msm; found {len(source_of):,} that can be used, of {named:,} that pairs "
+            f"name ({told}); give --leaked-queries {len(source_of)} or lower, or more pairs"
+        )
+    chosen = _in_order(list(source_of), seed, "leaked")[:number]
+    taken = Counter(source_of[query_id].split for query_id in chosen)
+    return [_group(source_of[query_id], query_id, seed) for query_id in chosen], _by_source(material, taken)
+
+
+def _by_source(material: Material, taken: Mapping[str, int]) -> dict[str, int]:
+    return {source.split: taken.get(source.split, 0) for source in material.sources}
+
+
+def _topics(material: Material, number: int, seed: int) -> list[TrainingGroup]:
+    """Kind test: the test queries in turn, each time with other passages, until there are ``number`` groups.
+
+    The most that one is taken is what an even share of them asks for.
+    """
+    topics = {topic.query_id: topic for topic in material.topics}
+    order = _in_order(list(topics), seed, "topics")
+    times = -(-number // len(order)) if order else 0
+    if (found := sum(min(times, _most(topic)) for topic in material.topics)) < number:
+        few_relevant = sum(len(topic.relevant) < times for topic in material.topics)
+        few_others = sum(len(topic.not_relevant) < times for topic in material.topics)
+        none = sum(not topic.not_relevant for topic in material.topics)
+        again = f"give --leaked-queries {found} or lower" if found else "give another --target"
+        raise InputError(
+            f"{material.name}: wanted {number:,} leaked queries of kind test, each of {len(topics):,} judged test queries up to {times} times with "
+            f"other passages; found {found:,}: {few_relevant:,} have fewer than {times} relevant passages, {few_others:,} fewer than {times} "
+            f"judged not relevant, {none:,} none; {again}"
+        )
+    passages = {
+        query_id: (
+            _in_order(topic.relevant, seed, f"relevant of {query_id}")[:times],
+            _in_order(topic.not_relevant, seed, f"not relevant of {query_id}")[:times],
+        )
+        for query_id, topic in topics.items()
+    }
+    rounds = ((query_id, turn) for turn in range(times) for query_id in order if turn < _most(topics[query_id]))
+    return [
+        TrainingGroup(query_id, (passages[query_id][0][turn], passages[query_id][1][turn]), (1, 0))
+        for query_id, turn in islice(rounds, number)
+    ]
+
+
+def _most(topic: Topic) -> int:
+    """How often a topic can be taken with other passages each time."""
+    return min(len(topic.relevant), len(topic.not_relevant))
+
+
+def _filling(material: Material, number: int, settings: LeakedSettings) -> tuple[list[TrainingGroup], dict[str, int]]:
+    """``number`` queries that are no candidates of leakage, in turn from each source."""
+    count = len(material.sources)
+    wanted = {source.split: (number - place + count - 1) // count for place, source in enumerate(material.sources)}
+    short = [source for source in material.sources if len(source.clean) < wanted[source.split]]
+    if short:
+        told = "; ".join(f"{len(source.clean):,} for {wanted[source.split]:,} ({source.told()})" for source in short)
+        raise InputError(
+            f"{material.name}: wanted {number:,} queries that do not leak to fill a set of {settings.instances:,} instances, as many of each "
+            f"source; found {told}; give a smaller --size, or another --source"
+        )
+    chosen = [_in_order(source.clean, settings.seed, "filling")[: wanted[source.split]] for source in material.sources]
+    by_source = list(zip(material.sources, chosen, strict=True))
+    turns = ((source, ids[turn]) for turn in range(len(chosen[0])) for source, ids in by_source if turn < len(ids))
+    return [_group(source, query_id, settings.seed) for source, query_id in turns], wanted

@@ -1,0 +1,207 @@
+"""Training sets with leakage on disk: what they are made from by path, one set as a folder, and a folder of many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import SettingError
+from positionbias.core.files import refuse_existing, sha256_file
+from positionbias.core.groups import Groups, TrainingGroup, write_groups
+from positionbias.core.manifest import InputRef, Manifest, input_ref, package_versions, provenance
+from positionbias.core.payloads import Statistics
+from positionbias.core.progress import track
+from positionbias.core.result import Result, write_results
+from positionbias.core.run import read_run
+from positionbias.core.shard_work import resumable_folder
+from positionbias.leakage.material import Material, MaterialSettings, read_material
+from positionbias.leakage.pairs import Pair, pairs_file, read_pairs
+from positionbias.leakage.trainsets import LeakedSet, LeakedSettings, leaked_groups
+
+__all__ = ["LeakedInputs", "write_leaked_set", "write_leaked_sets"]
+
+COMMAND = "trainset leaked"
+_AT_ONCE = 16_384  # groups a shard
+_NOTES = (
+    "Leaked queries come first, the filling after them; a smaller set is the beginning of a larger one [decision].",
+    "The splits are those of source and target whatever the kind, so that a model of words counts the same ones [decision].",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeakedInputs:
+    """What sets are made from: a collection, its target splits, a run for each source split, files of pairs.
+
+    ``prefixes`` are put before the training and test ids of the pairs: those under which a merged collection holds them, as ("msm:", "robust:").
+    """
+
+    collection: Collection
+    targets: Sequence[str]
+    candidates: Mapping[str, Path]
+    pairs: Sequence[Path]
+    prefixes: tuple[str, str] = ("", "")
+    settings: MaterialSettings = field(default_factory=MaterialSettings)
+
+    def material(self) -> Material:
+        """All of it, read.
+
+        Raises:
+            InputError: a file that cannot be read, and as ``read_material``.
+            SettingError: as ``read_material``.
+        """
+        runs = {split: read_run(path) for split, path in self.candidates.items()}
+        return read_material(
+            self.collection, targets=self.targets, candidates=runs, pairs=self._pairs(), settings=self.settings
+        )
+
+    def _pairs(self) -> Iterator[Pair]:
+        train, test = self.prefixes
+        for place in self.pairs:
+            for pair in read_pairs(place):
+                yield replace(pair, train_id=f"{train}{pair.train_id}", test_id=f"{test}{pair.test_id}")
+
+    def refs(self, artefact: Path) -> list[InputRef]:
+        """The inputs as the manifest of ``artefact`` names them."""
+        files = [(f"candidates of {split}", path) for split, path in self.candidates.items()]
+        files += [("pairs", pairs_file(place)) for place in self.pairs]
+        collection = input_ref("collection", self.collection.path, self.collection.checksum, artefact=artefact)
+        return [collection, *(input_ref(role, path, sha256_file(path), artefact=artefact) for role, path in files)]
+
+    def record(self) -> dict[str, Any]:
+        """The settings as a manifest holds them."""
+        return {
+            "targets": list(self.targets),
+            "sources": list(self.candidates),
+            "prefixes": list(self.prefixes),
+            **asdict(self.settings),
+        }
+
+    def job(self, refs: Sequence[InputRef]) -> dict[str, Any]:
+        """What decides the content, inputs by their checksums."""
+        return {"command": COMMAND, **self.record(), "inputs": [[item.role, item.checksum] for item in refs]}
+
+
+def write_leaked_set(
+    out: Path, inputs: LeakedInputs, settings: LeakedSettings, *, material: Material | None = None, overwrite: bool = False
+) -> Groups:
+    """Write one set to ``out``, whole or not at all, and open it; ``material`` is that of ``inputs``, where it has been read.
+
+    ``manifest.content["leaked"]`` of its groups, the first ones, leak; ``content["leaks"]`` says which test queries.
+
+    Raises:
+        OutputExistsError: ``out`` exists and ``overwrite`` is false.
+        InputError: what cannot be read or built, as ``LeakedInputs.material`` and ``leaked_groups``.
+        SettingError: as these.
+    """
+    refuse_existing(out, overwrite=overwrite)
+    material = inputs.material() if material is None else material
+    drawn, refs = leaked_groups(material, settings), inputs.refs(out)
+    with resumable_folder(out, {**inputs.job(refs), "set": asdict(settings)}, overwrite=overwrite) as folder:
+        _write(folder, out.name, inputs, material, settings, drawn, refs)
+    return Groups(out)
+
+
+def write_leaked_sets(
+    out: Path, inputs: LeakedInputs, wanted: Sequence[LeakedSettings], *, overwrite: bool = False
+) -> list[Result]:
+    """Write a folder of sets, each under its ``name``, with their results beside; an interrupted run goes on where it was.
+
+    Whether all of them can be built is seen before the first one is written.
+
+    Raises:
+        OutputExistsError: ``out`` exists and ``overwrite`` is false.
+        InputError: what cannot be read or built, as ``LeakedInputs.material`` and ``leaked_groups``.
+        SettingError: as these; the same set twice.
+    """
+    refuse_existing(out, overwrite=overwrite)
+    if len(set(wanted)) != len(wanted):
+        raise SettingError("--kind, --size, --seeds: wanted each once; found one twice; drop it")
+    material = inputs.material()
+    for settings in wanted:
+        leaked_groups(material, settings)
+    results, refs = [], inputs.refs(out)
+    within = [replace(item, path=f"../{item.path}") for item in refs]
+    job = {**inputs.job(refs), "sets": [asdict(settings) for settings in wanted]}
+    with resumable_folder(out, job, overwrite=overwrite) as folder:
+        for settings in track(wanted, "writing training sets", unit="sets"):
+            drawn = leaked_groups(material, settings)
+            _write(folder / settings.name, settings.name, inputs, material, settings, drawn, within)
+            results.append(_result(inputs, material, settings, drawn))
+        manifest = Manifest(
+            kind="results",
+            name=out.name,
+            command=COMMAND,
+            settings={**inputs.record(), "sets": [settings.name for settings in wanted]},
+            inputs=tuple(refs),
+            licence=inputs.collection.manifest.licence,
+            notes=_NOTES,
+            versions=package_versions("pyarrow"),
+            provenance=provenance(),
+        )
+        write_results(folder, results, manifest)
+    return results
+
+
+def _write(
+    folder: Path,
+    name: str,
+    inputs: LeakedInputs,
+    material: Material,
+    settings: LeakedSettings,
+    drawn: LeakedSet,
+    refs: Sequence[InputRef],
+) -> None:
+    write_groups(
+        folder,
+        list,
+        _blocks(drawn.groups),
+        splits=material.splits,
+        name=name,
+        command=COMMAND,
+        settings={**inputs.record(), **{name: value for name, value in asdict(settings).items() if name != "seed"}},
+        seed=settings.seed,
+        inputs=refs,
+        licence=inputs.collection.manifest.licence,
+        notes=_NOTES,
+        content={**_rows(material, drawn), "leaks": _leaks(material, drawn)},
+    )
+
+
+def _leaks(material: Material, drawn: LeakedSet) -> dict[str, list[str]]:
+    """Each leaked query with the test queries that it leaks."""
+    return {group.query_id: sorted(material.tests[group.query_id]) for group in drawn.groups[: drawn.leaked]}
+
+
+def _blocks(groups: Sequence[TrainingGroup]) -> Iterator[Sequence[TrainingGroup]]:
+    return (groups[start : start + _AT_ONCE] for start in range(0, len(groups), _AT_ONCE))
+
+
+def _rows(material: Material, drawn: LeakedSet) -> dict[str, Any]:
+    """What a set's manifest and result count."""
+    return {
+        **drawn.counts,
+        "sources": {
+            source.split: {
+                "queries": source.queries,
+                "that can be used and leak": len(source.leaking),
+                "that can fill": len(source.clean),
+                **source.left_out,
+            }
+            for source in material.sources
+        },
+        "judged_test_queries": len(material.topics),
+        "of_pairs": dict(material.pairs),
+        "missing_from_the_corpus": dict(material.missing),
+    }
+
+
+def _result(inputs: LeakedInputs, material: Material, settings: LeakedSettings, drawn: LeakedSet) -> Result:
+    """What a set holds; its value is the share that leaks."""
+    splits = " + ".join(source.split for source in material.sources)
+    share, rows = drawn.counts["leaked_share"], Statistics(_rows(material, drawn))
+    return Result(
+        "training set", inputs.collection.name, splits, settings.name, settings.seed, share, None, len(drawn.groups), rows
+    )
