@@ -9,7 +9,7 @@ import numpy as np
 
 from positionbias.core.payloads import Interval
 
-__all__ = ["Repeated", "over_repeats"]
+__all__ = ["Repeated", "crossed_interval", "over_repeats"]
 
 LEVEL = 0.95
 _NOTHING = 1e-24  # a mean square that rounding alone has made
@@ -46,10 +46,15 @@ def over_repeats(values: Mapping[tuple[int | None, int | None], float], *, level
         grid = np.array([[np.mean([v for key, v in values.items() if key[0] == seed])] for seed in seeds])
     else:
         grid = np.array([[values[seed, draw] for draw in draws] for seed in seeds])
-    return Repeated(float(grid.mean()), _interval(grid, level, len(values)), len(seeds), len(draws), len(values))
+    interval = crossed_interval(grid, f"t over {len(values)} repeats of training and rotation", level=level)
+    return Repeated(float(grid.mean()), interval, len(seeds), len(draws), len(values))
 
 
-def _interval(grid: np.ndarray, level: float, count: int) -> Interval | None:
+def crossed_interval(grid: np.ndarray, method: str, *, level: float = LEVEL) -> Interval | None:
+    """The t interval of the mean of ``grid (rows, columns)``, where rows and columns both count as drawn at random.
+
+    As ``over_repeats`` says of seeds and draws; None where nothing varies, or there is one cell.
+    """
     from scipy import stats
 
     rows, columns = grid.shape
@@ -64,4 +69,4 @@ def _interval(grid: np.ndarray, level: float, count: int) -> Interval | None:
     freedom = total**2 / sum(mean_square**2 / free for mean_square, free in found)
     half = float(stats.t.ppf((1 + level) / 2, freedom) * np.sqrt(total / grid.size))
     mean = float(grid.mean())
-    return Interval(mean - half, mean + half, level, f"t over {count} repeats of training and rotation")
+    return Interval(mean - half, mean + half, level, method)

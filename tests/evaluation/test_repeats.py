@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from positionbias.evaluation.repeats import over_repeats
+from positionbias.evaluation.repeats import crossed_interval, over_repeats
 
 
 def test_one_measurement_has_no_interval():
@@ -58,3 +58,15 @@ def test_the_interval_holds_the_truth_at_its_level():
         interval = over_repeats({(s, d): effects[s, d] for s in range(4) for d in range(3)}).interval
         holds += interval.low <= 0 <= interval.high
     assert holds / 400 == pytest.approx(0.955, abs=0.02)
+
+
+def test_the_interval_of_a_crossed_grid_is_that_of_the_repeats():
+    values = {
+        (seed, draw): float(value)
+        for (seed, draw), value in zip(((s, d) for s in range(3) for d in range(2)), [1, 2, 4, 4, 5, 9], strict=True)
+    }
+    grid = np.array([[1.0, 2], [4, 4], [5, 9]])
+    found = crossed_interval(grid, "pools and queries")
+    expected = over_repeats(values).interval
+    assert (found.low, found.high) == (expected.low, expected.high)
+    assert found.method == "pools and queries"

@@ -1,0 +1,119 @@
+"""Pools drawn from half of the groups of one kind, and who is left to be tested on them.
+
+All runs of a drawn group that are of the pool's kind feed the pool [paper]; half of the groups are drawn, rounded down, and a drawn group's runs
+of any other kind leave the test set [decision]: their makers have seen to it that something like them is in the pool.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.seeds import generator
+from positionbias.pooling.judged_runs import NOT_RETRIEVED, JudgedRuns
+from positionbias.pooling.systems import System, kinds_of
+
+__all__ = ["DrawnPools", "PoolSettings", "draw_groups", "draw_pools", "gold_pool", "groups_of", "pool_kinds"]
+
+GOLDS = ("pool", "all")
+
+
+@dataclass(frozen=True, slots=True)
+class PoolSettings:
+    """How pools are made: their depth, how many are drawn of each kind, the gold that they are held against, the key of the draws.
+
+    ``gold`` "pool": the judgements in the pool of all runs, to ``gold_depth`` (default: ``depth``); "all": every judgement. ``groups``: how many
+    groups feed a pool; None: half.
+
+    Raises:
+        SettingError: a number outside its range; the message names the flag.
+    """
+
+    depth: int = 10
+    pools: int = 10
+    gold: str = "pool"
+    seed: int = 1
+    gold_depth: int | None = None
+    groups: int | None = None
+
+    def __post_init__(self) -> None:
+        for flag, value in (("--depth", self.depth), ("--gold-depth", self.gold_depth)):
+            if value is not None and not 0 < value < NOT_RETRIEVED:
+                raise SettingError(f"{flag}: wanted a pool depth of 1 to {NOT_RETRIEVED - 1:,}; found {value}; give another")
+        if self.pools < 1:
+            raise SettingError(f"--pools: wanted at least one pool; found {self.pools}; give a larger number")
+        if self.gold not in GOLDS:
+            raise SettingError(f"--gold: wanted one of {', '.join(GOLDS)}; found {self.gold!r}; give one of these")
+        if self.groups is not None and self.groups < 1:
+            raise SettingError(f"--groups: wanted at least one group; found {self.groups}; give a larger number")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DrawnPools:
+    """Pools of one kind: ``groups`` that feed each, ``judged (pools, judgements)`` and ``test (pools, runs)``, both bool."""
+
+    kind: str
+    numbers: tuple[int, ...]
+    groups: tuple[tuple[str, ...], ...]
+    judged: np.ndarray
+    test: np.ndarray
+
+
+def groups_of(systems: Sequence[System], kind: str) -> tuple[str, ...]:
+    """The groups that have a run of this kind, by name."""
+    return tuple(sorted({system.group for system in systems if system.kind == kind}))
+
+
+def pool_kinds(systems: Sequence[System]) -> tuple[str, ...]:
+    """The kinds that a pool can be drawn from: those with two groups or more; the others are only tested.
+
+    Raises:
+        InputError: fewer than two kinds, or none that has two groups.
+    """
+    kinds = kinds_of(systems)
+    if len(kinds) < 2:
+        raise InputError(f"systems: wanted two or more kinds; found {', '.join(kinds) or 'none'}; check the column kind")
+    found = tuple(kind for kind in kinds if len(groups_of(systems, kind)) > 1)
+    if not found:
+        raise InputError(
+            "systems: wanted a kind with two or more groups, so that half can be drawn; found none; check the column group"
+        )
+    return found
+
+
+def draw_groups(systems: Sequence[System], kind: str, number: int, seed: int, count: int | None = None) -> tuple[str, ...]:
+    """The groups that feed pool ``number`` of a kind: ``count`` of them, at most all but one; without it half, rounded down.
+
+    A larger count adds groups to those of a smaller one. Keyed by (seed, kind, number): which other pools are drawn changes nothing.
+    """
+    groups = groups_of(systems, kind)
+    order = generator(seed, "pool groups", kind, number).permutation(len(groups))
+    size = len(groups) // 2 if count is None else min(count, len(groups) - 1)
+    return tuple(sorted(groups[place] for place in order[:size]))
+
+
+def draw_pools(runs: JudgedRuns, kind: str, numbers: Sequence[int], settings: PoolSettings) -> DrawnPools:
+    """The depth-k pools of the drawn groups' runs of ``kind``, and the runs of no drawn group."""
+    groups = groups_of(runs.systems, kind)
+    feeds = [np.array([s.group == group and s.kind == kind for s in runs.systems], bool) for group in groups]
+    fed = np.array([runs.pooled(of_group, settings.depth) for of_group in feeds])
+    place_of = {group: place for place, group in enumerate(groups)}
+    of_run = np.array([place_of.get(system.group, len(groups)) for system in runs.systems])
+    drawn = [draw_groups(runs.systems, kind, number, settings.seed, settings.groups) for number in numbers]
+    judged = np.zeros((len(drawn), runs.unjudged), bool)
+    test = np.ones((len(drawn), len(runs.systems)), bool)
+    for row, names in enumerate(drawn):
+        places = [place_of[name] for name in names]
+        judged[row] = fed[places].any(axis=0)
+        test[row] = ~np.isin(of_run, places)
+    return DrawnPools(kind, tuple(numbers), tuple(drawn), judged, test)
+
+
+def gold_pool(runs: JudgedRuns, settings: PoolSettings) -> np.ndarray:
+    """The judgements that count as the truth, ``(judgements,)`` bool."""
+    if settings.gold == "all":
+        return np.ones(runs.unjudged, bool)
+    return runs.pooled(np.ones(len(runs.systems), bool), settings.gold_depth or settings.depth)

@@ -1,0 +1,183 @@
+"""How reliably pools of one kind of system judge systems of each kind: order, change of score, what is told apart.
+
+For each drawn pool every run is scored twice, with the gold judgements and with those of the pool; what is in neither counts as not relevant.
+Systems of no drawn group are the test systems (Yilmaz et al. 2020, Section 3.2.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from positionbias.core.progress import step
+from positionbias.evaluation.system_order import order_by_ap, order_by_kendall
+from positionbias.evaluation.told_apart import share_of_pairs, told_apart
+from positionbias.pooling.judged_runs import JudgedRuns
+from positionbias.pooling.pools import PoolSettings, draw_pools, gold_pool, pool_kinds
+from positionbias.pooling.scores import PoolMeasure, judged_shares, score_pools
+from positionbias.pooling.systems import kinds_of
+
+__all__ = ["ALL", "FIGURES", "OnePool", "Reliability", "TestSet", "reliability"]
+
+ALL = "all"
+FIGURES = ("tau_b", "tau_ap", "gold", "estimated", "judged_gold", "judged", "power_gold", "power", "kept", "reversed")
+_BLOCK = 4_000_000  # values that are held at once of one measure
+
+
+@dataclass(slots=True, eq=False)
+class TestSet:
+    """The test systems of one kind (``test`` "all": of every kind) under the pools of one kind, by one measure.
+
+    ``systems (pools,)`` counts them, 0 where a draw has left none. ``change (pools, queries)`` is the mean over systems of estimated less gold;
+    ``beside (pools, queries)`` the same less that of the test systems of the pool's own kind. ``figures`` by name, each ``(pools,)``: "tau_b"
+    and "tau_ap" (NaN where undefined); "gold" and "estimated" mean scores; "judged_gold" and "judged", the judged share of the first ranks;
+    "power_gold" and "power", the share of pairs told apart; "kept", of those that gold tells apart the share that the pool tells apart the same
+    way; "reversed", the share that it tells apart the other way.
+    """
+
+    pool: str
+    test: str
+    measure: str
+    systems: np.ndarray
+    change: np.ndarray
+    beside: np.ndarray
+    figures: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OnePool:
+    """Pool number 0 of a kind, for Figures 2 and 3: its groups; which runs it tests, and their scores, ``(runs,)`` each by measure."""
+
+    pool: str
+    groups: tuple[str, ...]
+    test: np.ndarray
+    gold: dict[str, np.ndarray]
+    estimated: dict[str, np.ndarray]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reliability:
+    """Every test set, in the order of pools, measures and kinds; one pool of each kind; the size of the gold and of the drawn pools.
+
+    ``relevant`` and ``judged`` hold, by pool kind, ``(pools,)`` counts of judgements; under "gold" one number each.
+    """
+
+    settings: PoolSettings
+    measures: tuple[PoolMeasure, ...]
+    sets: tuple[TestSet, ...]
+    one_pool: tuple[OnePool, ...]
+    judged: dict[str, np.ndarray]
+    relevant: dict[str, np.ndarray]
+
+
+def reliability(runs: JudgedRuns, measures: Sequence[PoolMeasure], settings: PoolSettings, *, level: int = 1) -> Reliability:
+    """Draw the pools and hold each against the gold; ``level`` is the least grade of a relevant document, for the counts.
+
+    Memory is that of a block of pools, whatever their number, beside a few figures a pool and the change of each query.
+
+    Raises:
+        InputError: fewer than two kinds, or none that a pool can be drawn from.
+    """
+    gold = gold_pool(runs, settings)
+    kinds = pool_kinds(runs.systems)
+    truth = _Truth(runs, measures, gold, settings)
+    relevant = runs.grades >= level
+    sets: list[TestSet] = []
+    one_pool: list[OnePool] = []
+    judged = {"gold": np.array([gold.sum()])}
+    found = {"gold": np.array([(gold & relevant).sum()])}
+    size = max(1, _BLOCK // max(runs.places.shape[0] * runs.places.shape[1], runs.unjudged))
+    with step("pools", settings.pools * len(kinds), unit="pools") as progress:
+        for kind in kinds:
+            blocks, counts = [], []
+            for start in range(0, settings.pools, size):
+                numbers = range(start, min(start + size, settings.pools))
+                pools = draw_pools(runs, kind, numbers, settings)
+                estimated = {measure.name: score_pools(runs, pools.judged, measure) for measure in measures}
+                blocks.append(truth.compared(kind, pools.judged, pools.test, estimated))
+                counts.append((pools.judged.sum(axis=1), (pools.judged & relevant).sum(axis=1)))
+                if not start:
+                    means = {name: values[0].mean(axis=0) for name, values in estimated.items()}
+                    one_pool.append(OnePool(kind, pools.groups[0], pools.test[0], truth.means, means))
+                progress.advance(len(numbers))
+            sets += [_joined(parts) for parts in zip(*blocks, strict=True)]
+            judged[kind], found[kind] = (np.concatenate(part) for part in zip(*counts, strict=True))
+    return Reliability(settings, tuple(measures), tuple(sets), tuple(one_pool), judged, found)
+
+
+def _joined(parts: Sequence[TestSet]) -> TestSet:
+    first = parts[0]
+    return TestSet(
+        first.pool,
+        first.test,
+        first.measure,
+        np.concatenate([part.systems for part in parts]),
+        np.concatenate([part.change for part in parts]),
+        np.concatenate([part.beside for part in parts]),
+        {name: np.concatenate([part.figures[name] for part in parts]) for name in first.figures},
+    )
+
+
+class _Truth:
+    """Every run under the gold judgements, and the comparison of a block of pools with it."""
+
+    def __init__(self, runs: JudgedRuns, measures: Sequence[PoolMeasure], gold: np.ndarray, settings: PoolSettings) -> None:
+        self.runs, self.depth = runs, settings.depth
+        self.kinds = kinds_of(runs.systems)
+        self.values = {measure.name: score_pools(runs, gold[None], measure)[0] for measure in measures}
+        self.means = {name: values.mean(axis=0) for name, values in self.values.items()}
+        self.apart = {name: told_apart(values) for name, values in self.values.items()}
+        self.judged = _mean_share(judged_shares(runs, gold[None], self.depth))[0]
+        self.of_kind = np.array([*(runs.of_kind(kind) for kind in self.kinds), np.ones(len(runs.systems), bool)])
+
+    def compared(self, kind: str, pools: np.ndarray, test: np.ndarray, estimated: dict[str, np.ndarray]) -> list[TestSet]:
+        members = test[:, None, :] & self.of_kind  # (pools, sets, runs)
+        systems = members.sum(axis=-1)
+        weights = members / np.maximum(systems, 1)[..., None]
+        weights[systems == 0] = np.nan
+        shares = _mean_share(judged_shares(self.runs, pools, self.depth))
+        judged = {
+            "judged_gold": (weights * self.judged).sum(axis=-1),
+            "judged": (weights * shares[:, None]).sum(axis=-1),
+        }
+        found = []
+        for name, values in estimated.items():
+            # (pools, queries, runs) with (pools, sets, runs)
+            change = (values - self.values[name]) @ weights.swapaxes(-1, -2)
+            beside = change - change[..., [self.kinds.index(kind)]]
+            figures = {**self._order(name, values, members, weights), **judged, **self._apart(name, values, members)}
+            for place, label in enumerate((*self.kinds, ALL)):
+                of_set = {figure: figures[figure][:, place] for figure in FIGURES}
+                changes = change[..., place], beside[..., place]
+                found.append(TestSet(kind, label, name, systems[:, place], *changes, of_set))
+        return found
+
+    def _order(self, name: str, values: np.ndarray, members: np.ndarray, weights: np.ndarray) -> dict[str, np.ndarray]:
+        means, gold = values.mean(axis=1), self.means[name]
+        return {
+            "tau_b": order_by_kendall(gold, means, members),
+            "tau_ap": order_by_ap(gold, means, members),
+            "gold": (weights * gold).sum(axis=-1),
+            "estimated": (weights * means[:, None]).sum(axis=-1),
+        }
+
+    def _apart(self, name: str, values: np.ndarray, members: np.ndarray) -> dict[str, np.ndarray]:
+        gold, pool = self.apart[name], told_apart(values)
+        shares = {
+            "power_gold": share_of_pairs(np.abs(gold), members),
+            "power": share_of_pairs(np.abs(pool), members),
+            "kept": share_of_pairs(gold * pool == 1, members),
+            "reversed": share_of_pairs(gold * pool == -1, members),
+        }
+        with np.errstate(invalid="ignore", divide="ignore"):
+            for figure in ("kept", "reversed"):  # NaN where gold tells nothing apart
+                shares[figure] = shares[figure] / shares["power_gold"]
+        return shares
+
+
+def _mean_share(shares: np.ndarray) -> np.ndarray:
+    """The mean over the queries for which a run has anything, ``(pools, runs)`` of ``(pools, queries, runs)``."""
+    has = ~np.isnan(shares)
+    return np.where(has, shares, 0).sum(axis=1) / np.maximum(has.sum(axis=1), 1)

@@ -1,0 +1,158 @@
+"""Which group submitted a run, and of which kind it is: ``systems.tsv``, and the folder of runs that it describes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from positionbias.core.errors import bad_input
+from positionbias.core.files import input_errors, open_text
+from positionbias.core.run import Run, read_run
+
+__all__ = ["RunFiles", "System", "find_runs", "kinds_of", "read_runs", "read_systems", "run_name"]
+
+COLUMNS = ("run", "group", "kind")
+_PACKED = (".gz", ".zst")
+_ENDINGS = (".run", ".trec", ".txt", ".res")
+
+
+class System(NamedTuple):
+    """A run's name, who submitted it, and what kind of system made it ("traditional", "neural", any label)."""
+
+    run: str
+    group: str
+    kind: str
+
+
+def kinds_of(systems: Sequence[System]) -> tuple[str, ...]:
+    """The kinds, in the order in which they are first met."""
+    return tuple(dict.fromkeys(system.kind for system in systems))
+
+
+def read_systems(path: Path | str) -> list[System]:
+    """Read lines of columns parted by tabs, the first line naming them: run, group and kind, in any order; others are not used.
+
+    Raises:
+        InputError: no such columns, a line of another width or with an empty one of the three (numbered), a run twice, no line.
+    """
+    path = Path(path)
+    systems: list[System] = []
+    lines: dict[str, int] = {}
+    with input_errors(path, wanted="a table of systems"), open_text(path) as handle:
+        header, *names = _rows(handle, path)
+        places = _places(header[1], path)
+        for number, row in names:
+            if len(row) != len(header[1]):
+                wanted = f"{len(header[1])} columns, as the first line has"
+                raise bad_input(path, line=number, wanted=wanted, found=f"{len(row)}", do="mend or drop the line")
+            system = System(*(row[place].strip() for place in places))
+            for column, value in zip(COLUMNS, system, strict=True):
+                if not value:
+                    raise bad_input(path, line=number, wanted=f"a {column}", found="nothing", do="fill it in or drop the line")
+            if system.run in lines:
+                found = f"run {system.run!r} again, first at line {lines[system.run]}"
+                raise bad_input(path, line=number, wanted="each run once", found=found, do="drop one of the lines")
+            lines[system.run] = number
+            systems.append(system)
+    if not systems:
+        raise bad_input(path, wanted="a line a run", found="none", do="check the path")
+    return systems
+
+
+def _rows(handle: Iterator[str], path: Path) -> list[tuple[int, list[str]]]:
+    rows = [(number, line.rstrip("\r\n").split("\t")) for number, line in enumerate(handle, 1) if line.strip()]
+    if not rows:
+        raise bad_input(path, wanted=f"columns {', '.join(COLUMNS)}", found="an empty file", do="check the path")
+    return rows
+
+
+def _places(header: Sequence[str], path: Path) -> list[int]:
+    names = [name.strip().removeprefix("\ufeff") for name in header]
+    for column in COLUMNS:
+        if names.count(column) != 1:
+            found = ", ".join(names) if column not in names else f"{column} more than once"
+            do = "name the columns in the first line, parted by tabs"
+            raise bad_input(path, line=1, wanted=f"columns {', '.join(COLUMNS)}", found=found, do=do)
+    return [names.index(column) for column in COLUMNS]
+
+
+@dataclass(frozen=True, slots=True)
+class RunFiles:
+    """Which file holds a system's run. ``absent`` are systems of the table without a file: they are left out, and shown."""
+
+    files: Mapping[System, Path]
+    absent: tuple[System, ...]
+
+
+def run_name(path: Path) -> str:
+    """A run's name by its file: without ``.gz`` or ``.zst``, and without ``.run``, ``.trec``, ``.txt`` or ``.res``."""
+    name = path.name
+    for ending in _PACKED:
+        name = name.removesuffix(ending)
+    for ending in _ENDINGS:
+        if name.endswith(ending):
+            return name.removesuffix(ending)
+    return name
+
+
+def find_runs(folder: Path | str, systems: Sequence[System], *, table: Path | str) -> RunFiles:
+    """The runs in a folder (``NAME``, ``NAME.run``, ``NAME.run.gz`` …) by the systems of ``table``; hidden files and manifests are passed over.
+
+    A file is also found by its whole name without ``.gz``, where a run's own name ends as a file's would.
+
+    Raises:
+        InputError: no folder, no run in it, a run without a line in the table, two files for one run.
+    """
+    folder = Path(folder)
+    by_name = {system.run: system for system in systems}
+    found: dict[System, Path] = {}
+    without: list[str] = []
+    for path in run_paths(folder):
+        names = (path.name, path.name.removesuffix(".gz").removesuffix(".zst"), run_name(path))
+        system = next((by_name[name] for name in names if name in by_name), None)
+        if system is None:
+            without.append(names[-1])
+        elif system in found:
+            both = f"{found[system].name} and {path.name}"
+            raise bad_input(folder, wanted=f"one file of run {system.run!r}", found=both, do="move one of them away")
+        else:
+            found[system] = path
+    if without:
+        what = f"{len(without):,} of {len(without) + len(found):,} runs without one, the first {without[0]!r}"
+        raise bad_input(
+            table, wanted=f"a line for every run of {folder}", found=what, do="add its group and kind, or move it away"
+        )
+    files = {system: found[system] for system in systems if system in found}
+    return RunFiles(files, tuple(system for system in systems if system not in found))
+
+
+def run_paths(folder: Path | str) -> list[Path]:
+    """The files of a folder of runs, by name.
+
+    Raises:
+        InputError: no folder, or no run in it.
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        found = "a file" if folder.exists() else "nothing there"
+        raise bad_input(folder, wanted="a folder of runs in TREC form", found=found, do="check the path")
+    paths = [
+        path
+        for path in sorted(folder.iterdir())
+        if path.is_file() and not path.name.startswith(".") and not path.name.endswith(".manifest.json")
+    ]
+    if not paths:
+        raise bad_input(folder, wanted="runs in TREC form, plain or .gz", found="no file", do="check the path")
+    return paths
+
+
+def read_runs(files: Mapping[System, Path]) -> Iterator[tuple[System, Run]]:
+    """Each system with its run, one at a time, named as in the table.
+
+    Raises:
+        InputError: a malformed line (numbered).
+    """
+    for system, path in files.items():
+        yield system, read_run(path, system.run)
