@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -34,26 +35,39 @@ def cosine_matrix(query: Tensor, passage: Tensor) -> Tensor:
 class KernelPooling(nn.Module):
     """Cosine matrix → one score: kernels, sum over the passage, log, sum over the query, weighted sum.
 
-    s = W · Σ_i log max(c_k · Σ_j exp(−(M_ij − µ_k)² / 2σ²), 1e-10); c_k is learned and starts at 1, W has no bias and
-    starts uniform on ±0.014.
+    s = W · Σ_i log max(c_k · Σ_j exp(−(M_ij − µ_k)² / 2σ_k²), 1e-10); c_k is learned and starts at 1, W has no bias and
+    starts uniform on ±``spread`` (TK's reference: 0.014).
     """
 
     means: Tensor
 
-    def __init__(self, layout: KernelLayout = "reference", count: int = 11, sigma: float = 0.1) -> None:
+    def __init__(
+        self,
+        layout: KernelLayout = "reference",
+        count: int = 11,
+        sigma: float | Sequence[float] = 0.1,
+        *,
+        scaled: bool = True,
+        spread: float = 0.014,
+    ) -> None:
+        """``sigma``: of all kernels, or of each in the order of ``kernel_means``. ``scaled`` false: without c_k."""
         super().__init__()
         self.register_buffer("means", torch.tensor(kernel_means(layout, count)), persistent=False)
-        self.sigma = sigma
-        self.scale = nn.Parameter(torch.ones(count))
-        self.weight = nn.Parameter(torch.empty(count).uniform_(-0.014, 0.014))
+        self.sigmas = (sigma,) * count if isinstance(sigma, int | float) else tuple(sigma)
+        if len(self.sigmas) != count:
+            raise ValueError(f"wanted a width for each of {count} kernels; found {len(self.sigmas)}")
+        self.scale = nn.Parameter(torch.ones(count)) if scaled else None
+        self.weight = nn.Parameter(torch.empty(count).uniform_(-spread, spread))
 
     def forward(self, cosines: Tensor, query_mask: Tensor, passage_mask: Tensor) -> Tensor:
         """``cosines (batch, query_len, passage_len)``, boolean masks, True where a term stands → ``(batch,)``."""
         per_kernel = []
-        precision = -0.5 / self.sigma**2
-        for mean in self.means:  # one kernel at a time: an eleventh of the memory of all at once, and no slower
-            activation = torch.exp((cosines - mean).square() * precision)  # (batch, query_len, passage_len)
+        # one kernel at a time: an eleventh of the memory of all at once, and no slower
+        for mean, sigma in zip(self.means, self.sigmas, strict=True):
+            activation = torch.exp((cosines - mean).square() * (-0.5 / sigma**2))  # (batch, query_len, passage_len)
             per_kernel.append(torch.bmm(activation, passage_mask.to(activation.dtype).unsqueeze(-1)).squeeze(-1))
         pooled = torch.stack(per_kernel, dim=-1)  # (batch, query_len, kernels)
-        logs = torch.log(torch.clamp(pooled * self.scale, min=1e-10)) * query_mask.unsqueeze(-1)
+        if self.scale is not None:
+            pooled = pooled * self.scale
+        logs = torch.log(torch.clamp(pooled, min=1e-10)) * query_mask.unsqueeze(-1)
         return logs.sum(dim=1) @ self.weight

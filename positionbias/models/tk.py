@@ -8,10 +8,9 @@ term's vector does not depend on where in a text its neighbourhood stands: what 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 import torch
@@ -19,20 +18,17 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from positionbias.core.errors import SettingError
-from positionbias.core.files import read_json, write_json
 from positionbias.models.attention import RelativePositions, attend
 from positionbias.models.kernels import KERNEL_LAYOUTS, KernelLayout, KernelPooling, cosine_matrix
 from positionbias.models.linear import FastLinear
-from positionbias.models.protocols import Role, Tokens, pad_rows
-from positionbias.models.tensors import load_weights, save_tensors
+from positionbias.models.protocols import Tokens
+from positionbias.models.word_model import WordModel, check_embedding_deviation, check_sizes
 from positionbias.text.vocabulary import PADDING, Vocabulary
 
 __all__ = ["POSITIONS", "TK", "Positions", "TKConfig", "TransformerLayer", "sinusoid_positions"]
 
 Positions = Literal["sinusoid", "none", "relative"]
 POSITIONS: tuple[Positions, ...] = get_args(Positions)
-GROUP = 8  # passages taken together on a CPU: few enough that what a layer makes of them stays in the processor's cache
-WIDTH = 8  # their width is a multiple of it: oneDNN prepares a product of new size for longer than it computes it
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +56,8 @@ class TKConfig:
     embedding_deviation: float = 0.4
 
     def __post_init__(self) -> None:
-        sizes = ("dimension", "layers", "heads", "head_size", "feed_forward", "query_length", "passage_length")
-        for name in (*sizes, "relative_distance"):
-            if getattr(self, name) < 1:
-                raise SettingError(f"--{name.replace('_', '-')}: wanted at least 1; found {getattr(self, name)}; raise it")
+        check_sizes(self, "dimension", "layers", "heads", "head_size", "feed_forward", "query_length", "passage_length")
+        check_sizes(self, "relative_distance")
         if self.dimension % 2 or self.dimension < 4:
             raise SettingError(f"--dimension: wanted an even number from 4; found {self.dimension}; positions need two halves")
         if self.positions not in POSITIONS:
@@ -75,8 +69,7 @@ class TKConfig:
             )
         if not 0 < self.kernel_sigma < math.inf:
             raise SettingError(f"kernel_sigma: wanted a number above 0; found {self.kernel_sigma}; the paper's is 0.1")
-        if not 0 <= self.embedding_deviation < math.inf:
-            raise SettingError(f"--embedding-deviation: wanted a number from 0; found {self.embedding_deviation}; raise it")
+        check_embedding_deviation(self)
         if self.passage_start < 0:
             raise SettingError(f"passage_start: wanted a position from 0; found {self.passage_start}; the paper's is 500")
 
@@ -118,23 +111,16 @@ class TransformerLayer(nn.Module):
         return self.norm_feed_forward(terms + self.contract(F.relu(self.expand(terms))))
 
 
-class TK(nn.Module):
+class TK(WordModel):
     """The model. It reads word numbers of its vocabulary; 0 is padding and is masked everywhere."""
 
     kind: ClassVar[str] = "tk"
+    shape: ClassVar[type] = TKConfig
+    config: TKConfig
     positions: Tensor | None
 
     def __init__(self, config: TKConfig, vocabulary: Vocabulary, word_vectors: np.ndarray | None = None) -> None:
-        """``word_vectors (len(vocabulary), dimension)`` start the embedding; none: normal, with a stated deviation."""
-        super().__init__()
-        self.config, self.vocabulary = config, vocabulary
-        self.embedding = nn.Embedding(len(vocabulary), config.dimension, padding_idx=PADDING, sparse=True)
-        with torch.no_grad():
-            if word_vectors is None:
-                self.embedding.weight.normal_(0.0, config.embedding_deviation)
-            else:
-                self.embedding.weight.copy_(torch.from_numpy(np.asarray(word_vectors, dtype=np.float32)))
-            self.embedding.weight[PADDING] = 0.0
+        super().__init__(config, vocabulary, word_vectors)
         length = max(config.query_length, config.passage_start + config.passage_length)
         sinusoid = sinusoid_positions(length, config.dimension) if config.positions == "sinusoid" else None
         self.register_buffer("positions", sinusoid, persistent=False)
@@ -143,25 +129,6 @@ class TK(nn.Module):
         self.layers = nn.ModuleList(TransformerLayer(*shape) for _ in range(config.layers))
         self.gate = nn.Parameter(torch.tensor(0.5))
         self.pooling = KernelPooling(config.kernel_layout, config.kernels, config.kernel_sigma)
-
-    # -- reading ------------------------------------------------------------------------------------
-
-    @property
-    def room(self) -> int:
-        """The most words it reads of a passage."""
-        return self.config.passage_length
-
-    def read_queries(self, texts: Sequence[str]) -> list[list[int]]:
-        """Queries' word numbers, cut at ``query_length``."""
-        return [self.vocabulary.encode(text, self.config.query_length) for text in texts]
-
-    def read_passages(self, texts: Sequence[str]) -> list[list[int]]:
-        """Passages' word numbers, cut at ``passage_length``."""
-        return [self.vocabulary.encode(text, self.config.passage_length) for text in texts]
-
-    def inputs(self, queries: Sequence[Tokens], passages: Sequence[Tokens]) -> dict[str, Tensor]:
-        """As ``Ranker.inputs``: padded word numbers of both sides."""
-        return {"queries": pad_rows(queries), "passages": pad_rows(passages)}
 
     # -- contextualising ----------------------------------------------------------------------------
 
@@ -193,82 +160,13 @@ class TK(nn.Module):
             cosines = cosine_matrix(query.float(), passage.float())  # (batch, query_len, passage_len)
             return self.pooling(cosines, query_mask, passage_mask)
 
-    def forward(self, queries: Tensor, passages: Tensor) -> Tensor:
-        """Scores ``(k·n,)`` of padded word numbers: queries ``(n, query_len)``, each against k passages ``(k·n, passage_len)``.
-
-        Passages go through in groups of alike length, so that hardly any padding is computed: no score depends on it.
-        """
-        query, query_mask = self.query_vectors(queries), queries != PADDING
-        scores, order = [], []
-        for index, numbers in _groups(passages):
-            asked = index % max(1, len(queries))
-            passage = self.passage_vectors(numbers)  # (group, its longest, dim)
-            # index_select: its gradient is added up in a fixed order
-            scores.append(self.interact(query.index_select(0, asked), query_mask[asked], passage, numbers != PADDING))
-            order.append(index)
-        return torch.cat(scores)[torch.cat(order).argsort()]
-
-    # -- encoding once, and keeping ------------------------------------------------------------------
-
-    @property
-    def device(self) -> torch.device:
-        """Where the weights are."""
-        return self.embedding.weight.device
-
-    @property
-    def dimension(self) -> int:
-        """The width of a term vector."""
-        return self.config.dimension
+    # -- its term vectors -----------------------------------------------------------------------------
 
     @property
     def term_layers(self) -> tuple[int]:
         """As ``TermEncoder.term_layers``: only the terms as they enter the cosine matrix, gated."""
         return (self.config.layers,)
 
-    def encode_queries(self, queries: Sequence[Tokens]) -> tuple[Tensor, Tensor]:
-        """As ``PassageEncoder.encode_queries``."""
-        numbers = pad_rows(queries).to(self.device)
-        return self.query_vectors(numbers), numbers != PADDING
-
-    def encode_passages(self, passages: Sequence[Tokens]) -> tuple[Tensor, Tensor]:
-        """As ``PassageEncoder.encode_passages``."""
-        numbers = pad_rows(passages).to(self.device)
-        return self.passage_vectors(numbers), numbers != PADDING
-
     def term_vectors(self, passages: Sequence[Tokens]) -> Tensor:
         """As ``TermEncoder.term_vectors``: ``(1, n, longest, dim)``."""
         return self.encode_passages(passages)[0].unsqueeze(0)
-
-    # -- training and keeping -------------------------------------------------------------------------
-
-    def parameter_roles(self) -> dict[Role, list[Tensor]]:
-        """The word vectors are updated sparsely; kernel weights learn at a rate of their own."""
-        body: list[Tensor] = [p for name, p in self.named_parameters() if not name.startswith(("embedding", "pooling"))]
-        return {"embedding": [self.embedding.weight], "kernels": list(self.pooling.parameters()), "body": body}
-
-    def save(self, folder: Path) -> None:
-        """Weights, and the words in order."""
-        save_tensors(folder / "model.safetensors", self.state_dict())
-        write_json(folder / "vocabulary.json", self.vocabulary.words)
-
-    @classmethod
-    def load(cls, folder: Path, shape: Mapping[str, Any]) -> Self:
-        """As ``Ranker.load``."""
-        words = read_json(folder / "vocabulary.json", what="a checkpoint's words")
-        model = cls(TKConfig(**shape), Vocabulary(words))
-        load_weights(model, folder / "model.safetensors")
-        return model
-
-
-def _groups(passages: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
-    """Passages of alike length, longest first: their places in the batch, and their word numbers with hardly any padding.
-
-    All of them at once on a GPU, which is kept waiting by small pieces and not by padding.
-    """
-    if not passages.is_cpu or len(passages) <= 1:
-        yield torch.arange(len(passages), device=passages.device), passages
-        return
-    lengths = (passages != PADDING).sum(dim=1)
-    for index in lengths.argsort(descending=True, stable=True).split(GROUP):
-        longest = max(1, int(lengths[index[0]]))
-        yield index, passages[index, : -(-longest // WIDTH) * WIDTH]

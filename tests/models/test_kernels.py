@@ -37,7 +37,7 @@ def test_start_of_scale_and_weights() -> None:
     assert made.weight.shape == (11,)
     assert 0.001 < made.weight.abs().max() <= 0.014
     assert sorted(name for name, _ in made.named_parameters()) == ["scale", "weight"]  # no bias
-    assert made.sigma == 0.1
+    assert made.sigmas == (0.1,) * 11
 
 
 def test_cosines_by_hand() -> None:

@@ -1,0 +1,264 @@
+"""Duet: where words match exactly, beside what their letters say, summed (Mitra, Diaz and Craswell 2017)."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.files import read_json, write_json
+from positionbias.models.linear import FastLinear
+from positionbias.models.ngraphs import NGraphs
+from positionbias.models.protocols import Role, Tokens, pad_rows
+from positionbias.models.tensors import MEND, load_weights, save_tensors
+from positionbias.models.word_model import check_sizes
+from positionbias.text.vocabulary import PADDING, words_of
+
+__all__ = ["Duet", "DuetConfig"]
+
+GRAPHS = "ngraphs.json"
+KEY = 1 << 24  # a word's key in two parts below it, which float32 holds exactly
+KNOWN_WORDS = 1 << 16  # whose n-graphs are kept at hand
+
+
+@dataclass(frozen=True, slots=True)
+class DuetConfig:
+    """Duet's shape; the paper's (§2.3, Figure 4), but for passages of 200 words where it has documents of 1,000.
+
+    ``window``: words that a filter of the distributed model sees; ``pooling_window``: places over which a passage's are pooled.
+    """
+
+    filters: int = 300
+    ngraphs: int = 2_000
+    query_length: int = 10
+    passage_length: int = 200
+    window: int = 3
+    pooling_window: int = 100
+    dropout_rate: float = 0.2
+
+    def __post_init__(self) -> None:
+        check_sizes(self, "filters", "ngraphs", "query_length", "passage_length", "window", "pooling_window")
+        for name, least in (("query_length", self.window), ("passage_length", self.window + self.pooling_window - 1)):
+            if getattr(self, name) < least:
+                raise SettingError(
+                    f"--{name.replace('_', '-')}: wanted at least the {least} words of a window; found {getattr(self, name)}; "
+                    "raise it, or lower --window or --pooling-window"
+                )
+        if not 0 <= self.dropout_rate < 1:
+            raise SettingError(f"--dropout-rate: wanted a share from 0 and below 1; found {self.dropout_rate}; give another")
+
+    @property
+    def windows(self) -> int:
+        """Windows over which a passage is pooled."""
+        return self.passage_length - self.window + 1 - self.pooling_window + 1
+
+
+class Duet(nn.Module):
+    """The model: s = s_local + s_distributed, each the end of layers of tanh, so that s lies between −2 and 2.
+
+    Local: X_ij = 1 where the words of query and passage are the same; filters as long as the passage, then dense layers.
+    Distributed: each word by the counts of its n-graphs; filters over ``window`` words; pooled, a query's over all of its places, a
+    passage's over each ``pooling_window`` of them; one more layer each; their products in each window through dense layers.
+
+    A text is filled up to its length with nothing, as in the paper, so that a score does not depend on padding. Words need no
+    vocabulary: any two that are the same match. Of a query without words the distributed model sees nothing [decision].
+    """
+
+    kind: ClassVar[str] = "duet"
+
+    def __init__(self, config: DuetConfig, graphs: NGraphs) -> None:
+        super().__init__()
+        self.config, self.graphs = config, graphs
+        size, filters = config.filters, (len(graphs), config.window * config.filters)
+        # row by row an n-graph's part in each filter at each place of its window: a convolution over counts, as a sum of rows
+        self.query_filters = nn.Parameter(nn.init.xavier_uniform_(torch.empty(filters)))
+        self.passage_filters = nn.Parameter(nn.init.xavier_uniform_(torch.empty(filters)))
+        self.query_bias, self.passage_bias = nn.Parameter(torch.zeros(size)), nn.Parameter(torch.zeros(size))
+        self.query_dense, self.passage_dense = FastLinear(size, size), FastLinear(size, size)
+        self.local_filters = FastLinear(config.passage_length, size)
+        self.local_score = _Score(config.query_length * size, size, config.dropout_rate)
+        self.distributed_score = _Score(config.windows * size, size, config.dropout_rate)
+        self._known = lru_cache(KNOWN_WORDS)(self._key_and_graphs)
+
+    # -- reading ------------------------------------------------------------------------------------
+
+    @property
+    def room(self) -> int:
+        """The most words it reads of a passage."""
+        return self.config.passage_length
+
+    def read_queries(self, texts: Sequence[str]) -> list[list[int]]:
+        """Queries' words, cut at ``query_length``, each a number that spells it (its bytes)."""
+        return [_spelled(text, self.config.query_length) for text in texts]
+
+    def read_passages(self, texts: Sequence[str]) -> list[list[int]]:
+        """Passages' words, cut at ``passage_length``, each a number that spells it (its bytes)."""
+        return [_spelled(text, self.config.passage_length) for text in texts]
+
+    def inputs(self, queries: Sequence[Tokens], passages: Sequence[Tokens]) -> dict[str, Tensor]:
+        """As ``Ranker.inputs``: the distinct words of a batch are numbered from 1, 0 is padding.
+
+        ``queries (n, query_len)``, ``passages (m, passage_len)``: word numbers; ``keys (words + 1, 2)``: what tells words apart;
+        ``graphs (all,)``, ``starts (words + 1,)``: their n-graphs, one word after another, and where each word's begin.
+        """
+        numbers: dict[int, int] = {}
+        rows = [[[numbers.setdefault(word, len(numbers) + 1) for word in row] for row in side] for side in (queries, passages)]
+        known = [((0, 0), ()), *(self._known(word) for word in numbers)]
+        graphs = [graph for _, own in known for graph in own]
+        starts = np.cumsum([0, *(len(own) for _, own in known[:-1])])
+        return {
+            "queries": pad_rows(rows[0]),
+            "passages": pad_rows(rows[1]),
+            "keys": torch.tensor([key for key, _ in known], dtype=torch.float32),
+            "graphs": torch.tensor(graphs, dtype=torch.int64),
+            "starts": torch.from_numpy(starts),
+        }
+
+    def _key_and_graphs(self, word: int) -> tuple[tuple[int, int], tuple[int, ...]]:
+        spelled = word.to_bytes(-(-word.bit_length() // 8), "big")[1:]
+        key = int.from_bytes(hashlib.blake2b(spelled, digest_size=6).digest(), "big")
+        return divmod(key, KEY), tuple(self.graphs.encode(spelled.decode("utf-8", "surrogatepass")))
+
+    # -- scoring ------------------------------------------------------------------------------------
+
+    def forward(self, queries: Tensor, passages: Tensor, keys: Tensor, graphs: Tensor, starts: Tensor) -> Tensor:
+        """Scores ``(k·n,)`` of what ``inputs`` makes: n queries, each against k passages."""
+        query = self._query_vectors(queries, keys, graphs, starts)
+        passage = self._passage_vectors(passages, keys, graphs, starts)
+        asked = torch.arange(len(passages), device=passages.device) % max(1, len(queries))
+        query_mask = (queries != PADDING).index_select(0, asked)
+        return self.interact(query.index_select(0, asked), query_mask, passage, _mask(passages, passage.shape[1]))
+
+    def _query_vectors(self, numbers: Tensor, keys: Tensor, graphs: Tensor, starts: Tensor) -> Tensor:
+        """``(n, query_len, 2 + filters)``: each word's key; behind it, in all rows alike, what the query is to the distributed model."""
+        places = _filtered(numbers, self.config.query_length, graphs, starts, self.query_filters, self.query_bias)
+        pooled = torch.tanh(self.query_dense(places.amax(dim=1)))  # (n, filters)
+        every = pooled.float().unsqueeze(1).expand(-1, numbers.shape[1], -1)
+        return torch.cat([_looked_up(keys, numbers), every], dim=-1)
+
+    def _passage_vectors(self, numbers: Tensor, keys: Tensor, graphs: Tensor, starts: Tensor) -> Tensor:
+        """``(n, passage_length, 2 + filters)``: in row j the key of word j; behind it window j, as many as there are."""
+        length = self.config.passage_length
+        places = _filtered(numbers, length, graphs, starts, self.passage_filters, self.passage_bias)
+        pooled = F.max_pool1d(places.transpose(1, 2), self.config.pooling_window, stride=1).transpose(1, 2)
+        windows = torch.tanh(self.passage_dense(pooled)).float()  # (n, windows, filters)
+        filled = F.pad(windows, (0, 0, 0, length - windows.shape[1]))
+        return torch.cat([_looked_up(keys, _filled(numbers, length)), filled], dim=-1)
+
+    def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
+        """Scores ``(n,)`` of what ``encode_queries`` and ``encode_passages`` give; a query batch of 1 serves all passages."""
+        config, n = self.config, len(passage)
+        query, query_mask = query.expand(n, -1, -1), query_mask.expand(n, -1)
+        same = (query[:, :, None, :2] == passage[:, None, :, :2]).all(dim=-1)
+        same = same & query_mask.unsqueeze(2) & passage_mask.unsqueeze(1)  # (n, query_len, passage_length)
+        matches = F.pad(same.to(passage.dtype), (0, 0, 0, config.query_length - same.shape[1]))
+        local = self.local_score(torch.tanh(self.local_filters(matches)).flatten(1))
+        asked = (query[:, :1, 2:] * query_mask[:, :1, None]).to(passage.dtype)
+        products = asked * passage[:, : config.windows, 2:]  # (n, windows, filters)
+        return local + self.distributed_score(products.flatten(1))
+
+    # -- encoding once, and keeping ------------------------------------------------------------------
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.query_bias.device
+
+    @property
+    def dimension(self) -> int:
+        """The width of a row: a word's key, and the filters."""
+        return 2 + self.config.filters
+
+    def encode_queries(self, queries: Sequence[Tokens]) -> tuple[Tensor, Tensor]:
+        """As ``PassageEncoder.encode_queries``."""
+        read = {name: part.to(self.device) for name, part in self.inputs(queries, []).items()}
+        numbers = read["queries"]
+        return self._query_vectors(numbers, read["keys"], read["graphs"], read["starts"]), numbers != PADDING
+
+    def encode_passages(self, passages: Sequence[Tokens]) -> tuple[Tensor, Tensor]:
+        """As ``PassageEncoder.encode_passages``; as many rows as a passage may have, whatever these have."""
+        read = {name: part.to(self.device) for name, part in self.inputs([], passages).items()}
+        numbers = read["passages"]
+        vectors = self._passage_vectors(numbers, read["keys"], read["graphs"], read["starts"])
+        return vectors, _mask(numbers, vectors.shape[1])
+
+    # -- training and keeping -------------------------------------------------------------------------
+
+    def parameter_roles(self) -> dict[Role, list[Tensor]]:
+        """All weights learn alike."""
+        return {"embedding": [], "kernels": [], "body": list(self.parameters())}
+
+    def save(self, folder: Path) -> None:
+        """Weights, and the n-graphs in order."""
+        save_tensors(folder / "model.safetensors", self.state_dict())
+        write_json(folder / GRAPHS, self.graphs.graphs)
+
+    @classmethod
+    def load(cls, folder: Path, shape: Mapping[str, Any]) -> Self:
+        """As ``Ranker.load``."""
+        try:
+            graphs = NGraphs(read_json(folder / GRAPHS, what="a checkpoint's n-graphs"))
+        except (TypeError, ValueError) as error:
+            raise bad_input(folder / GRAPHS, wanted="a checkpoint's n-graphs", found=str(error), do=MEND) from error
+        model = cls(DuetConfig(**shape), graphs)
+        load_weights(model, folder / "model.safetensors")
+        return model
+
+
+class _Score(nn.Module):
+    """What either half ends with, ``(n, width) → (n,)``: two layers of tanh, dropout, and one to the score, that in full precision."""
+
+    def __init__(self, width: int, size: int, dropout_rate: float) -> None:
+        super().__init__()
+        self.hidden = nn.Sequential(
+            FastLinear(width, size), nn.Tanh(), FastLinear(size, size), nn.Tanh(), nn.Dropout(dropout_rate)
+        )
+        self.last = nn.Linear(size, 1)
+
+    def forward(self, features: Tensor) -> Tensor:
+        hidden = self.hidden(features)
+        with torch.autocast(hidden.device.type, enabled=False):
+            return torch.tanh(self.last(hidden.to(self.last.weight.dtype))).squeeze(1)
+
+
+def _spelled(text: str, limit: int) -> list[int]:
+    # a byte of 1 before the others: none is lost that is 0
+    return [int.from_bytes(b"\1" + word.encode("utf-8", "surrogatepass"), "big") for word in words_of(text)[:limit]]
+
+
+def _filled(numbers: Tensor, length: int) -> Tensor:
+    return F.pad(numbers, (0, length - numbers.shape[1]))
+
+
+def _mask(numbers: Tensor, length: int) -> Tensor:
+    return _filled(numbers, length) != PADDING
+
+
+def _looked_up(rows: Tensor, numbers: Tensor) -> Tensor:
+    # index_select: its gradient is added up in a fixed order
+    return rows.index_select(0, numbers.flatten()).view(*numbers.shape, -1)
+
+
+def _filtered(numbers: Tensor, length: int, graphs: Tensor, starts: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """tanh of a convolution over words' counts of n-graphs: ``(n, up to length) → (n, length − window + 1, filters)``.
+
+    Each distinct word's part at each place of a window is computed once.
+    """
+    size = len(bias)
+    parts = F.embedding_bag(graphs, weight, starts, mode="sum")  # (words + 1, window · filters); padding has no n-graphs
+    window = parts.shape[1] // size
+    numbers = _filled(numbers, length)
+    places = length - window + 1
+    summed = sum(
+        _looked_up(parts[:, place * size : (place + 1) * size], numbers[:, place : place + places]) for place in range(window)
+    )
+    return torch.tanh(summed + bias)

@@ -1,0 +1,135 @@
+"""PACRR: convolutions over a matrix of cosines, their strongest signals, an LSTM over the query (Hui, Yates, Berberich and de Melo
+2017).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from positionbias.models.kernels import cosine_matrix
+from positionbias.models.word_model import WordModel, check_embedding_deviation, check_sizes
+from positionbias.text.vocabulary import UNKNOWN, Vocabulary
+
+__all__ = ["PACRR", "PACRRConfig", "inverse_frequency"]
+
+
+@dataclass(frozen=True, slots=True)
+class PACRRConfig:
+    """PACRR's shape, with the names of the paper's symbols: ``query_length`` l_q, ``passage_length`` l_d (its "firstk": what stands
+    behind it is not read; the paper's documents have 800), ``longest_window`` l_g, ``filters`` n_f, ``strongest`` n_s.
+
+    ``learn_words``: the paper's word vectors stay as they are given.
+    """
+
+    dimension: int = 300
+    longest_window: int = 3
+    filters: int = 32
+    strongest: int = 3
+    query_length: int = 16
+    passage_length: int = 200
+    learn_words: bool = False
+    embedding_deviation: float = 0.4
+
+    def __post_init__(self) -> None:
+        check_sizes(self, "dimension", "longest_window", "filters", "strongest", "query_length", "passage_length")
+        check_embedding_deviation(self)
+
+
+def inverse_frequency(passages_with: int, passages: int) -> float:
+    """ln((N + 1) / (n + 1)), n of N passages with the word: finite where none has it, and never below 0 [decision].
+
+    >>> inverse_frequency(1, 3)  # ln 2
+    0.6931471805599453
+    """
+    return math.log((passages + 1) / (passages_with + 1))
+
+
+class PACRR(WordModel):
+    """The model, for a query of terms i and the matrix M of its words' cosines with a passage's.
+
+    1. C^1 = M, and for each n of 2 … l_g: C^n_ij = max_f ReLU(filter f of n × n on M at i, j), zeros around the matrix
+    2. of each C^n and query term the n_s largest over the passage, in order; 0 where the passage is shorter
+    3. beside them softmax_i(IDF of the term); an LSTM of one unit reads the terms in order: the score is its last output
+
+    (§3 and §4.1; what the paper leaves open follows the authors' code: the place of a filter, the forget gate's bias of 1.) The LSTM
+    ends at the query's last term, so that padding has no part in a score [decision]. A score lies between −1 and 1; that of an
+    empty query is 0. The IDF of each word is counted when the model is made, and kept with its weights.
+    """
+
+    kind: ClassVar[str] = "pacrr"
+    shape: ClassVar[type] = PACRRConfig
+    config: PACRRConfig
+    per_word: ClassVar[tuple[str, ...]] = ("embedding.weight", "idf")
+    idf: Tensor
+
+    def __init__(self, config: PACRRConfig, vocabulary: Vocabulary, word_vectors: np.ndarray | None = None) -> None:
+        super().__init__(config, vocabulary, word_vectors)
+        self.embedding.weight.requires_grad_(config.learn_words)
+        self.register_buffer("idf", torch.zeros(len(vocabulary)))
+        layers = [nn.Conv2d(1, config.filters, size) for size in range(2, config.longest_window + 1)]
+        self.convolutions = nn.ModuleList(layers)
+        self.lstm = nn.LSTMCell(config.strongest * config.longest_window + 1, 1)
+        with torch.no_grad():
+            for layer in layers:
+                nn.init.xavier_uniform_(layer.weight)
+                nn.init.zeros_(layer.bias)  # type: ignore[arg-type]
+            nn.init.xavier_uniform_(self.lstm.weight_ih)
+            nn.init.orthogonal_(self.lstm.weight_hh)
+            self.lstm.bias_ih.zero_()
+            self.lstm.bias_hh.zero_()
+            self.lstm.bias_ih[1] = 1.0  # torch's order of gates: input, forget, cell, output
+
+    def set_idf(self, passages_with: Mapping[str, int], passages: int, first: int = UNKNOWN) -> None:
+        """Give the words from number ``first`` on their IDF: ``passages_with`` of ``passages`` hold a word."""
+        words = (self.vocabulary.word(number) for number in range(first, len(self.vocabulary)))
+        found = [inverse_frequency(passages_with.get(word, 0), passages) for word in words]
+        self.idf[first:] = torch.tensor(found, dtype=torch.float32)
+
+    def query_vectors(self, numbers: Tensor) -> Tensor:
+        """A query's words, each with its IDF behind its vector: ``(batch, query_len) → (batch, query_len, dim + 1)``."""
+        return torch.cat([self.embedding(numbers), self.idf[numbers].unsqueeze(-1)], dim=-1)
+
+    def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
+        """Scores ``(batch,)`` from what ``query_vectors`` and ``passage_vectors`` give, and masks; a query batch of 1 serves all."""
+        with torch.autocast(query.device.type, enabled=False):
+            vectors, idf = query[..., :-1].float(), query[..., -1].float()
+            cosines = cosine_matrix(vectors, passage.float())  # (batch, query_len, passage_len)
+            idf, query_mask = idf.expand(len(cosines), -1), query_mask.expand(len(cosines), -1)
+            signals = self._signals(cosines, query_mask, passage_mask)  # (batch, query_len, l_g · n_s)
+            shares = torch.where(query_mask, idf, torch.finfo(idf.dtype).min).softmax(dim=1)  # of no terms: even, and not read
+            return self._read(torch.cat([signals, shares.unsqueeze(-1)], dim=-1), query_mask)
+
+    def _signals(self, cosines: Tensor, query_mask: Tensor, passage_mask: Tensor) -> Tensor:
+        """Of each window and query term the strongest signals over the passage."""
+        both = query_mask.unsqueeze(2) & passage_mask.unsqueeze(1)
+        matrix = torch.where(both, cosines, 0.0)
+        found = [matrix]
+        for size, layer in enumerate(self.convolutions, 2):
+            before, after = (size - 1) // 2, size // 2  # the output is as large as the matrix
+            padded = F.pad(matrix.unsqueeze(1), (before, after, before, after))
+            found.append(F.relu(layer(padded)).amax(dim=1))  # (batch, query_len, passage_len)
+        signals = torch.stack(found, dim=2)  # (batch, query_len, l_g, passage_len)
+        # a filter's bias speaks beside the passage as well: what stands there is no signal
+        signals = torch.where(passage_mask[:, None, None, :], signals, -torch.inf)
+        missing = self.config.strongest - signals.shape[-1]
+        if missing > 0:
+            signals = F.pad(signals, (0, missing), value=-torch.inf)
+        strongest = signals.topk(self.config.strongest, dim=-1).values
+        return torch.where(strongest.isinf(), 0.0, strongest).flatten(2)
+
+    def _read(self, terms: Tensor, mask: Tensor) -> Tensor:
+        """The LSTM's output ``(batch,)`` after the last term of each query; ``terms (batch, query_len, signals)``."""
+        output = cell = terms.new_zeros(len(terms), 1)
+        for place in range(terms.shape[1]):
+            stands = mask[:, place, None]
+            after = self.lstm(terms[:, place], (output, cell))
+            output, cell = torch.where(stands, after[0], output), torch.where(stands, after[1], cell)
+        return output.squeeze(1)

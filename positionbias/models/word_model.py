@@ -1,0 +1,188 @@
+"""What the models that read words share: a vocabulary, its vectors, and the texts as numbers (TK, KNRM, PACRR)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from positionbias.core.errors import SettingError
+from positionbias.core.files import read_json, write_json
+from positionbias.models.protocols import Role, Tokens, pad_rows
+from positionbias.models.tensors import load_weights, save_tensors
+from positionbias.text.vocabulary import PADDING, Vocabulary
+
+__all__ = ["WordModel", "check_embedding_deviation", "check_sizes"]
+
+GROUP = 8  # passages taken together on a CPU: few enough that what a layer makes of them stays in the processor's cache
+WIDTH = 8  # their width is a multiple of it: oneDNN prepares a product of new size for longer than it computes it
+
+
+def check_sizes(config: Any, *names: str) -> None:
+    """Whether these settings of a shape are at least 1.
+
+    Raises:
+        SettingError: one is not, by its flag.
+    """
+    for name in names:
+        if getattr(config, name) < 1:
+            raise SettingError(f"--{name.replace('_', '-')}: wanted at least 1; found {getattr(config, name)}; raise it")
+
+
+def check_embedding_deviation(config: Any) -> None:
+    """Whether a shape's ``embedding_deviation`` is a deviation.
+
+    Raises:
+        SettingError: it is not.
+    """
+    if not 0 <= config.embedding_deviation < math.inf:
+        raise SettingError(f"--embedding-deviation: wanted a number from 0; found {config.embedding_deviation}; raise it")
+
+
+class WordModel(nn.Module):
+    """A model over word vectors. It reads word numbers of its vocabulary; 0 is padding and is masked everywhere.
+
+    The sides are represented apart (``query_vectors``, ``passage_vectors``) and meet in ``interact``. Words that the vocabulary has not
+    share one vector, so that two of them count as the same word.
+    """
+
+    kind: ClassVar[str]
+    shape: ClassVar[type]
+    per_word: ClassVar[tuple[str, ...]] = ("embedding.weight",)  # of its state, what has a row for each word
+
+    def __init__(self, config: Any, vocabulary: Vocabulary, word_vectors: np.ndarray | None = None) -> None:
+        """``word_vectors (len(vocabulary), dimension)`` start the embedding; none: normal, with a stated deviation."""
+        super().__init__()
+        self.config, self.vocabulary = config, vocabulary
+        self.embedding = nn.Embedding(len(vocabulary), config.dimension, padding_idx=PADDING, sparse=True)
+        with torch.no_grad():
+            if word_vectors is None:
+                self.embedding.weight.normal_(0.0, config.embedding_deviation)
+            else:
+                self.embedding.weight.copy_(torch.from_numpy(np.asarray(word_vectors, dtype=np.float32)))
+            self.embedding.weight[PADDING] = 0.0
+
+    # -- reading ------------------------------------------------------------------------------------
+
+    @property
+    def room(self) -> int:
+        """The most words it reads of a passage."""
+        return int(self.config.passage_length)
+
+    def read_queries(self, texts: Sequence[str]) -> list[list[int]]:
+        """Queries' word numbers, cut at ``query_length``."""
+        return [self.vocabulary.encode(text, self.config.query_length) for text in texts]
+
+    def read_passages(self, texts: Sequence[str]) -> list[list[int]]:
+        """Passages' word numbers, cut at ``passage_length``."""
+        return [self.vocabulary.encode(text, self.config.passage_length) for text in texts]
+
+    def inputs(self, queries: Sequence[Tokens], passages: Sequence[Tokens]) -> dict[str, Tensor]:
+        """As ``Ranker.inputs``: padded word numbers of both sides."""
+        return {"queries": pad_rows(queries), "passages": pad_rows(passages)}
+
+    # -- scoring ------------------------------------------------------------------------------------
+
+    def query_vectors(self, numbers: Tensor) -> Tensor:
+        """What a query's words are to the model: ``(batch, query_len) → (batch, query_len, dim)``; their vectors as they are."""
+        vectors: Tensor = self.embedding(numbers)
+        return vectors
+
+    def passage_vectors(self, numbers: Tensor) -> Tensor:
+        """What a passage's words are to the model: ``(batch, passage_len) → (batch, passage_len, dim)``; their vectors as they are."""
+        vectors: Tensor = self.embedding(numbers)
+        return vectors
+
+    def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
+        """As ``PassageEncoder.interact``."""
+        raise NotImplementedError
+
+    def forward(self, queries: Tensor, passages: Tensor) -> Tensor:
+        """Scores ``(k·n,)`` of padded word numbers: queries ``(n, query_len)``, each against k passages ``(k·n, passage_len)``.
+
+        Passages go through in groups of alike length, so that hardly any padding is computed: no score depends on it.
+        """
+        query, query_mask = self.query_vectors(queries), queries != PADDING
+        scores, order = [], []
+        for index, numbers in _groups(passages):
+            asked = index % max(1, len(queries))
+            passage = self.passage_vectors(numbers)  # (group, its longest, dim)
+            # index_select: its gradient is added up in a fixed order
+            scores.append(self.interact(query.index_select(0, asked), query_mask[asked], passage, numbers != PADDING))
+            order.append(index)
+        return torch.cat(scores)[torch.cat(order).argsort()]
+
+    # -- encoding once, and keeping ------------------------------------------------------------------
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.embedding.weight.device
+
+    @property
+    def dimension(self) -> int:
+        """The width of a word's vector."""
+        return int(self.config.dimension)
+
+    def encode_queries(self, queries: Sequence[Tokens]) -> tuple[Tensor, Tensor]:
+        """As ``PassageEncoder.encode_queries``."""
+        numbers = pad_rows(queries).to(self.device)
+        return self.query_vectors(numbers), numbers != PADDING
+
+    def encode_passages(self, passages: Sequence[Tokens]) -> tuple[Tensor, Tensor]:
+        """As ``PassageEncoder.encode_passages``."""
+        numbers = pad_rows(passages).to(self.device)
+        return self.passage_vectors(numbers), numbers != PADDING
+
+    # -- training and keeping -------------------------------------------------------------------------
+
+    def parameter_roles(self) -> dict[Role, list[Tensor]]:
+        """The word vectors are updated sparsely, or not at all; kernel weights learn at a rate of their own."""
+        named = [(name, p) for name, p in self.named_parameters() if p.requires_grad]
+        return {
+            "embedding": [p for name, p in named if name.startswith("embedding")],
+            "kernels": [p for name, p in named if name.startswith("pooling")],
+            "body": [p for name, p in named if not name.startswith(("embedding", "pooling"))],
+        }
+
+    def grown(self, words: Sequence[str], rows: np.ndarray) -> Self:
+        """This model with further words behind its own, and their vectors ``(len(words), dimension)``."""
+        own = self.embedding.weight.detach().numpy()
+        model = type(self)(self.config, Vocabulary([*self.vocabulary.words, *words]), np.concatenate([own, rows]))
+        state, made = self.state_dict(), model.state_dict()
+        for name in self.per_word:
+            state[name] = torch.cat([state[name], made[name][len(own) :]])
+        model.load_state_dict(state)
+        return model
+
+    def save(self, folder: Path) -> None:
+        """Weights, and the words in order."""
+        save_tensors(folder / "model.safetensors", self.state_dict())
+        write_json(folder / "vocabulary.json", self.vocabulary.words)
+
+    @classmethod
+    def load(cls, folder: Path, shape: Mapping[str, Any]) -> Self:
+        """As ``Ranker.load``."""
+        words = read_json(folder / "vocabulary.json", what="a checkpoint's words")
+        model = cls(cls.shape(**shape), Vocabulary(words))
+        load_weights(model, folder / "model.safetensors")
+        return model
+
+
+def _groups(passages: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+    """Passages of alike length, longest first: their places in the batch, and their word numbers with hardly any padding.
+
+    All of them at once on a GPU, which is kept waiting by small pieces and not by padding.
+    """
+    if not passages.is_cpu or len(passages) <= 1:
+        yield torch.arange(len(passages), device=passages.device), passages
+        return
+    lengths = (passages != PADDING).sum(dim=1)
+    for index in lengths.argsort(descending=True, stable=True).split(GROUP):
+        longest = max(1, int(lengths[index[0]]))
+        yield index, passages[index, : -(-longest // WIDTH) * WIDTH]
