@@ -74,8 +74,8 @@ json_option: Decorator = click.option("--json", "as_json", is_flag=True, help="P
 overwrite_option: Decorator = click.option("--overwrite", is_flag=True, help="Replace what stands at --out.")
 kind_option: Decorator = click.option(
     "--kind",
-    type=click.Choice(["cross-encoder", "bi-encoder", "multi-vector", "sparse", "tk", "bert_cat", "bert_dot"]),
-    help="What the model is, where its files do not say: bi-encoder for a plain encoder. [default: what its files say]",
+    type=click.Choice(["cross-encoder", "bi-encoder", "multi-vector", "sparse", "tk", "bert_cat", "bert_dot", "mono_t5"]),
+    help="What the model is, where its files do not say: bi-encoder for a plain encoder, mono_t5 for a T5. [default: what its files say]",
 )
 workers_option: Decorator = click.option(
     "--workers",
@@ -210,7 +210,11 @@ _TRAINING_OPTIONS: tuple[Decorator, ...] = (
     click.option(
         "--accumulate", type=int, default=1, show_default=True, help="Batches a step of training: more pairs than memory holds."
     ),
-    click.option("--learning-rate", type=float, help="Of all but the kernels. [default: 1e-4 for tk, 7e-6 over an encoder]"),
+    click.option(
+        "--learning-rate",
+        type=float,
+        help="Of all but the kernels. [default: 1e-4 for tk, 7e-6 over an encoder, 1e-3 for mono_t5]",
+    ),
     click.option("--kernel-learning-rate", type=float, default=1e-3, show_default=True, help="Of tk's kernel weights."),
     click.option(
         "--warmup-steps", type=int, default=0, show_default=True, help="Steps over which the learning rate grows from nothing."

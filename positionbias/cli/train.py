@@ -22,11 +22,12 @@ from positionbias.cli.common import (
     seed_option,
     training_options,
 )
+from positionbias.training.config import LOSSES
 
 __all__ = ["train"]
 
 FILE = click.Path(dir_okay=False, path_type=Path)
-ENCODER = "distilbert-base-uncased"  # the paper's
+ENCODERS = {"bert_cat": "distilbert-base-uncased", "bert_dot": "distilbert-base-uncased", "mono_t5": "t5-base"}  # the papers'
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -42,7 +43,11 @@ _data_options: Decorator = all_of(
     click.argument("collection"),
     click.option("--candidates", metavar="RUN", help="Over the training queries: negatives are drawn from it."),
     click.option("--trainset", metavar="DIR", help="Training groups to take as they are, instead of --candidates."),
-    click.option("--validation-candidates", metavar="RUN", required=True, help="Over the validation queries."),
+    click.option(
+        "--validation-candidates",
+        metavar="RUN",
+        help="Over the validation queries; without them all steps are made, and the last weights are kept.",
+    ),
     out_option(what="The checkpoint, a folder."),
     click.option("--split", help="Queries to train on. [default: train, or those that --trainset speaks of]"),
     click.option("--validation-split", default="validation", show_default=True, help="Queries to validate on."),
@@ -54,6 +59,16 @@ _data_options: Decorator = all_of(
 )
 _training_options: Decorator = all_of(
     training_options,
+    click.option(
+        "--epochs",
+        type=int,
+        help="Passes over the training groups, instead of --max-steps. [default: as many as these steps take]",
+    ),
+    click.option(
+        "--loss",
+        type=click.Choice(list(LOSSES)),
+        help="Pairwise hinge, or each passage for itself: cross-entropy of relevant and not. [default: hinge; pointwise for mono_t5]",
+    ),
     click.option("--margin", type=float, default=1.0, show_default=True, help="Of the pairwise hinge loss."),
     click.option(
         "--most-depth", type=int, default=100, show_default=True, help="Deepest re-ranking depth tried in validation."
@@ -94,7 +109,7 @@ _tk_shape_options: Decorator = all_of(
 _encoder_option: Decorator = click.option(
     "--encoder",
     metavar="PATH|ID",
-    help=f"What to start from: a folder, a Hugging Face id, or minilm (a pip package). [default: {ENCODER}]",
+    help=f"What to start from: a folder, a Hugging Face id, or minilm (a pip package). [default: {ENCODERS['bert_cat']}]",
 )
 _dropout_option: Decorator = click.option(
     "--dropout/--no-dropout", default=True, show_default=True, help="The encoder's own, in training; a step is quicker without."
@@ -123,7 +138,10 @@ def tk(**given: Any) -> None:
 @_training_options
 @click.option("--pair-length", type=int, default=230, show_default=True, help="Word pieces read of a query and a passage.")
 def bert_cat(**given: Any) -> None:
-    """BERT_CAT on COLLECTION: query and passage read together. Pairwise hinge loss, stopped early on validation nDCG@10."""
+    """BERT_CAT on COLLECTION: query and passage read together. Stopped early on validation nDCG@10.
+
+    With --loss pointwise it is monoBERT: two logits, relevant and not, and the score is the log-probability of relevant.
+    """
     _train("bert_cat", given)
 
 
@@ -147,6 +165,24 @@ def bert_dot(**given: Any) -> None:
     _train("bert_dot", given)
 
 
+@train.command("mono_t5")
+@_data_options
+@click.option(
+    "--encoder",
+    metavar="PATH|ID",
+    help=f"The T5 to start from, decoder and all: a folder, or a Hugging Face id. [default: {ENCODERS['mono_t5']}]",
+)
+@_dropout_option
+@_training_options
+@click.option("--pair-length", type=int, default=512, show_default=True, help="Word pieces read of a query and a passage.")
+def mono_t5(**given: Any) -> None:
+    """monoT5 on COLLECTION: a T5 that answers true or false, each passage for itself. Stopped early on validation nDCG@10.
+
+    The paper trained with Adafactor; here it is Adam, which may want a lower --learning-rate (1e-4).
+    """
+    _train("mono_t5", given)
+
+
 def _train(kind: str, given: dict[str, Any]) -> None:
     from positionbias.core.collection import find_collection
     from positionbias.core.groups import Groups
@@ -165,7 +201,7 @@ def _train(kind: str, given: dict[str, Any]) -> None:
     checkpoint = train_model(
         found,
         source,
-        read_run(plan.validation_candidates),
+        read_run(plan.validation_candidates) if plan.validation_candidates else None,
         plan,
         place,
         resume=resume,
@@ -184,11 +220,17 @@ def _train(kind: str, given: dict[str, Any]) -> None:
     )
     if plan.word_vectors:
         say(f"{content['words_with_a_given_vector']:,} of {content['words']:,} words started from a given vector")
-    best = (
-        f"best nDCG@10 on {plan.validation_split}: {content['validation_ndcg@10']:.4f} at step {content['best_step']:,} "
-        f"(re-ranking depth {checkpoint.depth}); stopped after {content['steps']:,} steps: {content['stopped']}; written to {place}"
-    )
-    emit([training_result(checkpoint, found.name)], as_json=as_json, table=lambda: best)
+    ended = f"stopped after {content['steps']:,} steps: {content['stopped']}; written to {place}"
+    if plan.validation_candidates is None:
+        kept = (
+            f"not validated: the weights of the last step, {content['best_step']:,}, are kept, and no re-ranking depth is tuned"
+        )
+    else:
+        kept = (
+            f"best nDCG@10 on {plan.validation_split}: {content['validation_ndcg@10']:.4f} at step {content['best_step']:,} "
+            f"(re-ranking depth {checkpoint.depth})"
+        )
+    emit([training_result(checkpoint, found.name)], as_json=as_json, table=lambda: f"{kept}; {ended}")
     say(f"next: posbias rerank --model {place} {collection} --split test --candidates RUN --out RUN2")
 
 
@@ -206,13 +248,19 @@ def _plan(kind: str, given: dict[str, Any]) -> Any:
     training = TrainConfig(**{name: given.pop(name) for name in TrainConfig.__dataclass_fields__ if name in given})
     for name in ("candidates", "trainset", "validation_candidates", "start"):
         given[name] = input_place(given[name]) if given[name] is not None else None
-    if kind != "tk" and given["encoder"] is None and given["start"] is None:
-        given["encoder"] = ENCODER
+    if kind in ENCODERS and given["encoder"] is None and given["start"] is None:
+        given["encoder"] = ENCODERS[kind]
     context = click.get_current_context()
+    if training.epochs is not None and context.get_parameter_source("max_steps") is not click.core.ParameterSource.DEFAULT:
+        raise SettingError(
+            f"--epochs, --max-steps: wanted one of the two; found {training.epochs} and {training.max_steps}; give one"
+        )
     asked = [name for name in own if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT]
     if given["start"] is not None and asked:
         flag = f"--{asked[0].replace('_', '-')}"
         raise SettingError(f"{flag}: wanted no shape beside --start, which has its own; found {own[asked[0]]}; leave it out")
+    if kind == "bert_cat" and training.loss == "pointwise":
+        own["head"] = "relevance"
     model = shape(**own) if given["start"] is None else None
     return TrainPlan(kind=kind, model=model, training=training, rotate=Rotation(seed=seed) if rotate else None, **given)
 

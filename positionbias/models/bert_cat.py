@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import torch
 import torch.nn.functional as F
@@ -15,20 +15,23 @@ from positionbias.core.errors import SettingError
 from positionbias.models.encoder import Encoder, open_encoder
 from positionbias.models.encoder_source import check_encoder_folder
 from positionbias.models.protocols import Role, Tokens
+from positionbias.models.relevance import log_relevance
 from positionbias.models.sentence_transformers import DENSE, write_cross_encoder
 from positionbias.models.tensors import load_weights, save_tensors
 
 __all__ = ["BertCat", "BertCatConfig"]
 
-Head = Literal["linear", "transformers"]
+Head = Literal["linear", "relevance", "transformers"]
 WEIGHTS = "model.safetensors"
+_OUTPUTS: dict[Head, int] = {"linear": 1, "relevance": 2}
 
 
 @dataclass(frozen=True, slots=True)
 class BertCatConfig:
     """BERT_CAT's shape. ``pair_length`` counts special tokens; a longer pair loses from its longer text first.
 
-    ``head`` is ``linear`` (the paper's), or ``transformers``: the head of a loaded sequence classifier with one label.
+    ``head`` is ``linear`` (the paper's); ``relevance``, two logits, not relevant and relevant, whose score is the log-probability of
+    relevant (monoBERT, Nogueira et al. 2019); or ``transformers``: the head of a loaded sequence classifier with one label.
     """
 
     pair_length: int = 230
@@ -37,12 +40,20 @@ class BertCatConfig:
     def __post_init__(self) -> None:
         if self.pair_length < 1:
             raise SettingError(f"--pair-length: wanted at least 1; found {self.pair_length}; raise it")
-        if self.head not in ("linear", "transformers"):
-            raise SettingError(f"head: wanted linear or transformers; found {self.head!r}; give one of these")
+        if self.head not in get_args(Head):
+            raise SettingError(f"head: wanted one of {', '.join(get_args(Head))}; found {self.head!r}; give one of these")
+
+    @property
+    def log_probabilities(self) -> bool:
+        """Whether scores are log-probabilities of "relevant"."""
+        return self.head == "relevance"
 
 
 class BertCat(nn.Module):
-    """The model: s = W · BERT([CLS] q [SEP] p [SEP])_CLS + b. The encoder's dropout acts in training."""
+    """The model: s = W · BERT([CLS] q [SEP] p [SEP])_CLS + b. The encoder's dropout acts in training.
+
+    With the head ``relevance`` W has two rows, and s = log softmax(W · BERT(…)_CLS + b) of the second.
+    """
 
     kind: ClassVar[str] = "bert_cat"
 
@@ -51,7 +62,7 @@ class BertCat(nn.Module):
         encoder.check_length(config.pair_length, "--pair-length", texts=2)
         self.config = config
         self.encoder = encoder
-        self.head = nn.Linear(encoder.dimension, 1) if config.head == "linear" else None
+        self.head = nn.Linear(encoder.dimension, _OUTPUTS[config.head]) if config.head in _OUTPUTS else None
 
     @property
     def device(self) -> torch.device:
@@ -89,7 +100,8 @@ class BertCat(nn.Module):
             return self.encoder.logits(**inputs)[:, 0].float()
         states = self.encoder.cls(**inputs)  # (n, dim)
         with torch.autocast(states.device.type, enabled=False):
-            return F.linear(states.float(), self.head.weight.float(), self.head.bias.float())[:, 0]
+            outputs = F.linear(states.float(), self.head.weight.float(), self.head.bias.float())  # (n, 1) or (n, 2)
+            return log_relevance(outputs) if self.config.log_probabilities else outputs[:, 0]
 
     # -- training and keeping -------------------------------------------------------------------------
 
@@ -98,9 +110,13 @@ class BertCat(nn.Module):
         return {"embedding": [], "kernels": [], "body": list(self.parameters())}
 
     def save(self, folder: Path) -> None:
-        """Encoder and tokenizer as transformers keeps them, the head beside them as sentence-transformers' ``CrossEncoder`` does."""
+        """Encoder and tokenizer as transformers keeps them, the head beside them as sentence-transformers' ``CrossEncoder`` does.
+
+        With the head ``relevance`` that library gives the two logits of a pair, from which the score follows: the second of their log
+        softmax. Ranking by one of the two alone would be another order.
+        """
         self.encoder.save(folder, length=self.config.pair_length)
-        write_cross_encoder(folder, dimension=self.encoder.dimension, linear_head=self.head is not None)
+        write_cross_encoder(folder, dimension=self.encoder.dimension, outputs=_OUTPUTS.get(self.config.head))
         if self.head is not None:
             save_tensors(folder / DENSE / WEIGHTS, nn.ModuleDict({"linear": self.head}).state_dict())
 

@@ -91,7 +91,7 @@ def load_checkpoint(path: Path | str, kind: str | None = None) -> Checkpoint:
     sentence-transformers (a folder, a hub id, ``minilm``); or ``module:object``, a user's function or PyTerrier transformer.
 
     What a model is follows from its files; ``kind`` says it where they do not ("bi-encoder" for a plain encoder), or asks for ours
-    alone ("bert_cat", "bert_dot").
+    alone ("bert_cat", "bert_dot"), or that a T5 is a "mono_t5".
 
     Raises:
         InputError: not a model, a missing or mis-shaped tensor, a file that is gone, weights that are not the manifest's, parts that

@@ -22,7 +22,7 @@ from positionbias.models.linear import use_fast_linears
 from positionbias.models.protocols import Tokens
 from positionbias.models.tensors import weight_errors
 
-__all__ = ["Encoder", "load_encoder", "open_encoder", "quiet_transformers"]
+__all__ = ["Encoder", "load_encoder", "open_encoder", "plain_read", "quiet_transformers", "save_pretrained"]
 
 
 class Encoder(nn.Module):
@@ -33,7 +33,7 @@ class Encoder(nn.Module):
         use_fast_linears(model)
         self.model = model
         self.tokenizer = tokenizer
-        self._whole_texts()
+        _whole_texts(tokenizer)
         self.template = read_template(tokenizer)
         taken = inspect.signature(self.backbone.forward).parameters
         if "token_type_ids" not in taken:  # DistilBERT: its tokenizer may be BERT's
@@ -82,20 +82,7 @@ class Encoder(nn.Module):
 
     def read(self, texts: Sequence[str], limit: int) -> list[list[int]]:
         """Token numbers of texts, the first ``limit`` of each, without special tokens."""
-        if not texts:
-            return []
-        fast = self._whole_texts()
-        if fast is None:
-            return [row[:limit] for row in self.tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]]
-        return [encoding.ids[:limit] for encoding in fast.encode_batch_fast(list(texts), add_special_tokens=False)]
-
-    def _whole_texts(self) -> Any:
-        """The fast tokenizer, if it is one, without the cut and the padding that its file or another call may have brought."""
-        fast = getattr(self.tokenizer, "backend_tokenizer", None)
-        if fast is not None and (fast.truncation or fast.padding):  # set only where needed: another thread may be reading
-            fast.no_truncation()
-            fast.no_padding()
-        return fast
+        return plain_read(self.tokenizer, texts, limit)
 
     def assemble(self, first: Sequence[Tokens], second: Sequence[Tokens] | None = None, *, limit: int) -> dict[str, Tensor]:
         """Input tensors ``(n, longest)`` on the CPU of texts, or of pairs, cut to ``limit`` tokens with special ones counted.
@@ -130,13 +117,37 @@ class Encoder(nn.Module):
 
     def save(self, folder: Path, *, length: int) -> None:
         """Write config, weights and tokenizer in Hugging Face's layout; ``length`` is what others will cut texts to."""
-        with weight_errors(folder), quiet_transformers():
-            self.model.save_pretrained(folder)
-            self.tokenizer.save_pretrained(folder)
-        settings = read_json(folder / "tokenizer_config.json", what="a tokenizer's settings")
-        for place in ("is_local", "local_files_only", "name_or_path"):  # where it was loaded from is nobody's business
-            settings.pop(place, None)
-        write_json(folder / "tokenizer_config.json", {**settings, "model_max_length": length})
+        save_pretrained(folder, self.model, self.tokenizer, length=length)
+
+
+def plain_read(tokenizer: Any, texts: Sequence[str], limit: int | None) -> list[list[int]]:
+    """Token numbers of texts, the first ``limit`` of each, without special tokens."""
+    if not texts:
+        return []
+    fast = _whole_texts(tokenizer)
+    if fast is None:
+        return [row[:limit] for row in tokenizer(list(texts), add_special_tokens=False, verbose=False)["input_ids"]]
+    return [encoding.ids[:limit] for encoding in fast.encode_batch_fast(list(texts), add_special_tokens=False)]
+
+
+def _whole_texts(tokenizer: Any) -> Any:
+    """The fast tokenizer, if it is one, without the cut and the padding that its file or another call may have brought."""
+    fast = getattr(tokenizer, "backend_tokenizer", None)
+    if fast is not None and (fast.truncation or fast.padding):  # set only where needed: another thread may be reading
+        fast.no_truncation()
+        fast.no_padding()
+    return fast
+
+
+def save_pretrained(folder: Path, model: Any, tokenizer: Any, *, length: int) -> None:
+    """Write config, weights and tokenizer in Hugging Face's layout; ``length`` is what others will cut texts to."""
+    with weight_errors(folder), quiet_transformers():
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+    settings = read_json(folder / "tokenizer_config.json", what="a tokenizer's settings")
+    for place in ("is_local", "local_files_only", "name_or_path"):  # where it was loaded from is nobody's business
+        settings.pop(place, None)
+    write_json(folder / "tokenizer_config.json", {**settings, "model_max_length": length})
 
 
 def load_encoder(name: str | Path) -> Encoder:

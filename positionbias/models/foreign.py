@@ -24,6 +24,7 @@ from positionbias.models.layout import (
     read_family,
     read_layout,
 )
+from positionbias.models.mono_t5 import MonoT5, MonoT5Config, load_t5
 from positionbias.models.protocols import AnyRanker
 from positionbias.models.tensors import load_weights
 
@@ -34,6 +35,9 @@ _RAW = "not trained here; its scores are raw: logits before any activation, or t
 _BARE = (
     "an encoder that no one trained to rank: {} of its last layer, compared by cosine, as sentence-transformers does by default"
 )
+
+_T5 = "T5ForConditionalGeneration"
+_SAYS = "not trained here; its score is the log-probability of true against false, whatever it was trained for"
 
 
 class Foreign(NamedTuple):
@@ -58,13 +62,16 @@ def check_model_folder(folder: Path) -> Path:
 def load_foreign(folder: Path, kind: str | None = None) -> Foreign:
     """The model in a checked folder. Scores are raw: logits before any activation, its own similarity of the vectors.
 
-    ``kind`` is what the files do not say (a family of ``layout.FAMILIES``), or ``bert_cat`` or ``bert_dot`` for ours alone.
+    ``kind`` is what the files do not say (a family of ``layout.FAMILIES``, or ``mono_t5``: a T5 does not say what it was trained for),
+    or ``bert_cat`` or ``bert_dot`` for ours alone.
 
     Raises:
         InputError: not a ranker, or with parts that nothing here runs.
         SettingError: ``kind`` is another than the files say.
         DependencyError: only sentence-transformers runs it, and it is not installed.
     """
+    if kind == MonoT5.kind:
+        return Foreign(MonoT5(MonoT5Config(), load_t5(folder)).eval(), (_SAYS,), ())
     family = _family(folder, kind)
     notes: tuple[str, ...] = (_RAW,)
     if family == "bi-encoder" and not has_modules(folder):
@@ -87,6 +94,11 @@ def _family(folder: Path, kind: str | None) -> Family:
     said = read_family(folder)
     if asked is None:
         if said is None:
+            if architecture(folder).endswith(_T5):
+                do = f"give --kind {MonoT5.kind} if it was trained to answer with true or false, or another model"
+                raise bad_input(
+                    folder, wanted="a trained model", found="a T5, which does not say what it was trained for", do=do
+                )
             do = "give another model, or audit it as what it is not yet with --kind bi-encoder (or --kind sparse, for a SPLADE)"
             raise bad_input(
                 folder, wanted="a trained model", found="an encoder with no head, which no one trained to rank", do=do

@@ -8,13 +8,14 @@ from typing import Any
 from positionbias.core.errors import SettingError
 from positionbias.models.protocols import Ranker
 
-__all__ = ["KINDS", "config_class", "model_class"]
+__all__ = ["KINDS", "config_class", "model_class", "scores_log_probabilities"]
 
 # name -> (module, class of the model, class of its shape)
 KINDS = {
     "tk": ("positionbias.models.tk", "TK", "TKConfig"),
     "bert_cat": ("positionbias.models.bert_cat", "BertCat", "BertCatConfig"),
     "bert_dot": ("positionbias.models.bert_dot", "BertDot", "BertDotConfig"),
+    "mono_t5": ("positionbias.models.mono_t5", "MonoT5", "MonoT5Config"),
 }
 
 
@@ -34,6 +35,11 @@ def config_class(kind: str) -> type:
         SettingError: there is no such kind.
     """
     return _attribute(kind, 2)
+
+
+def scores_log_probabilities(kind: str, shape: Any = None) -> bool:
+    """Whether a model scores by the log-probability of "relevant"; ``shape`` None is the kind's own."""
+    return bool(getattr(config_class(kind)() if shape is None else shape, "log_probabilities", False))
 
 
 def _attribute(kind: str, place: int) -> Any:

@@ -32,7 +32,8 @@ __all__ = [
 
 Family = Literal["cross-encoder", "bi-encoder", "multi-vector", "sparse"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
-OURS: Mapping[str, Family] = {"bert_cat": "cross-encoder", "bert_dot": "bi-encoder"}  # what our kinds are
+# what our kinds are
+OURS: Mapping[str, Family] = {"bert_cat": "cross-encoder", "bert_dot": "bi-encoder", "mono_t5": "cross-encoder"}
 
 _POOLINGS: dict[str, Literal["cls", "mean"]] = {"cls": "cls", "mean": "mean"}
 # how older releases wrote it

@@ -1,6 +1,6 @@
 """Our BERT_CAT and BERT_DOT in sentence-transformers' layout, written as JSON, so that it loads what we saved.
 
-CrossEncoder         Transformer, Pooling (cls), Dense (dim → 1)      or Transformer with a sequence classifier's head
+CrossEncoder         Transformer, Pooling (cls), Dense (dim → 1 or 2) or Transformer with a sequence classifier's head
 SentenceTransformer  Transformer, Pooling (cls or mean)[, Normalize]
 """
 
@@ -32,14 +32,16 @@ _TASKS = {
 }
 
 
-def write_cross_encoder(folder: Path, *, dimension: int, linear_head: bool) -> None:
-    """What lets ``CrossEncoder(folder)`` load a BERT_CAT and give its scores; the head's weights are written by the caller."""
-    _write_modules(folder, [("Transformer", ""), *([("Pooling", _POOLING), ("Dense", DENSE)] if linear_head else [])])
-    _write_transformer(folder, "feature-extraction" if linear_head else "sequence-classification")
+def write_cross_encoder(folder: Path, *, dimension: int, outputs: int | None) -> None:
+    """What lets ``CrossEncoder(folder)`` load a BERT_CAT and give its score, or its two logits; the head's weights are written by the
+    caller. ``outputs`` None: the head is the sequence classifier's.
+    """
+    _write_modules(folder, [("Transformer", ""), *([("Pooling", _POOLING), ("Dense", DENSE)] if outputs else [])])
+    _write_transformer(folder, "feature-extraction" if outputs else "sequence-classification")
     write_json(folder / MODEL, {**_model_facts("CrossEncoder"), "activation_fn": IDENTITY})
-    if linear_head:
+    if outputs:
         _write_pooling(folder, dimension, "cls")
-        dense = {"in_features": dimension, "out_features": 1, "bias": True, "activation_function": IDENTITY}
+        dense = {"in_features": dimension, "out_features": outputs, "bias": True, "activation_function": IDENTITY}
         (folder / DENSE).mkdir(exist_ok=True)
         write_json(
             folder / DENSE / "config.json",

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+import torch
 from torch import Tensor, nn
 
 from positionbias.core.errors import StorageError, bad_input
@@ -18,7 +19,7 @@ MEND = "train again, or fetch the checkpoint again"
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
-    """Write tensors as safetensors.
+    """Write tensors as safetensors; what several names share (T5's embedding and head) once, under the first.
 
     Raises:
         StorageError: the file system refused.
@@ -29,8 +30,16 @@ def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:
         path.touch()
         mode = path.stat().st_mode
     with weight_errors(path):
-        save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, path)
+        save_file({name: tensor.detach().contiguous() for name, tensor in _apart(tensors).items()}, path)
     path.chmod(mode)  # the library leaves a file that only its owner may read
+
+
+def _apart(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The tensors without those that are another one's memory under a further name."""
+    first: dict[tuple[int, torch.Size], str] = {}
+    for name, tensor in tensors.items():
+        first.setdefault((tensor.data_ptr() or -1 - len(first), tensor.shape), name)
+    return {name: tensors[name] for name in first.values()}
 
 
 @contextmanager
@@ -66,7 +75,7 @@ def load_tensors(path: Path) -> dict[str, Tensor]:
 def load_weights(model: nn.Module, path: Path) -> None:
     """Fill a model from a safetensors file that holds exactly its tensors."""
     tensors = load_tensors(path)
-    wanted = model.state_dict()
+    wanted = _apart(model.state_dict())
     for name, tensor in wanted.items():
         if name not in tensors:
             raise bad_input(path, wanted=f"the tensor {name}", found="none of this name", do=MEND)
@@ -75,7 +84,7 @@ def load_weights(model: nn.Module, path: Path) -> None:
             raise bad_input(path, wanted=f"{name} of shape {tuple(tensor.shape)}", found=found, do=MEND)
     if extra := sorted(set(tensors) - set(wanted)):
         raise bad_input(path, wanted="the model's own tensors only", found=f"also {extra[0]}", do=MEND)
-    model.load_state_dict(tensors)
+    model.load_state_dict(tensors, strict=False)  # what shares memory is filled with it
 
 
 def weights_checksum(folder: Path) -> str:

@@ -79,7 +79,7 @@ class ModelSettings:
         return {
             "kind": self.kind,
             "model": None if self.model is None else asdict(self.model),
-            "training": {k: v for k, v in self.training.of_kind(self.kind).deciding().items() if k not in OWN},
+            "training": {k: v for k, v in self.plan(Path(), Path()).training.deciding().items() if k not in OWN},
             "begins with": self.pretrained,
         }
 

@@ -17,7 +17,7 @@ from positionbias.models.protocols import Ranker
 from positionbias.models.tk import TK
 from positionbias.models.word_vectors import embedding_matrix, read_word_vectors
 from positionbias.text.vocabulary import Vocabulary, known_words
-from positionbias.training.plan import TrainPlan
+from positionbias.training.plan import TrainPlan, check_loss
 
 __all__ = ["build_model"]
 
@@ -38,9 +38,13 @@ def build_model(collection: Collection, plan: TrainPlan) -> tuple[Ranker, Mappin
             return _build_tk(collection, plan, start)
         if start is not None:
             return start, {}
+        assert plan.encoder is not None
+        if plan.kind == "mono_t5":
+            from positionbias.models.mono_t5 import MonoT5, load_t5
+
+            return MonoT5(plan.model, load_t5(plan.encoder)), {}
         from positionbias.models.encoder import load_encoder
 
-        assert plan.encoder is not None
         return model_class(plan.kind)(plan.model, load_encoder(plan.encoder)), {}  # type: ignore
 
 
@@ -52,6 +56,7 @@ def _start(plan: TrainPlan) -> Ranker | None:
         raise SettingError(f"--start: wanted a checkpoint of kind {plan.kind}; found {model.kind}; give another")
     if plan.model not in (None, model.config):
         raise SettingError(f"--start: wanted a checkpoint of the shape asked for; found {model.config}; ask for no other")
+    check_loss(str(plan.training.loss), model.kind, model.config)
     return model
 
 

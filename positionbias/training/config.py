@@ -8,12 +8,15 @@ from typing import Any
 
 from positionbias.core.errors import SettingError
 
-__all__ = ["LEARNING_RATES", "PRECISIONS", "TrainConfig"]
+__all__ = ["LEARNING_RATES", "LOSSES", "PRECISIONS", "TrainConfig"]
 
 PRECISIONS = ("float32", "bfloat16", "float16")
 
-# of a kind's body, and of TK's word vectors (position-bias paper, §3)
-LEARNING_RATES = {"tk": 1e-4, "bert_cat": 7e-6, "bert_dot": 7e-6}
+# the losses of ``training.losses``, and whether their scores are log-probabilities of "relevant"
+LOSSES = {"hinge": False, "pointwise": True}
+
+# of a kind's body, and of TK's word vectors (position-bias paper, §3); monoT5's is its paper's, of another optimiser (Adafactor)
+LEARNING_RATES = {"tk": 1e-4, "bert_cat": 7e-6, "bert_dot": 7e-6, "mono_t5": 1e-3}
 
 # what changes how fast or how safely a training goes, and not where it ends
 _MEANS = ("threads", "read_ahead", "save_every", "save_minutes")
@@ -26,6 +29,9 @@ class TrainConfig:
     A *batch* is ``batch_size`` pairs, over all processes together; a *step* is ``accumulate`` batches and one update of the
     weights. ``learning_rate`` None is the kind's own. It grows linearly over ``warmup_steps`` and then stays [decision: the
     paper names no schedule, the reference has none]. ``clip`` bounds the norm of a step's gradient; 0 leaves it.
+
+    ``loss`` is one of ``LOSSES``; None is the model's own: pointwise where its scores are log-probabilities, else hinge, with
+    its ``margin``. At most ``max_steps`` steps are made, or, where ``epochs`` is given, those of so many passes over the groups.
 
     ``dropout`` false turns off an encoder's own (TK has none): on a CPU drawing it can take as long as the rest of a step.
 
@@ -41,8 +47,10 @@ class TrainConfig:
     batch_size: int = 32
     learning_rate: float | None = None
     kernel_learning_rate: float = 1e-3
+    loss: str | None = None
     margin: float = 1.0
     max_steps: int = 100_000
+    epochs: int | None = None
     validate_every: int = 2_000
     patience: int = 30
     most_depth: int = 100
@@ -65,6 +73,10 @@ class TrainConfig:
         for name, least in {**dict.fromkeys(one, 1), **dict.fromkeys(none, 0)}.items():
             if getattr(self, name) < least:
                 raise SettingError(f"{_flag(name)}: wanted at least {least}; found {getattr(self, name)}; raise it")
+        if self.epochs is not None and self.epochs < 1:
+            raise SettingError(f"--epochs: wanted at least 1; found {self.epochs}; raise it")
+        if self.loss not in (None, *LOSSES):
+            raise SettingError(f"--loss: wanted one of {', '.join(LOSSES)}; found {self.loss!r}; pick one")
         for name in ("learning_rate", "kernel_learning_rate", "margin"):
             value = getattr(self, name)
             if not (0 < (1.0 if value is None else value) < math.inf):
@@ -75,9 +87,20 @@ class TrainConfig:
         if self.precision not in PRECISIONS:
             raise SettingError(f"--precision: wanted one of {', '.join(PRECISIONS)}; found {self.precision!r}; pick one")
 
-    def of_kind(self, kind: str) -> TrainConfig:
-        """These settings with the learning rate of a kind of model, where none was given."""
-        return self if self.learning_rate is not None else replace(self, learning_rate=LEARNING_RATES[kind])
+    def of_kind(self, kind: str, *, log_probabilities: bool = False) -> TrainConfig:
+        """These settings with the learning rate and the loss of a kind of model, where none was given.
+
+        ``log_probabilities``: whether the model's scores are.
+        """
+        rate = LEARNING_RATES[kind] if self.learning_rate is None else self.learning_rate
+        own = next(name for name, wanted in LOSSES.items() if wanted == log_probabilities)
+        return replace(self, learning_rate=rate, loss=self.loss or own)
+
+    def steps(self, groups: int) -> int:
+        """The steps made at most over so many groups: of the last of some ``epochs`` fewer batches may be left."""
+        if self.epochs is None:
+            return self.max_steps
+        return -(-self.epochs * -(-groups // self.batch_size) // self.accumulate)
 
     def deciding(self) -> dict[str, Any]:
         """The settings that decide the outcome: what a manifest records and a resumed training must be given again."""

@@ -1,4 +1,4 @@
-"""The training loop, visible from top to bottom: batches, hinge loss, validation, early stopping, resuming.
+"""The training loop, visible from top to bottom: batches, steps, validation, early stopping, resuming.
 
 In several processes (``accelerate launch``, ``torchrun``) each computes its part of every batch, and gradients are averaged, so that
 a step is the same whatever their number, but for rounding. The main process alone validates and writes; the others are told
@@ -26,7 +26,7 @@ from positionbias.training.devices import Devices
 from positionbias.training.record import Board, Row, Sums, Trained, write_log
 from positionbias.training.state import find_state, load_best, restore_state, save_best, save_state, working_folder
 from positionbias.training.trainer import Trainer
-from positionbias.training.validation import Validation, validate
+from positionbias.training.validation import MEASURED, Validation, validate
 
 __all__ = ["forget_state", "train"]
 
@@ -34,7 +34,7 @@ __all__ = ["forget_state", "train"]
 def train(
     model: Ranker,
     texts: TrainingTexts,
-    validation: Validation,
+    validation: Validation | None,
     config: TrainConfig,
     out: Path,
     devices: Devices,
@@ -44,7 +44,7 @@ def train(
     on_validation: Callable[[Row], None] = lambda row: None,
     tensorboard: Path | None = None,
 ) -> Trained:
-    """Train ``model`` in place and leave its best weights in it (in the main process).
+    """Train ``model`` in place and leave its best weights in it (in the main process); without ``validation`` the last.
 
     ``settings`` is everything that decides the outcome; a resumed training must be given the same. The state stands in a
     working folder beside ``out``; the caller removes it (``forget_state``) once the checkpoint is written.
@@ -61,6 +61,7 @@ def train(
         restore_state(out, model, trainer.optimizers, devices.scaler)
         trainer.record = _recorded(saved["record"], folder)
     record = trainer.record
+    steps = config.steps(len(texts.source))
     board = Board(tensorboard if devices.main else None, record.step + 1 if saved is not None else 0)
 
     def save() -> None:
@@ -69,13 +70,13 @@ def train(
             save_state(folder, model, trainer.optimizers, devices.scaler, state)
 
     def look(rate: float | None) -> None:
-        _validated(trainer, validation, rate, on_validation)
+        _look(trainer, validation, rate, steps, on_validation)
         board.add(record.log[-1])
         save()
 
     quiet = Lock()  # a tokenizer serves one thread at a time: nothing is read ahead while the model is validated
-    with closing(board), progress_step(f"training {out.stem}", config.max_steps, unit="steps") as bar:
-        if saved is None:
+    with closing(board), progress_step(f"training {out.stem}", steps, unit="steps") as bar:
+        if saved is None and validation is not None:
             look(None)
         bar.advance(record.step)
         stream = _batches(model, texts, config, devices, (record.epoch, record.batch), quiet)
@@ -83,29 +84,31 @@ def train(
             while not record.stopped:
                 rate = trainer.step(list(islice(read, config.accumulate)))
                 bar.advance()
-                if record.step % config.validate_every == 0 or record.step == config.max_steps:
+                if record.step % config.validate_every == 0 or record.step == steps:
                     trainer.settle()
                     with quiet:
                         look(rate)
-                    bar.note(f"nDCG@10 {record.log[-1]['ndcg']:.4f} (best {record.best_ndcg:.4f} at {record.best_step})")
+                    if record.best_ndcg is not None:
+                        bar.note(f"nDCG@10 {record.log[-1]['ndcg']:.4f} (best {record.best_ndcg:.4f} at {record.best_step})")
                 elif trainer.due or (config.save_every and record.step % config.save_every == 0):
                     trainer.settle()
                     save()
-    if devices.main:
-        load_best(folder, model, record.best_step)
-        model.eval()
-        final = validate(model, validation, most_depth=config.most_depth, every_depth=True)
-        record.depth = int(final["depth"] or 1)
-    record.depth = devices.from_main(record.depth)
+    model.eval()
+    if validation is not None:
+        if devices.main:
+            load_best(folder, model, record.best_step)
+            final = validate(model, validation, most_depth=config.most_depth, every_depth=True)
+            record.depth = int(final["depth"] or 1)
+        record.depth = devices.from_main(record.depth)
     return record
 
 
 def _batches(
     model: Ranker, texts: TrainingTexts, config: TrainConfig, devices: Devices, start_at: tuple[int, int], quiet: Lock
 ) -> Generator[Batch]:
-    """Batches without end, epoch after epoch, from this (epoch, batch) on."""
+    """Batches epoch after epoch from this (epoch, batch) on: without end, or of as many epochs as are asked for."""
     epoch, start = start_at
-    while True:
+    while config.epochs is None or epoch < config.epochs:
         own = batches(
             model,
             texts,
@@ -133,41 +136,52 @@ def _recorded(record: Mapping[str, Any], folder: Path) -> Trained:
         raise bad_input(folder, wanted="a training's counters", found=str(error), do=do) from error
 
 
-def _validated(trainer: Trainer, validation: Validation, rate: float | None, on_validation: Callable[[Row], None]) -> None:
-    """Validate, log, keep the best, and decide whether to stop; the main process does, and all of them know."""
-    model, record, config, devices = trainer.model, trainer.record, trainer.config, trainer.devices
+def _validated(trainer: Trainer, validation: Validation) -> Row:
+    """What a validation measures; the main process does, and all of them know."""
+    model, record, devices = trainer.model, trainer.record, trainer.devices
     measured: Row | None = None
     if devices.main:
         model.eval()
         try:
-            measured = validate(model, validation, most_depth=config.most_depth)
+            measured = validate(model, validation, most_depth=trainer.config.most_depth)
         except InputError as error:
             if not record.step:
                 raise
             # what can be wrong with candidates and judgements showed at the first validation: these are the scores
             raise trainer.diverged("scores that are no finite numbers", f"validating step {record.step:,}") from error
-    measured = devices.from_main(measured)
+    return devices.from_main(measured)
+
+
+def _look(
+    trainer: Trainer, validation: Validation | None, rate: float | None, steps: int, on_validation: Callable[[Row], None]
+) -> None:
+    """Validate where there is something to validate on, log, keep the best, and decide whether to stop after ``steps`` or before."""
+    model, record, config = trainer.model, trainer.record, trainer.config
+    measured: Row = dict.fromkeys(MEASURED) if validation is None else _validated(trainer, validation)
     gate = getattr(model, "gate", None)
     since, record.since = record.since, Sums()
     row: Row = {"step": record.step, "epoch": record.epoch, **since.means(), **measured}
     row |= {"gate": None if gate is None else float(gate.detach()), "learning_rate": rate, "pairs": since.pairs}
     row |= {"seconds": since.seconds, "pairs_per_second": since.pairs / since.seconds if since.seconds else None}
     record.log.append(row)
-    ndcg = measured["ndcg"] or 0.0
-    better = ndcg > record.best_ndcg
-    if better:
-        record.best_ndcg, record.best_step, record.waited = ndcg, record.step, 0
+    better = False
+    if validation is None:
+        record.best_step = record.step
     else:
+        ndcg = measured["ndcg"] or 0.0
+        better = record.best_ndcg is None or ndcg > record.best_ndcg
         record.waited += 1
-    if devices.main:
+        if better:
+            record.best_ndcg, record.best_step, record.waited = ndcg, record.step, 0
+    if trainer.devices.main:
         write_log(trainer.folder / "log.jsonl", record.log)
         on_validation(row)
         if better:
             save_best(trainer.folder, model, record.step)
     if record.waited >= config.patience:
         record.stopped = f"no better nDCG@10 in {config.patience} validations"
-    elif record.step >= config.max_steps:
-        record.stopped = f"{config.max_steps} steps"
+    elif record.step >= steps:
+        record.stopped = f"{steps} steps"
 
 
 def forget_state(out: Path) -> None:

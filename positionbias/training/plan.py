@@ -11,16 +11,16 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups
-from positionbias.models.kinds import config_class
+from positionbias.models.kinds import config_class, scores_log_probabilities
 from positionbias.models.tensors import weights_checksum
 from positionbias.positions.rotate import Rotation
-from positionbias.training.config import TrainConfig
+from positionbias.training.config import LOSSES, TrainConfig
 
-__all__ = ["INPUTS", "TrainPlan"]
+__all__ = ["INPUTS", "TrainPlan", "check_loss"]
 
 INPUTS = ("candidates", "trainset", "validation_candidates", "word_vectors", "start")
 # settings that are named only where they are given
-_OPTIONAL = ("trainset", "split", "encoder", "start")
+_OPTIONAL = ("validation_candidates", "trainset", "split", "encoder", "start")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,11 +32,12 @@ class TrainPlan:
     ``model`` is the shape (None: the kind's own, or that of ``start``). A model of kind tk starts from ``word_vectors`` or at
     random, one over an encoder from ``encoder``, and any from ``start``, a checkpoint of its kind to go on from.
     ``rotate`` turns every read of a training passage anew (the reference's way); None reads passages as stored.
+    Without ``validation_candidates`` all steps are made, and the last weights are kept.
     """
 
     kind: str = "tk"
     candidates: Path | None = None
-    validation_candidates: Path
+    validation_candidates: Path | None = None
     trainset: Path | None = None
     split: str | None = None
     validation_split: str = "validation"
@@ -54,7 +55,10 @@ class TrainPlan:
             object.__setattr__(self, "model", shape())
         if not isinstance(self.model, shape | None):
             raise SettingError(f"model: wanted the shape of a {self.kind}; found {self.model}; give a {shape.__name__}")
-        object.__setattr__(self, "training", self.training.of_kind(self.kind))
+        logs = scores_log_probabilities(self.kind, self.model)
+        object.__setattr__(self, "training", self.training.of_kind(self.kind, log_probabilities=logs))
+        if self.model is not None:
+            check_loss(str(self.training.loss), self.kind, self.model)
         if (self.candidates is None) == (self.trainset is None):
             found = "neither" if self.candidates is None else "both"
             raise SettingError(f"--candidates, --trainset: wanted one of the two; found {found}; give one")
@@ -110,6 +114,26 @@ class TrainPlan:
             record["encoder"] = _encoder_facts(self.encoder)
         record["collection"] = collection.checksum
         return {name: value for name, value in record.items() if value is not None or name not in _OPTIONAL}
+
+
+def check_loss(loss: str, kind: str, shape: Any) -> None:
+    """Whether a loss takes what a model of this shape scores.
+
+    Raises:
+        SettingError: it does not.
+    """
+    logs = scores_log_probabilities(kind, shape)
+    if LOSSES[loss] == logs:
+        return
+    fitting = " or ".join(name for name, wanted in LOSSES.items() if wanted == logs)
+    if logs:
+        raise SettingError(
+            f"--loss: wanted {fitting}: this {kind} scores by log-probability; found {loss}; give --loss {fitting}"
+        )
+    raise SettingError(
+        f"--loss: wanted {fitting}: this {kind} has no head for relevant and not relevant; found {loss}; give --loss {fitting}, "
+        "or train mono_t5, or a bert_cat from its --encoder with --loss pointwise"
+    )
 
 
 def _encoder_facts(name: str) -> dict[str, str]:

@@ -39,18 +39,19 @@ class Sums:
 class Trained:
     """How a training went. The log holds one row a validation, step 0 (the untrained model) first.
 
-    ``epoch`` and ``batch`` are where the next step begins; ``since`` is what the next row will be made of.
+    ``epoch`` and ``batch`` are where the next step begins; ``since`` is what the next row will be made of. Without validation there is
+    no row of step 0, ``best_ndcg`` and ``depth`` stay None, and ``best_step`` is the last: its weights are kept.
     """
 
     step: int = 0
     epoch: int = 0
     batch: int = 0
     best_step: int = 0
-    best_ndcg: float = -1.0
+    best_ndcg: float | None = None
     waited: int = 0
     dropped: int = 0
     seconds: float = 0.0
-    depth: int = 0
+    depth: int | None = None
     stopped: str = ""
     since: Sums = field(default_factory=Sums)
     log: list[Row] = field(default_factory=list)

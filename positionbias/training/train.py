@@ -37,7 +37,7 @@ __all__ = ["TrainPlan", "train_model", "training_result"]
 def train_model(
     collection: Collection,
     source: Run | Groups,
-    validation_candidates: Run,
+    validation_candidates: Run | None,
     plan: TrainPlan,
     out: Path,
     *,
@@ -47,6 +47,8 @@ def train_model(
     tensorboard: Path | None = None,
 ) -> Checkpoint:
     """Train a model and write its checkpoint to ``out``; ``source`` is what ``plan`` names, candidates or a training set.
+
+    Without ``validation_candidates`` the last weights are kept, and no re-ranking depth is tuned.
 
     Started by ``accelerate launch`` or ``torchrun`` in several processes, all of them make this call; ``out`` is a place that
     all of them see, and ``on_validation`` is called in the main one.
@@ -69,16 +71,16 @@ def train_model(
     for run in (source, validation_candidates):
         if isinstance(run, Run):
             collection.rows(run.passage_ids)
-    known_queries(validation_candidates, collection.queries(plan.validation_split))
+    if validation_candidates is not None:
+        known_queries(validation_candidates, collection.queries(plan.validation_split))
     groups = _group_source(collection, source, plan)
     texts = TrainingTexts(collection, group_queries(collection, plan.splits), groups, plan.rotate)
     model, counted = build_model(collection, plan)
     options: dict[str, Any] = {"settings": settings, "resume": resume, "tensorboard": tensorboard}
     options["on_validation"] = on_validation
     with devices.own_generator():
-        record = train(
-            model, texts, _validation(collection, validation_candidates, plan), plan.training, out, devices, **options
-        )
+        validation = None if validation_candidates is None else _validation(collection, validation_candidates, plan)
+        record = train(model, texts, validation, plan.training, out, devices, **options)
     if devices.main:
         facts = {"training_seconds": round(record.seconds, 1), **devices.facts()}
         manifest = _manifest(collection, plan, settings, _content(counted, groups, record), out, facts)
@@ -127,7 +129,7 @@ def _group_source(collection: Collection, source: Run | Groups, plan: TrainPlan)
 
 
 def training_result(model: Checkpoint, collection: str) -> Result:
-    """What was logged at each validation, as a Result; its value is the best validation nDCG@10."""
+    """What was logged at each validation, as a Result; its value is the best validation nDCG@10, None without validation."""
     log = model.training["log"]
     names = {
         "loss": "loss",
@@ -138,12 +140,13 @@ def training_result(model: Checkpoint, collection: str) -> Result:
         "gate": "gate",
     }
     content = model.manifest.content
-    notes = {key: content[key] for key in ("best_step", "steps", "stopped", "depth", "training_pairs")}
+    notes = {key: content[key] for key in ("best_step", "weights", "steps", "stopped", "depth", "training_pairs")}
     series = {label: [row[key] for row in log] for label, key in names.items()}
     kept = {label: values for label, values in series.items() if any(value is not None for value in values)}
     curve = TrainingCurve([int(row["step"]) for row in log], kept, notes)
     best = content["validation_ndcg@10"]
-    return Result("training", collection, "validation", model.name, model.manifest.seed, best, None, len(log), curve)
+    split = "train" if best is None else "validation"
+    return Result("training", collection, split, model.name, model.manifest.seed, best, None, len(log), curve)
 
 
 def _content(counted: Mapping[str, Any], groups: GroupSource, record: Trained) -> dict[str, Any]:
@@ -155,6 +158,7 @@ def _content(counted: Mapping[str, Any], groups: GroupSource, record: Trained) -
         "pairs_with_an_empty_side": record.dropped,
         "steps": record.step,
         "best_step": record.best_step,
+        "weights": "the last" if record.best_ndcg is None else "the best on validation",
         "validation_ndcg@10": record.best_ndcg,
         "depth": record.depth,
         "stopped": record.stopped,

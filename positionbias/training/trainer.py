@@ -1,4 +1,4 @@
-"""One step of a training: scores, hinge loss, gradients over devices and batches, the update, and what is counted of it."""
+"""One step of a training: scores, loss, gradients over devices and batches, the update, and what is counted of it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from positionbias.models.protocols import Ranker
 from positionbias.training.batches import Batch
 from positionbias.training.config import TrainConfig
 from positionbias.training.devices import Devices
-from positionbias.training.losses import pairwise_hinge
+from positionbias.training.losses import group_losses
 from positionbias.training.memory import fitting_size, out_of_memory, room_for_moments
 from positionbias.training.optimizers import clip_gradients, make_optimizers, set_learning_rates
 from positionbias.training.record import Trained
@@ -52,7 +52,7 @@ class Trainer:
         self._settled = time.monotonic()
 
     def step(self, parts: Sequence[Batch]) -> float:
-        """One update of the weights: mean hinge loss over the pairs of ``parts``; gives back the learning rate."""
+        """One update of the weights: mean loss over the groups of ``parts``; gives back the learning rate."""
         self._began = self._began or time.monotonic()
         rate = set_learning_rates(self.optimizers, self.record.step, self.config.warmup_steps)
         try:
@@ -83,25 +83,29 @@ class Trainer:
             self._update()
 
     def _backward(self, part: Batch, share: Tensor) -> Tensor:
-        """Add a part's gradients; its sums of hinge losses, of pairs in the right order and of margins, and its pairs."""
+        """Add a part's gradients; its sums of losses, of pairs in the right order and of margins, and its pairs.
+
+        Of a group of more than two the share of its negatives in the right order counts, and the mean of its margins.
+        """
         devices, pairs = self.devices, len(part)
         # what a model draws (dropout) is a function of seed and place, so that a resumed training draws the same
         torch.manual_seed(key64(self.config.seed, "dropout", part.epoch, part.number, devices.place) % 2**63)
         self.model.train(self.config.dropout)
-        positive, negative = self._scores(part)
-        hinge = pairwise_hinge(positive, negative, self.config.margin) * pairs  # nothing of an idle part
-        devices.scaler.scale(hinge * share).backward()
+        scores = self._scores(part)
+        loss = group_losses(scores, self.config).mean() * pairs  # nothing of an idle part
+        devices.scaler.scale(loss * share).backward()
         with torch.no_grad():
-            margins = positive - negative
-            right, margin = ((margins > 0).sum(), margins.sum()) if pairs else (hinge * 0, hinge * 0)
-            return torch.stack([hinge.detach(), right.float(), margin, torch.full_like(hinge, pairs)])
+            margins = scores[:, :1] - scores[:, 1:]  # (groups, negatives)
+            right, margin = (
+                (((margins > 0).float().mean(dim=1)).sum(), margins.mean(dim=1).sum()) if pairs else (loss * 0, loss * 0)
+            )
+            return torch.stack([loss.detach(), right, margin, torch.full_like(loss, pairs)])
 
-    def _scores(self, part: Batch) -> tuple[Tensor, Tensor]:
-        """Scores of the positives and of the negatives, each ``(n,)``, in full precision."""
+    def _scores(self, part: Batch) -> Tensor:
+        """Scores ``(groups, passages)``, the positives first, in full precision."""
         inputs = {name: tensor.to(self.devices.device, non_blocking=True) for name, tensor in part.inputs.items()}
         with self.devices.autocast():
-            positive, negative = self.scorer(**inputs).float().chunk(2)
-        return positive, negative
+            return self.scorer(**inputs).float().view(-1, len(part.queries)).t()
 
     def _update(self) -> None:
         devices, scaler = self.devices, self.devices.scaler
@@ -154,30 +158,31 @@ class Trainer:
 
     def diverged(self, found: str, where: str) -> SettingError:
         """The one line for a training that has gone wrong."""
+        record = self.record
+        best = "" if record.best_ndcg is None else f" (best nDCG@10 {record.best_ndcg:.4f} at step {record.best_step:,})"
         return SettingError(
             f"--learning-rate: wanted a finite loss; found {found} {where}; lower it, or --kernel-learning-rate, or train in "
-            f"float32; what was saved before (best nDCG@10 {self.record.best_ndcg:.4f} at step {self.record.best_step:,}) "
-            f"stands in {self.folder}"
+            f"float32; what was saved before{best} stands in {self.folder}"
         )
 
     def _too_large(self, part: Batch) -> SettingError:
         """What fits instead, found by trying; by this process alone, so without the wrapper that waits for others."""
         self._pending.clear()
         self.scorer = self.model
-        half = len(part.groups)
-        longest = sorted(range(half), key=lambda i: -max(len(part.passages[i]), len(part.passages[half + i])))
+        count = len(part.queries)
+        longest = sorted(range(count), key=lambda i: -max(map(len, part.passages[i::count])))
 
         def attempt(size: int) -> None:
             self.model.zero_grad()
-            rows = [*longest[:size], *(half + i for i in longest[:size])]
-            inputs = self.model.inputs([part.queries[i] for i in longest[:size]], [part.passages[i] for i in rows])
-            positive, negative = self._scores(replace(part, inputs=inputs))
-            pairwise_hinge(positive, negative).backward()
+            queries = [part.queries[i] for i in longest[:size]]
+            rows = [start + i for start in range(0, len(part.passages), count) for i in longest[:size]]
+            inputs = self.model.inputs(queries, [part.passages[i] for i in rows])
+            group_losses(self._scores(replace(part, queries=queries, inputs=inputs)), self.config).mean().backward()
 
         self.model.zero_grad()
         try:
             held = room_for_moments(self.optimizers)
-            fits = fitting_size(attempt, half)
+            fits = fitting_size(attempt, count)
             del held
         except torch.OutOfMemoryError:
             fits = 0

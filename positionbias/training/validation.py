@@ -14,7 +14,9 @@ from positionbias.probe.term_vectors import probe
 from positionbias.ranking.rerank import rescore
 from positionbias.ranking.scored import PassageTexts
 
-__all__ = ["Validation", "validate"]
+__all__ = ["MEASURED", "Validation", "validate"]
+
+MEASURED = ("ndcg", "depth", "mats")
 
 
 @dataclass(frozen=True, slots=True)

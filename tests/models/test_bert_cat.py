@@ -169,7 +169,7 @@ def test_a_head_that_is_gone(model: BertCat, tmp_path: Path) -> None:
     ("settings", "message"),
     [
         ({"pair_length": 0}, "--pair-length: wanted at least 1; found 0"),
-        ({"head": "wide"}, "head: wanted linear or transformers; found 'wide'"),
+        ({"head": "wide"}, "head: wanted one of linear, relevance, transformers; found 'wide'"),
     ],
 )
 def test_settings_out_of_range(settings: dict, message: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from positionbias.core.errors import SettingError
+from positionbias.models.bert_cat import BertCatConfig
 from positionbias.models.kinds import KINDS
 from positionbias.models.tk import TKConfig
 from positionbias.training.config import LEARNING_RATES, TrainConfig
@@ -36,6 +37,8 @@ from positionbias.training.train import TrainPlan
         ({"save_every": -1}, "--save-every: wanted at least 0"),
         ({"save_minutes": math.inf}, "--save-minutes: wanted a number from 0; found inf"),
         ({"clip": -0.1}, "--clip: wanted a number from 0; found -0.1"),
+        ({"epochs": 0}, "--epochs: wanted at least 1; found 0"),
+        ({"loss": "ranknet"}, "--loss: wanted one of hinge, pointwise; found 'ranknet'; pick one"),
         ({"precision": "int8"}, "--precision: wanted one of float32, bfloat16, float16; found 'int8'"),
     ],
 )
@@ -53,9 +56,24 @@ def test_each_kind_has_its_learning_rate_unless_one_is_given() -> None:
     rates = {
         kind: plan(kind=kind, encoder=None if kind == "tk" else "minilm").training.learning_rate for kind in LEARNING_RATES
     }
-    assert rates == {"tk": 1e-4, "bert_cat": 7e-6, "bert_dot": 7e-6}  # position-bias paper, §3
+    assert rates == {"tk": 1e-4, "bert_cat": 7e-6, "bert_dot": 7e-6, "mono_t5": 1e-3}  # position-bias paper, §3; monoT5's own
     assert plan(training=TrainConfig(learning_rate=0.5)).training.learning_rate == 0.5
     assert set(LEARNING_RATES) == set(KINDS)
+
+
+def test_each_model_has_its_loss_unless_one_is_given() -> None:
+    assert plan().training.loss == "hinge"
+    assert plan(kind="bert_cat", encoder="e").training.loss == "hinge"
+    assert plan(kind="bert_cat", encoder="e", model=BertCatConfig(head="relevance")).training.loss == "pointwise"
+    assert plan(kind="mono_t5", encoder="e").training.loss == "pointwise"
+    assert plan(kind="mono_t5", start=Path("m")).training.loss == "pointwise"
+
+
+def test_steps_of_so_many_epochs() -> None:
+    # 30 groups in batches of 8: 4 batches a pass, 12 in three; 5 at a time: 3 steps, the last of 2 batches
+    assert TrainConfig(batch_size=8, epochs=3).steps(30) == 12
+    assert TrainConfig(batch_size=8, epochs=3, accumulate=5).steps(30) == 3
+    assert TrainConfig(max_steps=7).steps(30) == 7
 
 
 def test_what_decides_nothing_is_no_setting_of_a_training() -> None:
@@ -68,7 +86,7 @@ def test_what_decides_nothing_is_no_setting_of_a_training() -> None:
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"kind": "colbert"}, "model: wanted one of tk, bert_cat, bert_dot; found 'colbert'"),
+        ({"kind": "colbert"}, f"model: wanted one of {', '.join(KINDS)}; found 'colbert'"),
         ({"relevant_from": 0}, "--relevant-from: wanted a grade from 1"),
         ({"encoder": "minilm"}, "--encoder: wanted none for tk, which reads words; found minilm"),
         ({"kind": "bert_cat"}, "--encoder, --start: wanted one of the two; found neither"),
@@ -80,6 +98,18 @@ def test_what_decides_nothing_is_no_setting_of_a_training() -> None:
         (
             {"kind": "bert_cat", "encoder": "minilm", "model": TKConfig()},
             "model: wanted the shape of a bert_cat; found TKConfig",
+        ),
+        (
+            {"training": TrainConfig(loss="pointwise")},
+            "--loss: wanted hinge: this tk has no head for relevant and not relevant; found pointwise; give --loss hinge, or",
+        ),
+        (
+            {"kind": "bert_cat", "encoder": "minilm", "training": TrainConfig(loss="pointwise")},
+            "--loss: wanted hinge: this bert_cat has no head for relevant",
+        ),
+        (
+            {"kind": "mono_t5", "encoder": "t5", "training": TrainConfig(loss="hinge")},
+            "--loss: wanted pointwise: this mono_t5 scores by log-probability; found hinge; give --loss pointwise",
         ),
     ],
 )

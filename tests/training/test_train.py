@@ -45,7 +45,8 @@ from .conftest import QUICK, Task
 
 def made(task: Task, folder: Path, kind: str = "tk", **changes: object) -> tuple[Trainer, TrainingTexts]:
     """A trainer before its first step, and what its batches are made of."""
-    collection, config = task.collection, replace(QUICK, **changes)  # type: ignore[arg-type]
+    collection = task.collection
+    config = replace(QUICK, **changes).of_kind(kind)  # type: ignore[arg-type]
     model, _ = build_model(collection, task.plan(kind))
     source = make_sampler(collection.qrels("train"), read_run(task.runs["train"]), seed=1)
     texts = TrainingTexts(collection, {query.query_id: query.text for query in collection.queries("train")}, source)

@@ -1,0 +1,184 @@
+"""monoT5: a T5 reads query and passage together and says "true" or "false" (Nogueira et al. 2020)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from positionbias.core.errors import SettingError, bad_input
+from positionbias.models.encoder import plain_read, quiet_transformers, save_pretrained
+from positionbias.models.encoder_source import check_encoder_folder, encoder_folder
+from positionbias.models.encoder_template import Frame, Template
+from positionbias.models.linear import use_fast_linears
+from positionbias.models.protocols import Role, Tokens
+from positionbias.models.relevance import log_relevance
+
+__all__ = ["T5", "MonoT5", "MonoT5Config", "load_t5"]
+
+_WORDS = ("Query:", "Document:", "Relevant:")  # before the query, before the passage, and at the end
+_ANSWERS = ("false", "true")
+_WANTED = "a T5 with its tokenizer"
+_DO = "give another T5, as t5-base"
+
+
+@dataclass(frozen=True, slots=True)
+class MonoT5Config:
+    """monoT5's shape. ``pair_length`` counts all tokens; of a longer pair the passage is cut."""
+
+    pair_length: int = 512
+
+    log_probabilities: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if self.pair_length < 1:
+            raise SettingError(f"--pair-length: wanted at least 1; found {self.pair_length}; raise it")
+
+
+class T5(nn.Module):
+    """A T5 and its tokenizer: the numbers of the words around both texts, and of what it answers."""
+
+    def __init__(self, model: Any, tokenizer: Any) -> None:
+        super().__init__()
+        use_fast_linears(model)
+        self.model, self.tokenizer = model, tokenizer
+        if tokenizer.pad_token_id is None or tokenizer.eos_token_id is None:
+            raise ValueError("a tokenizer without a token for padding, or for the end")
+        before, between, after = self.read(_WORDS)
+        frame = Frame((tuple(before), tuple(between), (*after, tokenizer.eos_token_id)), ((), (), ()), ())
+        self.template = Template(frame, frame, tokenizer.pad_token_id, 0, typed=False)
+        # of a word of several pieces the first, as in the original
+        self.answers = [row[0] for row in self.read(_ANSWERS) if row]
+        if len(set(self.answers)) < 2:
+            raise ValueError(f'a tokenizer that begins "{_ANSWERS[1]}" and "{_ANSWERS[0]}" alike')
+        self.start = model.config.decoder_start_token_id
+        if self.start is None:
+            self.start = tokenizer.pad_token_id
+
+    def read(self, texts: Sequence[str], limit: int | None = None) -> list[list[int]]:
+        """Token numbers of texts, without white space at their ends [decision]; the first ``limit`` of each."""
+        return plain_read(self.tokenizer, [text.strip() for text in texts], limit)
+
+    def logits(self, **inputs: Tensor) -> Tensor:
+        """Logits ``(n, 2)`` of false and true at the first step of the decoder, the last product in full precision."""
+        model, numbers = self.model, inputs["input_ids"]
+        mask = inputs.get("attention_mask")
+        mask = torch.ones_like(numbers) if mask is None else mask
+        read = model.encoder(input_ids=numbers, attention_mask=mask).last_hidden_state  # (n, length, dim)
+        first = numbers.new_full((len(numbers), 1), self.start)
+        said = model.decoder(
+            input_ids=first, encoder_hidden_states=read, encoder_attention_mask=mask, use_cache=False
+        ).last_hidden_state[:, 0]  # (n, dim)
+        with torch.autocast(numbers.device.type, enabled=False):
+            said = said.float() * (model.config.d_model**-0.5 if _scales(model.config) else 1.0)
+            return F.linear(said, model.lm_head.weight[self.answers].float())
+
+
+def _scales(config: Any) -> bool:
+    """Whether transformers scales what the decoder says before the last product (T5 of before version 1.1)."""
+    if config.model_type == "umt5":
+        return bool(config.tie_word_embeddings)
+    return bool(getattr(config, "scale_decoder_outputs", False))
+
+
+class MonoT5(nn.Module):
+    """The model: s = log softmax(false, true) of the first token after "Query: q Document: p Relevant:", of true.
+
+    The dropout of T5 acts in training.
+    """
+
+    kind: ClassVar[str] = "mono_t5"
+
+    def __init__(self, config: MonoT5Config, t5: T5) -> None:
+        super().__init__()
+        self.config, self.t5 = config, t5
+        added = t5.template.pair.added
+        if config.pair_length < added + 2:
+            found = f"found {config.pair_length}; raise it"
+            raise SettingError(f"--pair-length: wanted at least {added + 2} ({added} of them around the texts); {found}")
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.t5.model.device
+
+    @property
+    def room(self) -> int:
+        """The most word pieces it reads of query and passage together."""
+        return self.config.pair_length - self.t5.template.pair.added
+
+    # -- reading ------------------------------------------------------------------------------------
+
+    def read_queries(self, texts: Sequence[str]) -> list[list[int]]:
+        """Word pieces of queries, as many as a pair has room for."""
+        return self.t5.read(texts, self.room)
+
+    def read_passages(self, texts: Sequence[str]) -> list[list[int]]:
+        """Word pieces of passages, as many as a pair has room for; a pair's own cut is made when it is put together."""
+        return self.t5.read(texts, self.room)
+
+    def inputs(self, queries: Sequence[Tokens], passages: Sequence[Tokens]) -> dict[str, Tensor]:
+        """As ``Ranker.inputs``: ``input_ids``, and ``attention_mask`` where something is padded, each ``(n, length)``."""
+        asked = [queries[index % len(queries)] for index in range(len(passages))]
+        return self.t5.template.assemble(
+            [(query, passage[: self.room - len(query)]) for query, passage in zip(asked, passages, strict=True)]
+        )
+
+    # -- scoring ------------------------------------------------------------------------------------
+
+    def forward(self, **inputs: Tensor) -> Tensor:
+        """Scores ``(n,)``: log-probabilities, in full precision."""
+        return log_relevance(self.t5.logits(**inputs))
+
+    # -- training and keeping -------------------------------------------------------------------------
+
+    def parameter_roles(self) -> dict[Role, list[Tensor]]:
+        """All weights learn alike."""
+        return {"embedding": [], "kernels": [], "body": list(self.parameters())}
+
+    def save(self, folder: Path) -> None:
+        """Model and tokenizer as transformers keeps them: it loads a T5 that answers with true or false, and nothing else is needed."""
+        save_pretrained(folder, self.t5.model, self.t5.tokenizer, length=self.config.pair_length)
+
+    @classmethod
+    def load(cls, folder: Path, shape: Mapping[str, Any]) -> Self:
+        """As ``Ranker.load``."""
+        return cls(MonoT5Config(**shape), load_t5(check_encoder_folder(folder)))
+
+
+def load_t5(name: str | Path) -> T5:
+    """A T5 of transformers (t5, mt5, umt5; version 1.1 and Flan-T5 too): a folder, or a Hugging Face id.
+
+    Raises:
+        InputError: a folder without config, weights or tokenizer; a hub id out of reach; a model of another kind; a tokenizer that
+            cannot tell true from false.
+    """
+    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+
+    folder = encoder_folder(name)
+    try:
+        with quiet_transformers(), torch.random.fork_rng(devices=[]):
+            tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+            model, report = AutoModelForSeq2SeqLM.from_pretrained(
+                folder,
+                dtype=torch.float32,
+                trust_remote_code=False,
+                local_files_only=True,
+                weights_only=True,
+                output_loading_info=True,
+            )
+        if model.config.model_type not in ("t5", "mt5", "umt5"):
+            raise ValueError(f"a {model.config.model_type}")
+        if report["missing_keys"]:
+            raise ValueError(f"no tensor {min(report['missing_keys'])}")
+        if len(tokenizer) > model.get_input_embeddings().num_embeddings:
+            raise ValueError(f"a tokenizer of {len(tokenizer):,} tokens with embeddings for fewer")
+        return T5(model, tokenizer)
+    except Exception as error:  # transformers, tokenizers and safetensors each have errors of their own
+        found = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise bad_input(folder, wanted=_WANTED, found=found, do=_DO) from error
