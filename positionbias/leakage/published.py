@@ -18,7 +18,7 @@ PAPER = "How Train–Test Leakage Affects Zero-shot Retrieval (SPIRE 2022)"
 TARGETS = ("Robust04", "Core 2017", "Core 2018")  # as Table 1 writes them
 CONDITIONS = {"no": "no leakage", "msm": "MSM leakage", "test": "test leakage"}  # kind of training set → what results say of it
 
-_MODELS = {"Duet": "duet", "KNRM": "knrm", "monoBERT": "bert_cat", "monoT5": "monot5", "PACRR": "pacrr"}
+_MODELS = {"Duet": "duet", "KNRM": "knrm", "monoBERT": "bert_cat", "monoT5": "mono_t5", "PACRR": "pacrr"}
 _MEASURES = {"nDCG@10": "nDCG@10", "MFR": "MFR", "Prec@1": "P@1"}
 
 _ROBUST04 = frozenset(map(str, (*range(301, 451), *range(601, 701))))

@@ -15,6 +15,8 @@ from positionbias.report.doses import dose_caption, dose_table, doses_of
 from positionbias.report.embed import inline_svg
 from positionbias.report.figure import NARROW, WIDE
 from positionbias.report.formatting import percent, slug
+from positionbias.report.leakage_page import LEAKAGE_SECTIONS
+from positionbias.report.leakage_select import LEAKAGE_MEASURES, tests_of_leakage
 from positionbias.report.load import Study, dose_of
 from positionbias.report.published import Published
 from positionbias.report.select import ALL_QUERIES, AXES, BASELINES, axis_of, comparisons, distinct, of_kind, repeat_of
@@ -51,7 +53,7 @@ class _Maker:
         block = self.block()
         block.sentences = [_counts(self.results)]
         block.sheets = self.sheet(tables.collection_table(self.results, self.published))
-        elsewhere = (*tables.COLLECTION_MEASURES, *AUDIT_MEASURES)
+        elsewhere = (*tables.COLLECTION_MEASURES, *AUDIT_MEASURES, *LEAKAGE_MEASURES)
         others = [r for r in of_kind(self.results, "statistics") if r.measure not in elsewhere]
         for measure in distinct(result.measure for result in others):
             chosen = [result for result in others if result.measure == measure]
@@ -112,7 +114,8 @@ class _Maker:
     def trainings(self) -> Block:
         block = self.block()
         block.sheets = self.sheet(tables.significance_table(self.results))
-        rest = [result for result in of_kind(self.results, "comparison") if axis_of(result) not in AXES]
+        shown = [result for result, _ in tests_of_leakage(self.results)]
+        rest = [r for r in of_kind(self.results, "comparison") if axis_of(r) not in AXES and r not in shown]
         block.sheets += self.sheet(tables.significance_table(rest, "", name="comparisons", title="Paired comparisons"))
         return block
 
@@ -171,11 +174,17 @@ def _audited(build: Callable[[Study], Block]) -> Callable[[_Maker], Block]:
     return lambda maker: build(maker.study)
 
 
+def _leaked(build: Callable[[Study, Published | None], Block]) -> Callable[[_Maker], Block]:
+    return lambda maker: build(maker.study, maker.published)
+
+
+LEAKED = tuple((anchor, title, introduction, _leaked(build)) for anchor, title, introduction, build in LEAKAGE_SECTIONS)
 AUDITED = tuple((anchor, title, introduction, _audited(build)) for anchor, title, introduction, build in AUDIT_SECTIONS)
 SECTIONS: tuple[tuple[str, str, str, Callable[[_Maker], Block]], ...] = (
     ("found", "What was found", "", _Maker.found),
     ("run", "What was run", "", _Maker.run),
     *AUDITED,
+    *LEAKED,
     (
         "answers",
         "Where answers sit",
