@@ -6,17 +6,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 from positionbias.core.collection import Collection
+from positionbias.models.kinds import has_term_vectors
 from positionbias.positions.rotate import Rotation
 from positionbias.studies.calibrate import Calibration, Rates
 from positionbias.studies.step import Work
 from positionbias.training.plan import TrainPlan
 
-__all__ = ["measuring", "ordering", "probing", "reranking", "retrieving", "rotating", "training"]
+__all__ = ["drawing", "joining", "measuring", "ordering", "probing", "reranking", "retrieving", "rotating", "training"]
 
 # seconds of one, on one of two cores of an AMD EPYC
 ROTATED_PASSAGE = {"blingfire": 4e-5, "whitespace": 1e-5}
 INDEXED_PASSAGE = 2e-4
 ORDERED_QUERY = 3e-3
+DRAWN_INSTANCE = 1e-3
 MEASURED_QUERY = 1e-3  # of one input, with its share of the bootstrap
 
 
@@ -39,25 +41,31 @@ def retrieving(collection: Collection, split: str) -> Work:
     return Work("BM25 passages × (queries + 1000)", len(collection) * (queries + 1000), _constant(INDEXED_PASSAGE / 1000))
 
 
-def training(collection: Collection, plan: TrainPlan, state: Path | None, calibration: Calibration) -> tuple[Work, str]:
+def training(
+    collection: Collection, plan: TrainPlan, state: Path | None, calibration: Calibration, groups: int | None = None
+) -> tuple[Work, str]:
     """Steps at most, less those that an interrupted training has behind it; and that in words.
 
-    A validation scores its candidates to the deepest depth and probes a sample of passages; its share is in each step's time.
+    A validation, where there is one, scores its candidates to the deepest depth and probes a sample of passages; its share is in each
+    step's time. ``groups`` is how many there are in the training set; of candidates it is about the number of queries.
     """
     done = int(state.name.rpartition("-")[2]) if state else 0
-    config, steps = plan.training, plan.training.max_steps
+    config = plan.training
+    steps = max(1, config.steps(groups if groups is not None else _queries(collection, plan.split or "train")))
     pairs = _queries(collection, plan.validation_split) * config.most_depth
-    looks = steps / config.validate_every + 2  # before the first step, and once more at the end
+    # before the first step, and once more at the end
+    looks = steps / config.validate_every + 2 if plan.validation_candidates else 0.0
 
     def each() -> float | None:
         rates = calibration.rates(plan, collection)
         if rates is None:
             return None
-        probed = config.probe_passages if plan.kind == "tk" else 0
+        probed = config.probe_passages if has_term_vectors(plan.kind) else 0
         validation = _scoring(rates, pairs, len(collection)) + probed * rates.passage
         return rates.step + looks * validation / steps
 
-    unit = f"steps of {plan.kind}, {config.batch_size} pairs each, validated every {config.validate_every}"
+    validated = f"validated every {config.validate_every}" if plan.validation_candidates else "without validation"
+    unit = f"steps of {plan.kind}, {config.batch_size} pairs each, {validated}"
     note = f"at most {steps:,} steps" + (f", from {done:,}" if done else "")
     return Work(unit, max(0, steps - done), each), note
 
@@ -78,6 +86,16 @@ def reranking(collection: Collection, split: str, plan: TrainPlan | None, depth:
         return None if rates is None else _scoring(rates, pairs, len(collection)) / pairs
 
     return Work(f"pairs re-ranked by {plan.kind}", pairs, each)
+
+
+def drawing(instances: int) -> Work:
+    """Instances of a training set drawn and written, with their share of reading what they are drawn from."""
+    return Work("training instances drawn", instances, _constant(DRAWN_INSTANCE))
+
+
+def joining(collection: Collection, split: str) -> Work:
+    """Queries whose candidates leaked passages are joined to."""
+    return Work("queries joined with leaked passages", _queries(collection, split), _constant(ORDERED_QUERY))
 
 
 def probing(collection: Collection, passages: int | None, plan: TrainPlan | None, calibration: Calibration) -> Work | None:

@@ -62,6 +62,18 @@ class ModelSettings:
             start=self.start if start is None else start,
         )
 
+    def plan_on(self, trainset: Path, *, seed: int) -> TrainPlan:
+        """The plan of one training on a stored set, without validation: the last weights are kept."""
+        return TrainPlan(
+            kind=self.kind,
+            trainset=trainset,
+            model=self.model,
+            training=replace(self.training, seed=seed),
+            word_vectors=self.word_vectors,
+            encoder=self.encoder,
+            start=self.start,
+        )
+
     @property
     def pretrained(self) -> str:
         """The weights that a training begins with, in words; empty where they are drawn at random."""

@@ -1,4 +1,4 @@
-"""Every figure that the position-bias paper prints in Tables 1 to 5, each with its place, to stand beside ours.
+"""What a paper prints beside a study's results; and every figure of the position-bias paper's Tables 1 to 5, each with its place.
 
 The paper calls rotated passages "debiased", and prints Δ = (debiased − original) / debiased.
 """
@@ -9,9 +9,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from positionbias.core.payloads import Statistics
+from positionbias.core.payloads import PerQuery, Statistics
 from positionbias.core.published import DELTA, DEVIATION, PublishedCell
-from positionbias.core.result import Facts
+from positionbias.core.result import Facts, Result
+from positionbias.leakage import published as leakage
+from positionbias.report.leakage_select import by_condition
 from positionbias.report.load import Study
 from positionbias.report.published import Published
 
@@ -134,13 +136,21 @@ CELLS: tuple[PublishedCell, ...] = (
 
 
 def published_for(study: Study) -> Published | None:
-    """The paper's cells for those of a study's collections that were imported from its sources; None where none was.
+    """The cells of the paper that a study repeats, for those of its collections that are the paper's; None where none is.
 
-    A collection made from another (rotated, sampled, selected, planted) is not the paper's, and gets no figure of it.
+    A collection made from another (rotated, sampled, selected, planted) is not the position-bias paper's, and gets no figure of it.
     """
+    if tested := by_condition(study.results):
+        return _of_leakage(tested[0])
     names = {}
     for result in study.results:
         made: Any = result.payload.rows.get("manifest") if isinstance(result.payload, Statistics) else None
         if isinstance(made, Mapping) and made.get("command") in COLLECTIONS:
             names[result.collection] = COLLECTIONS[made["command"]]
     return Published(PAPER, CELLS, names, PRETRAINED) if names else None
+
+
+def _of_leakage(tested: Result) -> Published | None:
+    """The leakage paper's cells, where the topics are those of one of its targets."""
+    target = leakage.target_of(tested.payload.query_ids) if isinstance(tested.payload, PerQuery) else None
+    return Published(leakage.PAPER, leakage.CELLS, {tested.collection: target}) if target else None

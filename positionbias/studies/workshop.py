@@ -148,27 +148,28 @@ class Workshop:
         work = estimate.retrieving(self.counted(collection), split)
         return self.steps.make(f"{self.prefix}bm25-{split}", place, settings, inputs, make, work=work)
 
-    def trained(self, name: str, collection: Path, plan: TrainPlan) -> Path:
-        """The checkpoint of a training; one that was interrupted goes on."""
+    def trained(self, name: str, collection: Path, plan: TrainPlan, *, groups: int | None = None) -> Path:
+        """The checkpoint of a training; one that was interrupted goes on. ``groups`` is how many its training set has, for a dry run."""
         place = self.folder / "models" / name
         files = [plan.candidates, plan.validation_candidates, plan.trainset, plan.start, plan.word_vectors]
         made = self._made(collection, *(path for path in files if path is not None))
 
         def make() -> None:
             source = read_run(plan.candidates) if plan.candidates else Groups(plan.trainset)  # type: ignore[arg-type]
-            validation = read_run(plan.validation_candidates)
+            validation = read_run(plan.validation_candidates) if plan.validation_candidates else None
             again = unfinished(place) is not None
             train_model(Collection(collection), source, validation, plan, place, resume=again, overwrite=True)
 
         settings = plan.settings(Collection(collection)) if made else {}
         inputs = {"collection": self.checksum(collection) if made else None}
         self._plans[place] = plan
-        work, note = estimate.training(self.counted(collection), plan, unfinished(place), self._calibration)
+        work, note = estimate.training(self.counted(collection), plan, unfinished(place), self._calibration, groups)
         return self.steps.make(f"{self.prefix}train-{name}", place, settings, inputs, make, work=work, note=note)
 
-    def reranked(self, model: Path, collection: Path, split: str, candidates: Path, *, on: str) -> Path:
-        """The candidates in the model's order, down to its tuned depth. ``on`` names the test passages in the run's file name."""
-        label = f"{model.name}-on-{on}-{split}"
+    def reranked(self, model: Path, collection: Path, split: str, candidates: Path, *, on: str = "") -> Path:
+        """The candidates in the model's order, down to its tuned depth. ``on`` names the test passages in the run's file name, where
+        there are several."""
+        label = f"{model.name}-on-{on}-{split}" if on else f"{model.name}-on-{split}"
         place = self.folder / "runs" / f"{label}.run"
 
         def make() -> None:

@@ -1,0 +1,202 @@
+"""What the figures of a leakage study say, in sentences; each is made from the numbers and true of nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+from positionbias.core.payloads import Comparison, Finding, Interval
+from positionbias.core.result import Result
+from positionbias.evaluation.memorisation import OFFSET, RANK, SCORE
+from positionbias.leakage.published import TARGETS, target_of
+from positionbias.report.leakage_select import BONFERRONI, BY_SIZE, NEGATIVE_RANK, ORDER, TRAINSETS, rows_of, tests_of_leakage
+from positionbias.studies.against import signed
+from positionbias.studies.leakage_trials import LOWER_IS_BETTER
+
+__all__ = ["leakage_findings"]
+
+LEVEL = 0.05
+
+
+def leakage_findings(results: Sequence[Result], topics: Collection[str]) -> list[Finding]:
+    """The leaked share; what leakage changes, and whether that shrinks with size; the order of models; memories; the paper's target."""
+    return [
+        *_shares(results),
+        *_effects(results),
+        *_by_size(results),
+        *_orders(results),
+        *_memories(results),
+        *_target(topics),
+    ]
+
+
+def _shares(results: Sequence[Result]) -> list[Finding]:
+    """How much of the smallest and the largest set of each kind leaked."""
+    found = []
+    sets: dict[str, list[Result]] = {}
+    for result in results:
+        if result.measure == TRAINSETS and result.value:
+            sets.setdefault(result.facts.variant, []).append(result)
+    for condition, of in sets.items():
+        first, last = (choose(of, key=lambda result: result.count) for choose in (min, max))
+        rows = rows_of(first)
+        share = f"{first.value:.1%} of {first.count:,} training instances"
+        share += f" to {last.value:.1%} of {last.count:,}" if last.count > first.count else ""
+        found.append(
+            Finding(
+                f"{_capital(condition)}: {share} leaked, from {rows['leaked queries']:,} queries that leak {rows['topics leaked']:,} "
+                "topics.",
+                None,
+            )
+        )
+    return found
+
+
+def _effects(results: Sequence[Result]) -> list[Finding]:
+    """Each leakage against none in the headline measure; then the measures in which any is significant."""
+    tests = tests_of_leakage(results)
+    if not tests:
+        return []
+    headline = tests[0][0].measure
+    found = [_effect(result, payload) for result, payload in tests if result.measure == headline]
+    significant = [(r, p) for r, p in tests if r.measure != headline and _significant(p)]
+    others = ", ".join(dict.fromkeys(r.measure for r, _ in tests if r.measure != headline))
+    if significant:
+        listed = "; ".join(f"{r.measure} of {r.system} ({_better(r, p)})" for r, p in significant)
+        found.append(Finding(f"Of {others}, significant after Bonferroni's correction: {listed}.", True))
+    elif others:
+        found.append(Finding(f"Of {others} no difference is significant after Bonferroni's correction.", None))
+    return found
+
+
+def _effect(result: Result, payload: Comparison) -> Finding:
+    text = (
+        f"{_capital(result.facts.variant)} of {result.facts.model}: {result.measure} {payload.candidate_mean:.3f} against "
+        f"{payload.baseline_mean:.3f} without, difference {_shown(payload.difference, payload.difference_interval)} over "
+        f"{result.count:,} topics"
+    )
+    p = payload.p_adjusted.get(BONFERRONI)
+    if p is None:
+        return Finding(f"{text}; no test: {payload.notes.get('tests', 'undefined')}.", None)
+    verdict = "significant" if p < LEVEL else "not significant"
+    return Finding(
+        f"{text}; {verdict} by Student's t-test after Bonferroni's correction (p {_p(p)}).", p < LEVEL if p < LEVEL else None
+    )
+
+
+def _by_size(results: Sequence[Result]) -> list[Finding]:
+    """On topics with leaked queries: what leakage gains with the smallest and with the largest sets, and whether that shrinks."""
+    found = []
+    for result in results:
+        if result.measure != BY_SIZE or rows_of(result)["topics"] != "leaked":
+            continue
+        rows = rows_of(result)
+        for condition, change in rows["change of the gain"].items():
+            first, last = rows["gains"][condition][0], rows["gains"][condition][-1]
+            bounds = _interval(change["interval"])
+            verdict, holds = ("these data do not tell whether it shrinks", None)
+            if bounds is not None and bounds.high < 0:
+                verdict, holds = "it shrinks as the sets grow", True
+            elif bounds is not None and bounds.low > 0:
+                verdict, holds = "it grows with the sets, which goes against the paper", False
+            found.append(
+                Finding(
+                    f"On the {result.count:,} topics with leaked queries {condition} changes {rows['measure']} of {result.system} by "
+                    f"{_point(first)} with {first['instances']:,} instances and by {_point(last)} with {last['instances']:,}; the "
+                    f"second less the first is {_point(change)}: {verdict}.",
+                    holds,
+                )
+            )
+    return found
+
+
+def _orders(results: Sequence[Result]) -> list[Finding]:
+    """Which models change places, all with leakage, and one of two alone with it."""
+    found = []
+    for result in results:
+        if result.measure != ORDER:
+            continue
+        rows = rows_of(result)
+        for condition, order in rows.items():
+            if condition == "measure":
+                continue
+            changed = [f"{two} overtakes {one}" for one, two in order["swaps"]]
+            alone = [f"{one} with leakage overtakes {two} without" for one, two in order["overtakes"]]
+            if changed or alone:
+                every = f"of all models with {condition} " + (", ".join(changed) or "none changes places")
+                one = f"; of two models, one with {condition}: {', '.join(alone)}" if alone else ""
+                found.append(Finding(f"By {rows['measure']}, {every}{one}.", True))
+            else:
+                found.append(Finding(f"By {rows['measure']}, {condition} changes no place in the order of the models.", False))
+    return found
+
+
+def _memories(results: Sequence[Result]) -> list[Finding]:
+    """Ranks, scores and offsets of what leaked, of each model and leakage in one sentence."""
+    by_system: dict[str, dict[str, Result]] = {}
+    for result in results:
+        if result.measure in (RANK, SCORE, OFFSET, NEGATIVE_RANK):
+            by_system.setdefault(result.system, {})[result.measure] = result
+    return [_memory(of) for of in by_system.values()]
+
+
+def _memory(of: Mapping[str, Result]) -> Finding:
+    offset, rank, score, negative = of[OFFSET], of[RANK], of[SCORE], of[NEGATIVE_RANK]
+    bounds = offset.interval
+    if bounds is None:
+        verdict, holds = "nothing tells how sure this is", None
+    elif bounds.low > 0:
+        verdict, holds = "the model remembers what leaked", True
+    elif bounds.high < 0:
+        verdict, holds = "the two stand closer with leakage, the opposite of remembering", False
+    else:
+        verdict, holds = "these data do not show that it is remembered", None
+    text = (
+        f"{offset.facts.model} with {offset.facts.variant}: the {rank.count:,} leaked relevant passages change their rank by "
+        f"{_shown(rank.value or 0.0, rank.interval, '+.2f')} and their score by {_shown(score.value or 0.0, score.interval, '+.3f')}, the "
+        f"{negative.count:,} leaked others their rank by {_shown(negative.value or 0.0, negative.interval, '+.2f')}; the gap between them "
+        f"changes by {_shown(offset.value or 0.0, bounds, '+.2f')} ranks, over {offset.count:,} topics: {verdict}."
+    )
+    return Finding(text, holds)
+
+
+def _target(topics: Collection[str]) -> list[Finding]:
+    if target_of(topics) is not None:
+        return []
+    return [
+        Finding(
+            f"The target is none of the paper's collections ({', '.join(TARGETS)}), so that no figure of its tables stands beside ours.",
+            None,
+        )
+    ]
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _significant(payload: Comparison) -> bool:
+    p = payload.p_adjusted.get(BONFERRONI)
+    return p is not None and p < LEVEL
+
+
+def _better(result: Result, payload: Comparison) -> str:
+    better = (payload.difference > 0) != (result.measure in LOWER_IS_BETTER)
+    return f"{'better' if better else 'worse'} by {_shown(payload.difference, payload.difference_interval)}"
+
+
+def _point(point: Mapping[str, Any]) -> str:
+    return _shown(point["mean"], _interval(point["interval"]))
+
+
+def _interval(bounds: Mapping[str, Any] | None) -> Interval | None:
+    return None if bounds is None else Interval(**bounds)
+
+
+def _shown(value: float, bounds: Interval | None, form: str = "+.3f") -> str:
+    sure = f"95 % interval {signed(bounds.low, form)} to {signed(bounds.high, form)}" if bounds else "no interval"
+    return f"{signed(value, form)} ({sure})"
+
+
+def _p(p: float) -> str:
+    return f"= {p:.3f}" if p >= 0.001 else "< 0.001"
