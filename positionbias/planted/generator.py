@@ -16,6 +16,10 @@ any word). Therefore
 * what the sentence with the query's words says separates them always: that is what there is to learn. A bag of words sees a part
   of it (one more sentence that states something), whoever reads the words around the query's words sees all of it.
 
+With ``leaked_queries`` the splits train and test are a source and a target with known leakage (``planted.leaks``): training queries more,
+which ask what test queries ask; a second passage that answers each test query, with the same value; and the passages that mention a test
+query's words judged not relevant. What answers a test query answers the training queries that repeat it, and is judged so.
+
 Ids are hashes and passages are stored in their order, so neither says anything about relevance. The answer of a query is
 its whole answering sentence, with character offsets: a rotation that cuts the sentence cuts the answer.
 """
@@ -27,15 +31,26 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from positionbias.core.collection import Collection
-from positionbias.core.collection_writer import create_collection
+from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import SettingError
-from positionbias.core.files import refuse_existing
+from positionbias.core.files import refuse_existing, sha256_file
 from positionbias.core.progress import track
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.seeds import key64
-from positionbias.planted.grammar import ATTRIBUTES, FIRST_NAMES, SECOND_NAMES, Thing, answering, mentioning, question
+from positionbias.planted.grammar import (
+    ATTRIBUTES,
+    FIRST_NAMES,
+    SECOND_NAMES,
+    Thing,
+    answering,
+    mentioning,
+    question,
+    stated_value,
+)
+from positionbias.planted.leaks import MOST_PER_QUERY, TRUE_PAIRS, Leak, plan_leaks, write_true_pairs
 
 __all__ = ["DEFAULT_FRONT_LOADING", "PlantedQuery", "PlantedSettings", "plan_queries", "slot_probabilities", "write_planted"]
 
@@ -51,6 +66,7 @@ class PlantedSettings:
 
     ``passages`` − ``queries`` passages mention a query's words each, shared evenly over the queries, up to nine a query;
     beyond that, passages speak of nothing that is asked. ``sentences`` bounds the sentences of a passage.
+    ``leaked_queries`` training queries more repeat test queries; with any, each test query has a second passage that answers.
     """
 
     front_loading: float = DEFAULT_FRONT_LOADING
@@ -60,6 +76,7 @@ class PlantedSettings:
     test_share: float = 0.22
     sentences: tuple[int, int] = (3, 5)
     seed: int = 1
+    leaked_queries: int = 0
 
     def __post_init__(self) -> None:
         if not 0 <= self.front_loading <= 1:
@@ -73,8 +90,28 @@ class PlantedSettings:
                 f"--passages: wanted at least {least:,} for {self.queries:,} queries (one that answers and one that mentions, each); "
                 f"found {self.passages:,}; raise it or lower --queries"
             )
+        if not 0 <= self.leaked_queries <= MOST_PER_QUERY * self.tests:
+            raise SettingError(
+                f"--leaked-queries: wanted 0 to {MOST_PER_QUERY * self.tests:,} ({MOST_PER_QUERY} for each of the {self.tests:,} test "
+                f"queries); found {self.leaked_queries:,}; lower it or raise --queries"
+            )
+        if self.leaked_queries and self.passages < (least := 3 * self.queries + self.tests):
+            raise SettingError(
+                f"--passages: wanted at least {least:,} with --leaked-queries (for each of {self.queries:,} queries one that answers and two "
+                f"that mention, and one more for each of {self.tests:,} test queries); found {self.passages:,}; raise it or lower --queries"
+            )
         if not 2 <= self.sentences[0] <= self.sentences[1]:
             raise SettingError(f"sentences: wanted a range from at least 2; found {self.sentences}")
+
+    @property
+    def tests(self) -> int:
+        """How many test queries there are."""
+        return round(self.queries * self.test_share)
+
+    @property
+    def answering(self) -> int:
+        """How many passages answer a query."""
+        return self.queries + (self.tests if self.leaked_queries else 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +144,7 @@ def plan_queries(settings: PlantedSettings) -> tuple[list[PlantedQuery], list[Th
     numbers = random.sample(range(len(FIRST_NAMES) * len(SECOND_NAMES)), 2 * settings.queries)
     things = [Thing(FIRST_NAMES[n // len(SECOND_NAMES)], SECOND_NAMES[n % len(SECOND_NAMES)]) for n in numbers]
     asked, background = things[: settings.queries], things[settings.queries :]
-    tests = round(settings.queries * settings.test_share)
+    tests = settings.tests
     validations = round(settings.queries * settings.validation_share)
     queries = []
     for number, thing in enumerate(asked):
@@ -142,18 +179,26 @@ class _Builder:
         """The sentences beside the one that matters: each answers or mentions with even chance."""
         return [self._filler(random, random.random() < 0.5) for _ in range(random.randint(*self.settings.sentences) - 1)]
 
-    def relevant(self, query: PlantedQuery) -> tuple[Passage, Answer]:
-        """The passage that answers a query: the answering sentence's place is drawn from f."""
-        random = _random(self.settings.seed, "relevant", query.query_id)
+    def relevant(self, query: PlantedQuery, value: str | None = None) -> tuple[Passage, Answer]:
+        """A passage that answers a query: the answering sentence's place is drawn from f. With a ``value``: the second one, which states it."""
+        key = ("relevant", query.query_id) if value is None else ("relevant again", query.query_id)
+        random = _random(self.settings.seed, *key)
         others = self._others(random)
         total = len(others) + 1
         slot = random.choices(range(total), slot_probabilities(total, self.settings.front_loading))[0]
-        sentence = answering(random, query.thing, query.attribute)
+        sentence = answering(random, query.thing, query.attribute, value)
         sentences = [*others[:slot], sentence, *others[slot:]]
         text, offset = self._window(random, sentences)
         start = offset + sum(len(s) + 1 for s in sentences[:slot])
-        passage_id = f"p{key64(self.settings.seed, 'planted passage id', 'relevant', query.query_id):016x}"
+        passage_id = f"p{key64(self.settings.seed, 'planted passage id', *key):016x}"
         return Passage(passage_id, text), Answer(query.query_id, passage_id, sentence, start, start + len(sentence))
+
+    def answers(self, query: PlantedQuery) -> Iterator[tuple[Passage, Answer]]:
+        """The passages that answer a query: one, or two of a test query where queries leak."""
+        first = self.relevant(query)
+        yield first
+        if self.settings.leaked_queries and query.split == "test":
+            yield self.relevant(query, stated_value(first[1].text, query.attribute))
 
     def mention(self, number: int, query: PlantedQuery | None) -> Passage:
         """A passage that mentions a query's words at a uniform place and does not answer it; None: mentions nothing asked."""
@@ -167,7 +212,7 @@ class _Builder:
 
 def _mention_plan(settings: PlantedSettings, queries: list[PlantedQuery]) -> Iterator[PlantedQuery | None]:
     """For each passage that does not answer, the query whose words it mentions: all queries alike often, at most nine times."""
-    for place in range(settings.passages - settings.queries):
+    for place in range(settings.passages - settings.answering):
         turn, index = divmod(place, len(queries))
         yield queries[index] if turn < MOST_MENTIONS_PER_QUERY else None
 
@@ -184,23 +229,26 @@ def write_planted(
     out = Path(out)
     refuse_existing(out, overwrite=overwrite)
     queries, background = plan_queries(settings)
+    leaks = plan_leaks([query for query in queries if query.split == "test"], settings.leaked_queries, settings.seed)
     builder = _Builder(settings, background)
     passages: list[Passage] = []
-    answers: dict[str, Answer] = {}
+    answers: dict[str, list[Answer]] = {}
+    mentions: dict[str, list[str]] = {}
     for query in track(queries, "planting answers", unit="passages"):
-        passage, answers[query.query_id] = builder.relevant(query)
-        passages.append(passage)
+        for passage, answer in builder.answers(query):
+            passages.append(passage)
+            answers.setdefault(query.query_id, []).append(answer)
     plan = enumerate(_mention_plan(settings, queries))
-    for number, mentioned in track(plan, "planting mentions", settings.passages - settings.queries, unit="passages"):
+    for number, mentioned in track(plan, "planting mentions", settings.passages - settings.answering, unit="passages"):
         passages.append(builder.mention(number, mentioned))
+        if mentioned is not None and mentioned.split == "test":
+            mentions.setdefault(mentioned.query_id, []).append(passages[-1].passage_id)
     passages.sort()
     with create_collection(out, overwrite=overwrite) as writer:
         writer.add_passages(passages)
         for split in SPLITS:
-            members = [query for query in queries if query.split == split]
-            found = [answers[query.query_id] for query in members]
-            records = [Query(q.query_id, q.text, {"thing": str(q.thing), "attribute": q.attribute}) for q in members]
-            writer.add_split(split, records, [Qrel(a.query_id, a.passage_id, 1) for a in found], found)
+            repeated = leaks if split == "train" else []
+            _add_split(writer, split, [q for q in queries if q.split == split], repeated, answers, mentions if leaks else {})
         writer.finish(
             name=name or out.name,
             command="import planted",
@@ -208,5 +256,33 @@ def write_planted(
             seed=settings.seed,
             licence="CC0-1.0 (invented text)",
             notes=("The answering sentence's place follows the density of positionbias.planted.generator [decision].",),
+            content=_true_pairs(writer.folder, leaks) if leaks else None,
         )
     return Collection(out)
+
+
+def _add_split(
+    writer: CollectionWriter,
+    split: str,
+    queries: list[PlantedQuery],
+    leaks: list[Leak],
+    answers: dict[str, list[Answer]],
+    mentions: dict[str, list[str]],
+) -> None:
+    """One split, in the order of ids: a leak has the answers of the query that it repeats."""
+    asked = [(query.query_id, query.text, query) for query in queries]
+    asked += [(leak.query_id, leak.text, leak.repeats) for leak in leaks]
+    records, qrels, found = [], [], []
+    for query_id, text, query in sorted(asked, key=lambda item: item[0]):
+        records.append(Query(query_id, text, {"thing": str(query.thing), "attribute": query.attribute}))
+        found += [answer._replace(query_id=query_id) for answer in answers[query.query_id]]
+        qrels += [Qrel(query_id, answer.passage_id, 1) for answer in answers[query.query_id]]
+        qrels += [Qrel(query_id, passage_id, 0) for passage_id in mentions.get(query_id, ())]
+    writer.add_split(split, records, qrels, found)
+
+
+def _true_pairs(folder: Path, leaks: list[Leak]) -> dict[str, Any]:
+    """Write the true pairs beside; what the manifest says of them."""
+    write_true_pairs(folder / TRUE_PAIRS, leaks)
+    tests = len({leak.repeats.query_id for leak in leaks})
+    return {"leaks": {"queries": len(leaks), "test_queries": tests, "checksum": sha256_file(folder / TRUE_PAIRS)}}

@@ -14,7 +14,19 @@ from itertools import product
 from random import Random
 from typing import NamedTuple
 
-__all__ = ["ATTRIBUTES", "FIRST_NAMES", "SECOND_NAMES", "Thing", "answering", "mentioning", "question", "states_value"]
+__all__ = [
+    "ATTRIBUTES",
+    "FIRST_NAMES",
+    "SECOND_NAMES",
+    "WAYS",
+    "Thing",
+    "answering",
+    "mentioning",
+    "question",
+    "reworded",
+    "stated_value",
+    "states_value",
+]
 
 ATTRIBUTES: dict[str, tuple[str, ...]] = {
     "colour": tuple("amber beige crimson ebony emerald indigo ivory lilac maroon ochre olive pearl ruby saffron teal violet".split()),
@@ -51,6 +63,24 @@ QUESTIONS = (
     "{thing} {attribute}",
 )
 
+# How a training query repeats a test query, after the reformulation types that the leakage paper uses.
+WAYS = ("identical", "generalization", "specialization", "reformulation")
+SYNONYMS = {
+    "colour": "hue",
+    "material": "substance",
+    "maker": "craftsman",
+    "keeper": "guardian",
+    "origin": "birthplace",
+    "smell": "scent",
+    "shape": "form",
+    "season": "period",
+    "purpose": "function",
+    "emblem": "symbol",
+    "price": "cost",
+    "sound": "noise",
+}
+CLOSER = ("today", "originally", "exactly")
+
 
 def _names(onsets: str, vowels: str, codas: str) -> tuple[str, ...]:
     return tuple(a + b + c for a, b, c in product(onsets.split(), vowels.split(), codas.split()))
@@ -76,9 +106,10 @@ def _fill(template: str, thing: Thing, attribute: str, value: str) -> str:
     return template.format(thing=thing, attribute=attribute, value=value)
 
 
-def answering(random: Random, thing: Thing, attribute: str) -> str:
-    """A sentence that states the attribute's value."""
-    return _fill(random.choice(ANSWERING), thing, attribute, random.choice(ATTRIBUTES[attribute]))
+def answering(random: Random, thing: Thing, attribute: str, value: str | None = None) -> str:
+    """A sentence that states the attribute's value: ``value``, or one that is drawn."""
+    template, drawn = random.choice(ANSWERING), random.choice(ATTRIBUTES[attribute])
+    return _fill(template, thing, attribute, value or drawn)
 
 
 def mentioning(random: Random, thing: Thing, attribute: str) -> str:
@@ -89,6 +120,26 @@ def mentioning(random: Random, thing: Thing, attribute: str) -> str:
 def question(random: Random, thing: Thing, attribute: str) -> str:
     """A query for one attribute of one thing."""
     return random.choice(QUESTIONS).format(thing=str(thing).lower(), attribute=attribute)
+
+
+def reworded(random: Random, way: str, text: str, thing: Thing, attribute: str) -> str:
+    """A ``question`` with the same information need in other words.
+
+    By the definitions of the leakage paper (section 3): *identical*, another inflection (the attribute in the plural); *generalization*, a
+    subset of the words (the thing alone); *specialization*, a superset (one word more); *reformulation*, a synonym (of the attribute).
+    """
+    if way == "generalization":
+        return str(thing).lower()
+    if way == "specialization":
+        return f"{text} {random.choice(CLOSER)}"
+    other = f"{attribute}s" if way == "identical" else SYNONYMS[attribute]
+    return " ".join(other if word == attribute else word for word in text.split())
+
+
+def stated_value(sentence: str, attribute: str) -> str:
+    """The value that an answering sentence states."""
+    words = re.findall(r"\w+", sentence)
+    return next(value for value in ATTRIBUTES[attribute] if value in words)
 
 
 @lru_cache(maxsize=1)

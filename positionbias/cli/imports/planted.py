@@ -21,6 +21,12 @@ __all__ = ["planted"]
 )
 @click.option("--passages", type=int, metavar="N", help="Passages in all.")
 @click.option("--queries", type=int, metavar="N", help="Queries in all, over the three splits.")
+@click.option(
+    "--leaked-queries",
+    type=int,
+    metavar="N",
+    help="Training queries more, each a near-duplicate of a test query; the true pairs stand in the collection as pairs.jsonl.",
+)
 @seed_option()
 @out_option(what="The collection.")
 @overwrite_option
