@@ -35,7 +35,7 @@ __all__ = ["KINDS", "SIZES", "Kind", "LeakedSet", "LeakedSettings", "leaked_grou
 Kind = Literal["no", "msm", "test"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 SIZES = tuple(1_000 << doubling for doubling in range(8))  # 1,000 … 128,000, the paper's
-TIMES = 2  # a topic stands twice in a set of kind test
+TIMES = 2  # how often a topic stands in a set of kind test, as in the paper
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,16 +103,7 @@ def leaked_groups(material: Material, settings: LeakedSettings) -> LeakedSet:
         InputError: fewer queries that leak or that can fill up than are needed, or too few judged passages; with what there is, by cause.
     """
     number = leaked_number(material, settings)
-    if settings.kind != "no" and not number:
-        found = (
-            f"{settings.leaked_share:g} of {settings.queries:,}"
-            if settings.leaked_share
-            else "no judged test query to take it from"
-        )
-        raise InputError(
-            f"{material.name}: wanted a leaked query at least in a set of kind {settings.kind}; found {found}; "
-            "give --leaked-queries, or another --target"
-        )
+    _check_some(material, settings, number)
     if number > settings.queries:
         raise SettingError(
             f"--size: wanted room for {number:,} leaked queries; found {settings.instances:,} instances, which are {settings.queries:,} "
@@ -136,6 +127,21 @@ def leaked_groups(material: Material, settings: LeakedSettings) -> LeakedSet:
         "filled_from": filled,
     }
     return LeakedSet([*leaked, *filling], number, counts)
+
+
+def _check_some(material: Material, settings: LeakedSettings, number: int) -> None:
+    if settings.kind == "test" and not material.topics:
+        found, do = f"no judged query in {', '.join(material.targets)}", "give another --target"
+    elif settings.kind != "no" and not number:
+        share = (
+            f"{settings.leaked_share:g} of {settings.queries:,} queries"
+            if settings.leaked_share
+            else "no judged test query to count by"
+        )
+        found, do = share, "give --leaked-queries"
+    else:
+        return
+    raise InputError(f"{material.name}: wanted a leaked query at least in a set of kind {settings.kind}; found {found}; {do}")
 
 
 def _in_order(items: Sequence[str], seed: int, purpose: str) -> list[str]:
@@ -175,20 +181,22 @@ def _by_source(material: Material, taken: Mapping[str, int]) -> dict[str, int]:
 def _topics(material: Material, number: int, seed: int) -> list[TrainingGroup]:
     """Kind test: the test queries in turn, each time with other passages, until there are ``number`` groups.
 
-    The most that one is taken is what an even share of them asks for.
+    Each is taken twice at most, or as often as an even share asks for, where that is more.
     """
     topics = {topic.query_id: topic for topic in material.topics}
     order = _in_order(list(topics), seed, "topics")
-    times = -(-number // len(order)) if order else 0
-    if (found := sum(min(times, _most(topic)) for topic in material.topics)) < number:
+    times = _times(material, number)
+    if (found := _room(material, number)) < number:
         few_relevant = sum(len(topic.relevant) < times for topic in material.topics)
         few_others = sum(len(topic.not_relevant) < times for topic in material.topics)
         none = sum(not topic.not_relevant for topic in material.topics)
-        again = f"give --leaked-queries {found} or lower" if found else "give another --target"
+        possible = found
+        while (room := _room(material, possible)) < possible:
+            possible = room
         raise InputError(
             f"{material.name}: wanted {number:,} leaked queries of kind test, each of {len(topics):,} judged test queries up to {times} times with "
             f"other passages; found {found:,}: {few_relevant:,} have fewer than {times} relevant passages, {few_others:,} fewer than {times} "
-            f"judged not relevant, {none:,} none; {again}"
+            f"judged not relevant, {none:,} none; {f'give --leaked-queries {possible} or lower' if possible else 'give another --target'}"
         )
     passages = {
         query_id: (
@@ -202,6 +210,16 @@ def _topics(material: Material, number: int, seed: int) -> list[TrainingGroup]:
         TrainingGroup(query_id, (passages[query_id][0][turn], passages[query_id][1][turn]), (1, 0))
         for query_id, turn in islice(rounds, number)
     ]
+
+
+def _times(material: Material, number: int) -> int:
+    return max(TIMES, -(-number // len(material.topics)))
+
+
+def _room(material: Material, number: int) -> int:
+    """How many groups the topics give where ``number`` are asked for."""
+    times = _times(material, number)
+    return sum(min(times, _most(topic)) for topic in material.topics)
 
 
 def _most(topic: Topic) -> int:
