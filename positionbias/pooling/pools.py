@@ -14,9 +14,9 @@ import numpy as np
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.seeds import generator
 from positionbias.pooling.judged_runs import NOT_RETRIEVED, JudgedRuns
-from positionbias.pooling.systems import System, kinds_of
+from positionbias.pooling.systems import System, groups_of, kinds_of
 
-__all__ = ["DrawnPools", "PoolSettings", "draw_groups", "draw_pools", "gold_pool", "groups_of", "pool_kinds"]
+__all__ = ["DrawnPools", "PoolSettings", "draw_groups", "draw_pools", "gold_pool", "pool_kinds"]
 
 GOLDS = ("pool", "all")
 
@@ -60,11 +60,6 @@ class DrawnPools:
     groups: tuple[tuple[str, ...], ...]
     judged: np.ndarray
     test: np.ndarray
-
-
-def groups_of(systems: Sequence[System], kind: str) -> tuple[str, ...]:
-    """The groups that have a run of this kind, by name."""
-    return tuple(sorted({system.group for system in systems if system.kind == kind}))
 
 
 def pool_kinds(systems: Sequence[System]) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from positionbias.core.errors import bad_input
 from positionbias.core.files import input_errors, open_text
 from positionbias.core.run import Run, read_run
 
-__all__ = ["RunFiles", "System", "find_runs", "kinds_of", "read_runs", "read_systems", "run_name"]
+__all__ = ["RunFiles", "System", "find_runs", "groups_of", "kinds_of", "read_runs", "read_systems", "run_name"]
 
 COLUMNS = ("run", "group", "kind")
 _PACKED = (".gz", ".zst")
@@ -29,6 +29,11 @@ class System(NamedTuple):
 def kinds_of(systems: Sequence[System]) -> tuple[str, ...]:
     """The kinds, in the order in which they are first met."""
     return tuple(dict.fromkeys(system.kind for system in systems))
+
+
+def groups_of(systems: Sequence[System], kind: str) -> tuple[str, ...]:
+    """The groups that have a run of this kind, by name."""
+    return tuple(sorted({system.group for system in systems if system.kind == kind}))
 
 
 def read_systems(path: Path | str) -> list[System]:

@@ -91,6 +91,8 @@ WITHOUT_SEED = {
     "import trec",
     "leakage clean",
     "leakage find",
+    "pool coverage",
+    "pool verdict",
     "show",
     "retrieve",
     "rerank",

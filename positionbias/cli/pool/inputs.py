@@ -1,0 +1,167 @@
+"""What the pool commands share: their options, runs and judgements as they are read, results as they are saved."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from positionbias.cli.common import Decorator, all_of, input_place, json_option, out_option, overwrite_option, say
+
+if TYPE_CHECKING:
+    from positionbias.core.manifest import InputRef
+    from positionbias.core.result import Result
+    from positionbias.core.run import Run
+    from positionbias.pooling.judged_runs import JudgedRuns
+    from positionbias.pooling.systems import System
+
+__all__ = [
+    "Judged", "depth_option", "judged_pool", "measure_option", "relevant_option", "result_options", "runs_arguments", "save",
+]  # fmt: skip
+
+result_options: Decorator = all_of(
+    out_option(required=False, what="A folder for the results, for posbias report."), overwrite_option, json_option
+)
+relevant_option: Decorator = click.option(
+    "--relevant-from",
+    "level",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="GRADE",
+    help="The least grade of a relevant document: 2 for the passages of TREC DL, 1 for most.",
+)
+runs_arguments: Decorator = all_of(
+    click.argument("runs", metavar="RUNS"),
+    click.argument("qrels", metavar="QRELS"),
+    click.option(
+        "--systems",
+        required=True,
+        metavar="FILE",
+        help="Lines of run, group and kind, parted by tabs, the first line naming the columns; others may follow.",
+    ),
+)
+
+
+def depth_option(what: str) -> Decorator:
+    """``--depth``: of a pool, or of what is looked at."""
+    return click.option("--depth", type=click.IntRange(min=1, max=1_000), default=10, show_default=True, help=what)
+
+
+def measure_option(default: Sequence[str], more: str = "") -> Decorator:
+    """``-m``, which may be given again."""
+    return click.option(
+        "-m", "--measure", "measures", multiple=True, default=default, show_default=True, metavar="MEASURE",
+        help=f"As ir_measures names it; may be given again.{more}",
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """Runs against judgements; the judgements' name; the files, for a manifest, by the part they play."""
+
+    runs: JudgedRuns
+    name: str
+    files: Mapping[str, Sequence[Path]]
+
+
+def judged_pool(runs: str, qrels: str, systems: str | None, *, new: str | None = None, measures: Sequence[str] = ()) -> Judged:
+    """Read a folder of runs (and, last, one new run) against judgements; say what is left out or was not used.
+
+    Measures that do not exist are refused before anything is read.
+    """
+    from positionbias.core.progress import step
+    from positionbias.evaluation.measures import parse_measure
+    from positionbias.formats.trec import read_qrels
+    from positionbias.pooling.judged_runs import judge_runs
+
+    for measure in measures:
+        parse_measure(measure)
+    folder, judgements = input_place(runs), input_place(qrels)
+    files, absent = _run_files(folder, systems)
+    read = read_qrels(judgements)
+    last = [_new_run(new, list(files.values()))] if new else []
+    with step("runs", len(files), unit="runs") as progress:
+
+        def each() -> Iterator[tuple[System, Run]]:
+            from positionbias.pooling.systems import read_runs
+
+            for item in read_runs(files):
+                yield item
+                progress.advance()
+            yield from last
+
+        judged = judge_runs(each(), read)
+    if absent:
+        say(f"{systems}: {len(absent):,} lines have no run in {folder} and were left out, the first {absent[0].run!r}")
+    for what, count in judged.skipped.items():
+        if count:
+            say(f"{what}, over all runs: {count:,}")
+    given = {"runs": list(files.values()), "qrels": [judgements]}
+    given |= {"systems": [input_place(systems)]} if systems else {}
+    return Judged(judged, judgements.name, given | ({"run": [input_place(new)]} if new else {}))
+
+
+def _run_files(folder: Path, systems: str | None) -> tuple[Mapping[System, Path], Sequence[System]]:
+    from positionbias.pooling.systems import System, find_runs, read_systems, run_name, run_paths
+
+    if systems:
+        found = find_runs(folder, read_systems(input_place(systems)), table=systems)
+        return found.files, found.absent
+    names = [(run_name(path), path) for path in run_paths(folder)]
+    return {System(name, name, ""): path for name, path in names}, ()
+
+
+def _new_run(new: str, pooled: Sequence[Path]) -> tuple[System, Run]:
+    from positionbias.core.errors import bad_input
+    from positionbias.core.run import read_run
+    from positionbias.pooling.systems import System, run_name
+
+    path = input_place(new)
+    if path.resolve() in {other.resolve() for other in pooled}:
+        do = "give a run that did not help to make the pool, or move it out of --pool-runs"
+        raise bad_input(path, wanted="a new run", found="one of the pooled runs", do=do)
+    name = run_name(path)
+    return System(name, name, "new"), read_run(path, name)
+
+
+def save(
+    place: Path, results: Sequence[Result], judged: Judged, command: str, settings: Mapping[str, Any], *, seed: int | None, overwrite: bool
+) -> None:  # fmt: skip
+    """Write the results; the runs of a folder are one input, by a checksum of their names and contents."""
+    from positionbias.core.manifest import Manifest, package_versions, provenance
+    from positionbias.core.result import save_results
+
+    inputs = [_input(role, paths, place) for role, paths in judged.files.items()]
+    manifest = Manifest(
+        kind="results",
+        name=f"Pools of {judged.name}",
+        command=command,
+        settings=settings,
+        seed=seed,
+        inputs=tuple(inputs),
+        notes=(
+            "Half of a kind's groups feed a pool, rounded down; a drawn group's runs of other kinds are not tested [decision].",
+            "What is not in a pool counts as not relevant; every mean is over all judged queries [decision].",
+        ),
+        versions=package_versions("numpy", "scipy", "ir_measures", "pytrec-eval-terrier"),
+        provenance=provenance(),
+    )
+    save_results(place, results, manifest, overwrite=overwrite)
+    say(f"results written to {place}")
+
+
+def _input(role: str, paths: Sequence[Path], place: Path) -> InputRef:
+    from positionbias.core.files import sha256_file
+    from positionbias.core.manifest import input_ref
+
+    if role != "runs":
+        return input_ref(role, paths[0], sha256_file(paths[0]), artefact=place)
+    lines = "".join(f"{sha256_file(path)}  {path.name}\n" for path in sorted(paths))
+    return input_ref(
+        role, paths[0].parent, hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest(), artefact=place
+    )

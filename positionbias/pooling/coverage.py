@@ -1,0 +1,71 @@
+"""What each kind of system finds: relevant documents in its depth-k pool, for every k, together and alone (Yilmaz et al. 2020, Figure 1)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from positionbias.core.payloads import PerQuery, Statistics
+from positionbias.core.result import Result
+from positionbias.pooling.judged_runs import JudgedRuns
+from positionbias.pooling.reliability_results import collection_rows
+from positionbias.pooling.systems import groups_of, kinds_of
+
+__all__ = ["Coverage", "coverage", "coverage_results"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coverage:
+    """By kind, ``(queries, depths)`` counts at ``depths``: ``found`` in its pool, ``unique`` those in no other kind's pool of that depth."""
+
+    depths: tuple[int, ...]
+    found: dict[str, np.ndarray]
+    unique: dict[str, np.ndarray]
+
+
+def coverage(runs: JudgedRuns, depths: Sequence[int], *, level: int = 1) -> Coverage:
+    """Documents of grade ``level`` or more that the runs of each kind put within rank k: those that are judged, so deep pools are understated.
+
+    Kinds have different numbers of runs, and more runs find more: ``curves.groups_curve`` has it by number of groups.
+    """
+    relevant = runs.grades >= level
+    kinds = kinds_of(runs.systems)
+    best = {kind: runs.ranks[runs.of_kind(kind)].min(axis=0) for kind in kinds}
+    found: dict[str, list[np.ndarray]] = {kind: [] for kind in kinds}
+    unique: dict[str, list[np.ndarray]] = {kind: [] for kind in kinds}
+    for depth in depths:
+        pools = {kind: (best[kind] < depth) & relevant for kind in kinds}
+        for kind in kinds:
+            others = np.any([pools[other] for other in kinds if other != kind], axis=0)
+            found[kind].append(runs.by_query(pools[kind]))
+            unique[kind].append(runs.by_query(pools[kind] & ~others))
+    return Coverage(
+        tuple(depths),
+        {kind: np.stack(counts, axis=-1) for kind, counts in found.items()},
+        {kind: np.stack(counts, axis=-1) for kind, counts in unique.items()},
+    )
+
+
+def coverage_results(runs: JudgedRuns, *, collection: str, depth: int = 10, deepest: int = 100, level: int = 1) -> list[Result]:
+    """A Result for the collection and one a kind with its curve to ``deepest`` (value: found at ``depth``); per query, found and unique at ``depth``."""
+    last = min(deepest, runs.places.shape[2])
+    counted = coverage(runs, range(1, max(last, depth) + 1), level=level)
+    place = depth - 1
+    head = Statistics({"what": "collection", **collection_rows(runs, level)})
+    results = [Result("collection", collection, "", "all systems", None, None, None, len(runs.query_ids), head)]
+    for kind, found in counted.found.items():
+        unique = counted.unique[kind]
+        rows = {
+            "what": "coverage", "kind": kind, "systems": int(runs.of_kind(kind).sum()), "groups": len(groups_of(runs.systems, kind)),
+            "relevant from": level, "depth": depth, "relevant": int(found[:, place].sum()), "unique": int(unique[:, place].sum()),
+            "depths": list(counted.depths), "found by depth": found.sum(axis=0).tolist(), "unique by depth": unique.sum(axis=0).tolist(),
+        }  # fmt: skip
+        value = float(found[:, place].sum())
+        results.append(Result("coverage", collection, "", kind, None, value, None, len(found), Statistics(rows)))
+        for name, counts in (("relevant found", found), ("relevant found by this kind alone", unique)):
+            payload = PerQuery(runs.query_ids, counts[:, place].astype(float).tolist(), {"depth": depth, "kind": kind})
+            mean = float(counts[:, place].mean())
+            results.append(Result(name, collection, "", kind, None, mean, None, len(counts), payload))
+    return results

@@ -1,0 +1,73 @@
+"""How pool depth and the number of groups behind a pool change its reliability: the same draws, made deeper or wider."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from positionbias.core.payloads import Statistics
+from positionbias.core.result import Result
+from positionbias.pooling.judged_runs import JudgedRuns
+from positionbias.pooling.pools import PoolSettings, pool_kinds
+from positionbias.pooling.reliability import Reliability, reliability
+from positionbias.pooling.reliability_results import average, change_of
+from positionbias.pooling.scores import PoolMeasure
+from positionbias.pooling.systems import groups_of, kinds_of
+
+__all__ = ["curve_results", "depth_curve", "groups_curve"]
+
+
+def depth_curve(
+    runs: JudgedRuns, measures: Sequence[PoolMeasure], settings: PoolSettings, depths: Sequence[int], *, level: int = 1
+) -> dict[int, Reliability]:
+    """Pools of the same groups at each depth, held against one gold: that of ``settings.gold_depth``, by default the deepest of ``depths``."""
+    gold = settings.gold_depth or max(depths)
+    return {
+        depth: reliability(runs, measures, replace(settings, depth=depth, gold_depth=gold), level=level) for depth in depths
+    }
+
+
+def groups_curve(
+    runs: JudgedRuns, measures: Sequence[PoolMeasure], settings: PoolSettings, counts: Sequence[int] = (), *, level: int = 1
+) -> dict[int, Reliability]:
+    """Pools of 1, 2 … groups: each pool of n groups holds that of n − 1 of the same number. By default to one less than the largest kind has.
+
+    A kind with fewer groups stays at all of them but one. Test systems become fewer as groups are drawn.
+    """
+    most = max(len(groups_of(runs.systems, kind)) for kind in pool_kinds(runs.systems)) - 1
+    chosen = counts or range(1, most + 1)
+    return {count: reliability(runs, measures, replace(settings, groups=count), level=level) for count in chosen}
+
+
+def curve_results(axis: str, curve: dict[int, Reliability], runs: JudgedRuns, *, collection: str) -> list[Result]:
+    """A Result for each pool kind, test set and measure: one entry a point of ``axis`` ("depth" or "groups").
+
+    Rows: "at"; "tau_b"; "change" with "change low" and "change high"; "judgements" and "relevant", means over pools. A point of the groups' axis
+    that a kind cannot reach is left out.
+    """
+    results = []
+    first = next(iter(curve.values()))
+    sizes = {kind: len(groups_of(runs.systems, kind)) for kind in kinds_of(runs.systems)}
+    for place, item in enumerate(first.sets):
+        points: dict[str, list[Any]] = {}
+        for at, found in curve.items():
+            if axis == "groups" and at >= sizes[item.pool]:
+                continue
+            own = found.sets[place]
+            value, interval = change_of(own.change)
+            point = {
+                "at": at, "tau_b": average(own.figures["tau_b"]), "change": value,
+                "change low": interval.low if interval else None, "change high": interval.high if interval else None,
+                "judgements": float(np.mean(found.judged[item.pool])), "relevant": float(np.mean(found.relevant[item.pool])),
+            }  # fmt: skip
+            for name, figure in point.items():
+                points.setdefault(name, []).append(figure)
+        rows = {"what": "curve", "axis": axis, "pool": item.pool, "test": item.test, "measure": item.measure, **points}
+        system = f"{item.test} systems, {item.pool} pools"
+        count = len(points.get("at", ()))
+        name = f"{axis} of pools by {item.measure}"
+        results.append(Result(name, collection, "", system, first.settings.seed, None, None, count, Statistics(rows)))
+    return results

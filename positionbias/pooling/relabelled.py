@@ -1,0 +1,89 @@
+"""What wrong labels do: a share of the runs is given another kind at random, again and again, and everything is measured anew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from positionbias.core.errors import SettingError
+from positionbias.core.payloads import Interval, Statistics
+from positionbias.core.result import Result
+from positionbias.core.seeds import generator
+from positionbias.pooling.judged_runs import JudgedRuns
+from positionbias.pooling.pools import PoolSettings
+from positionbias.pooling.reliability import Reliability, reliability
+from positionbias.pooling.reliability_results import average, change_of
+from positionbias.pooling.scores import PoolMeasure
+from positionbias.pooling.systems import System, kinds_of
+
+__all__ = ["relabel", "relabelled", "relabelled_results"]
+
+
+def relabel(systems: Sequence[System], share: float, number: int, seed: int) -> list[System]:
+    """The systems with the kind of round(share · systems) of them, drawn by (seed, number), changed to another one, drawn alike.
+
+    Raises:
+        SettingError: a share outside 0 … 1, or one kind only.
+    """
+    kinds = kinds_of(systems)
+    if not 0 <= share <= 1:
+        raise SettingError(f"--relabel: wanted a share from 0 to 1; found {share}; give another")
+    if len(kinds) < 2:
+        raise SettingError(f"--relabel: wanted two or more kinds; found {', '.join(kinds)}; check the column kind")
+    random = generator(seed, "relabelled", number)
+    changed = list(systems)
+    for place in random.permutation(len(systems))[: round(share * len(systems))].tolist():
+        others = [kind for kind in kinds if kind != systems[place].kind]
+        changed[place] = systems[place]._replace(kind=others[int(random.integers(len(others)))])
+    return changed
+
+
+def relabelled(
+    runs: JudgedRuns,
+    measures: Sequence[PoolMeasure],
+    settings: PoolSettings,
+    *,
+    share: float = 0.1,
+    repeats: int = 20,
+    level: int = 1,
+) -> list[Reliability]:
+    """``reliability`` with other labels, ``repeats`` times."""
+    return [
+        reliability(runs.with_systems(relabel(runs.systems, share, number, settings.seed)), measures, settings, level=level)
+        for number in range(repeats)
+    ]  # fmt: skip
+
+
+def relabelled_results(given: Reliability, repeats: Sequence[Reliability], *, collection: str, share: float) -> list[Result]:
+    """For each pool kind, test set and measure, τ_b and change with the labels as given and over the repeats: mean and middle 95 %.
+
+    ``value`` is the mean τ_b over repeats; rows "tau_b" and "change" have "given", "mean", "low", "high".
+    """
+    results = []
+    for item in given.sets:
+        key = (item.pool, item.test, item.measure)
+        same = [own for found in repeats for own in found.sets if (own.pool, own.test, own.measure) == key]
+        taus = [average(own.figures["tau_b"]) for own in same]
+        changes = [change_of(own.change)[0] for own in same]
+        tau = _over(average(item.figures["tau_b"]), taus)
+        rows = {
+            "what": "relabelled", "pool": item.pool, "test": item.test, "measure": item.measure, "share": share,
+            "repeats": len(same), "tau_b": tau, "change": _over(change_of(item.change)[0], changes),
+        }  # fmt: skip
+        interval = None
+        if tau["low"] is not None and tau["high"] is not None:
+            interval = Interval(tau["low"], tau["high"], 0.95, f"middle 95 % of {len(same)} relabellings")
+        name, system = f"relabelled by {item.measure}", f"{item.test} systems, {item.pool} pools"
+        results.append(
+            Result(name, collection, "", system, given.settings.seed, tau["mean"], interval, len(same), Statistics(rows))
+        )
+    return results
+
+
+def _over(given: float | None, values: Sequence[float | None]) -> dict[str, float | None]:
+    defined = [value for value in values if value is not None]
+    if not defined:
+        return {"given": given, "mean": None, "low": None, "high": None}
+    low, high = np.quantile(defined, [0.025, 0.975])
+    return {"given": given, "mean": float(np.mean(defined)), "low": float(low), "high": float(high)}

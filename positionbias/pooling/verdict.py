@@ -1,0 +1,207 @@
+"""Can an existing collection judge one new run: how much of its top is unjudged, between which bounds its score lies, whom it can be compared with.
+
+Every unjudged document among the first k is either not relevant or has the collection's highest grade: which of them are is open, and the score
+lies between the least and the most over all choices [decision]. Two runs are compared safely where no choice changes who has the higher mean:
+the bounds of the two are taken apart, so an unjudged document that both have counts against them twice, and "open" is said rather too often.
+What lies deeper, and relevant documents that no run has, are beyond these bounds: they would lower every nDCG.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from positionbias.core.errors import SettingError
+from positionbias.core.payloads import Finding, PerQuery, Statistics
+from positionbias.core.result import Result
+from positionbias.evaluation.clustered import clustered_mean
+from positionbias.evaluation.rank_biased_precision import RankBiasedPrecision, judged_share, rank_biased_precision
+from positionbias.pooling.judged_runs import JudgedRuns
+from positionbias.pooling.scores import PoolMeasure, score_pools
+
+__all__ = ["Bounds", "Verdict", "check_bounds", "score_bounds", "verdict", "verdict_results"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Bounds:
+    """``score``, ``low`` and ``high``, each ``(queries, runs)``: with what is unjudged as not relevant, and the least and the most it can be."""
+
+    score: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verdict:
+    """The new run is the last of ``runs``. ``judged (queries, runs)`` is Judged@k, NaN where a run has nothing; bounds by measure."""
+
+    runs: JudgedRuns
+    depth: int
+    judged: np.ndarray
+    bounds: dict[str, Bounds]
+    precision: RankBiasedPrecision
+
+
+def check_bounds(measures: Sequence[PoolMeasure]) -> None:
+    """See that the bounds of every measure can be found.
+
+    Raises:
+        SettingError: a measure other than nDCG@k, RR and P@k.
+    """
+    for measure in measures:
+        if measure.kind not in ("nDCG", "RR", "P") or (measure.kind == "nDCG" and measure.cutoff is None):
+            raise SettingError(
+                f"-m: wanted nDCG@k, RR or P@k, whose bounds are known; found {measure.name!r}; give one of these"
+            )
+
+
+def score_bounds(runs: JudgedRuns, measure: PoolMeasure) -> Bounds:
+    """The bounds of nDCG, RR and P, exact over every choice of which unjudged documents within the cutoff have the highest grade.
+
+    With n of them relevant, DCG is highest where they are the first n and lowest where they are the last; the best possible DCG depends on n
+    alone. So for nDCG the least and the most are found over n: one more relevant document at a low rank lowers nDCG where few are relevant.
+
+    Raises:
+        SettingError: as for ``check_bounds``.
+    """
+    check_bounds([measure])
+    everything = np.ones((1, runs.unjudged), bool)
+    score = score_pools(runs, everything, measure)[0]
+    top = runs.places[:, :, : measure.cutoff]
+    open_ = top == runs.unjudged
+    if measure.kind == "P":
+        return Bounds(score, score, score + open_.sum(axis=-1) / measure.cutoff)
+    if measure.kind == "RR":
+        # whatever is relevant already stays so: the first open rank can only lie before it
+        first = np.where(open_.any(axis=-1), 1 / (1 + open_.argmax(axis=-1)), 0)
+        return Bounds(score, score, np.maximum(score, first))
+    return _ndcg_bounds(runs, score, open_)
+
+
+def _ndcg_bounds(runs: JudgedRuns, score: np.ndarray, open_: np.ndarray) -> Bounds:
+    queries, width, depth = open_.shape
+    discounts = 1 / np.log2(np.arange(2, depth + 2))
+    gains = np.maximum(runs.grades, 0)
+    highest = max(1, int(gains.max()))
+    ideal = np.zeros((queries, depth + 1))  # by how many unjudged documents are relevant
+    for query, (start, end) in enumerate(zip(runs.starts, runs.starts[1:], strict=False)):
+        best = gains[start:end][:depth].astype(np.float64)  # judgements stand by falling grade
+        for more in range(depth + 1):
+            row = np.concatenate([np.full(more, highest), best])[:depth]
+            ideal[query, more] = (row * discounts[: len(row)]).sum()
+    padded = np.concatenate([gains, [0, 0]])
+    found = (padded[runs.places[:, :, :depth]] * discounts).sum(axis=-1)
+    worth = np.where(open_, discounts * highest, 0.0)
+    counts = open_.sum(axis=-1)
+    falling = np.sort(worth, axis=-1)[..., ::-1]  # the open ranks first, from the top down
+    first = np.concatenate([np.zeros((queries, width, 1)), falling.cumsum(axis=-1)], axis=-1)  # n open ranks from the top
+    whole = first[..., -1:]
+    last = whole - np.take_along_axis(first, np.maximum(counts[..., None] - np.arange(depth + 1), 0), axis=-1)
+    possible = np.arange(depth + 1) <= counts[..., None]
+    over = np.where(ideal > 0, ideal, 1)[:, None, :]
+    high = np.where(possible, (found[..., None] + first) / over, -np.inf).max(axis=-1)
+    low = np.where(possible, (found[..., None] + last) / over, np.inf).min(axis=-1)
+    return Bounds(score, np.minimum(low, score), np.maximum(high, score))
+
+
+def verdict(runs: JudgedRuns, measures: Sequence[PoolMeasure], *, depth: int = 10, level: int = 1) -> Verdict:
+    """Judged shares within ``depth``, the bounds of every measure, and RBP with its residual (binary gain, p = 0.8), of every run and query."""
+    top = runs.places[:, :, :depth]
+    relevant = np.concatenate([runs.grades >= level, [False, False]])
+    known = runs.places != runs.unjudged
+    return Verdict(
+        runs,
+        depth,
+        judged_share(top < runs.unjudged, top != runs.nothing),
+        {measure.name: score_bounds(runs, measure) for measure in measures},
+        # a ranking that has ended says nothing more: what it lacks is open only where the depth that was read ends
+        rank_biased_precision(relevant[runs.places].astype(np.float64), known & (runs.places != runs.nothing)),
+    )
+
+
+def verdict_results(found: Verdict, *, collection: str) -> list[Result]:
+    """For the new run: its unjudged share; per measure its score with bounds, and the comparison with each pooled run; a sentence a measure.
+
+    A comparison's ``says`` is "better" or "worse" where every choice of relevant documents says so, else "open"; ``significant`` where the
+    interval of the least favourable difference per query leaves out 0 too; ``now`` what the judgements as they are would say.
+    """
+    runs, new = found.runs, len(found.runs.systems) - 1
+    name = runs.systems[new].run
+    unjudged = 1 - found.judged
+    own = unjudged[:, new]
+    pooled = [_share(unjudged[:, run]) for run in range(new)]
+    rows: dict[str, Any] = {
+        "what": "unjudged", "depth": found.depth, "run": name, "share": _share(own), "queries": len(runs.query_ids),
+        "queries without candidates": int(np.isnan(own).sum()), "pooled runs": new,
+        "pooled mean": float(np.mean(pooled)), "pooled most": max(pooled), "RBP": float(found.precision.base[:, new].mean()),
+        "RBP residual": float(found.precision.residual[:, new].mean()), "skipped": dict(runs.skipped),
+        "by pooled run": {system.run: share for system, share in zip(runs.systems, pooled, strict=False)},
+    }  # fmt: skip
+    estimate = clustered_mean(own[~np.isnan(own)], None)
+    count = len(runs.query_ids)
+    results = [
+        Result(f"unjudged@{found.depth}", collection, "", name, None, rows["share"], estimate.interval, count, Statistics(rows))
+    ]
+    notes = {"depth": found.depth, "undefined": "a query without candidates has no share"}
+    shares = PerQuery(runs.query_ids, [float(value) for value in own], notes)
+    results.append(Result(f"unjudged@{found.depth} by query", collection, "", name, None, rows["share"], None, count, shares))
+    for measure, bounds in found.bounds.items():
+        results.append(_score(measure, bounds, found, collection))
+        compared = [_compared(bounds, run, new, runs) for run in range(new)]
+        listing = Statistics({"what": "comparisons", "measure": measure, "run": name, "comparisons": compared})
+        safe = sum(item["says"] != "open" for item in compared)
+        results.append(
+            Result(f"safe comparisons by {measure}", collection, "", name, None, safe / new, None, new, listing)
+        )  # fmt: skip
+        finding = _sentence(measure, bounds, rows, compared)
+        results.append(Result("finding", collection, "", name, None, None, None, count, finding))
+    return results
+
+
+def _share(values: np.ndarray) -> float:
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else 0.0
+
+
+def _score(measure: str, bounds: Bounds, found: Verdict, collection: str) -> Result:
+    new = len(found.runs.systems) - 1
+    score, low, high = (float(values[:, new].mean()) for values in (bounds.score, bounds.low, bounds.high))
+    pooled = [
+        {
+            "run": system.run, "score": float(bounds.score[:, run].mean()), "low": float(bounds.low[:, run].mean()),
+            "high": float(bounds.high[:, run].mean()), "RBP": float(found.precision.base[:, run].mean()),
+            "RBP residual": float(found.precision.residual[:, run].mean()), "unjudged": _share(1 - found.judged[:, run]),
+        }
+        for run, system in enumerate(found.runs.systems[:new])
+    ]  # fmt: skip
+    rows = {"what": "score", "measure": measure, "score": score, "low": low, "high": high, "pooled": pooled}
+    name, count = found.runs.systems[new].run, len(found.runs.query_ids)
+    return Result(f"score by {measure}", collection, "", name, None, score, None, count, Statistics(rows))
+
+
+def _compared(bounds: Bounds, run: int, new: int, runs: JudgedRuns) -> dict[str, Any]:
+    now = bounds.score[:, new] - bounds.score[:, run]
+    least, most = bounds.low[:, new] - bounds.high[:, run], bounds.high[:, new] - bounds.low[:, run]
+    says, sure = "open", False
+    for word, differences, sign in (("better", least, 1), ("worse", most, -1)):
+        if sign * differences.mean() > 0:
+            interval = clustered_mean(differences, None).interval
+            says, sure = word, interval is not None and sign * (interval.low if sign > 0 else interval.high) > 0
+    return {
+        **runs.systems[run]._asdict(), "difference": float(now.mean()), "least": float(least.mean()), "most": float(most.mean()),
+        "now": "better" if now.mean() > 0 else "worse" if now.mean() < 0 else "equal", "says": says, "significant": sure,
+    }  # fmt: skip
+
+
+def _sentence(measure: str, bounds: Bounds, rows: dict[str, Any], compared: Sequence[dict[str, Any]]) -> Finding:
+    score, low, high = (float(values[:, -1].mean()) for values in (bounds.score, bounds.low, bounds.high))
+    safe = sum(item["says"] != "open" for item in compared)
+    text = (
+        f"Of the first {rows['depth']} of {rows['run']} {rows['share']:.1%} are unjudged (of the pooled runs {rows['pooled mean']:.1%}, at most "
+        f"{rows['pooled most']:.1%}); its {measure} is {score:.3f} and could be {low:.3f} to {high:.3f}; {safe} of {len(compared)} comparisons "
+        "hold whatever the unjudged documents are."
+    )
+    return Finding(text, safe == len(compared))
