@@ -15,6 +15,7 @@ from positionbias.models.checkpoint import Checkpoint
 from positionbias.training.config import TrainConfig
 from positionbias.training.train import TrainPlan, train_model
 
+from ..models.t5 import saved_t5
 from ..tiny import TINY, candidates, planted, tiny_encoder
 
 QUICK = TrainConfig(
@@ -25,36 +26,37 @@ SLOWLY = {"learning_rate": 1e-3}  # over an encoder
 
 
 class Task(NamedTuple):
-    """A collection, its runs, and a plan to train on it for a few steps; ``encoder`` is the folder of a tiny one."""
+    """A collection, its runs, and a plan to train on it for a few steps; ``encoder`` is the folder of a tiny one, ``t5`` of a tiny T5."""
 
     collection: Collection
     runs: dict[str, Path]
     encoder: Path = Path()
+    t5: Path = Path()
 
     def plan(self, kind: str = "tk", **changes: object) -> TrainPlan:
         """``training`` changes by keyword where the name is one of its settings, else the plan's own."""
         own = {name: changes.pop(name) for name in list(changes) if name in TrainPlan.__dataclass_fields__}
-        plan = TrainPlan(
-            kind=kind,
-            candidates=self.runs["train"],
-            validation_candidates=self.runs["validation"],
-            model=TINY if kind == "tk" else None,
-            encoder=None if kind == "tk" else str(self.encoder),
-            training=replace(QUICK, **{**({} if kind == "tk" else SLOWLY), **changes}),  # type: ignore[arg-type]
-        )
-        return replace(plan, **own)  # type: ignore[arg-type]
+        settings: dict[str, object] = {
+            "candidates": self.runs["train"],
+            "validation_candidates": self.runs["validation"],
+            "model": TINY if kind == "tk" else None,
+            "encoder": None if kind == "tk" else str(self.t5 if kind == "mono_t5" else self.encoder),
+            "training": replace(QUICK, **{**({} if kind == "tk" else SLOWLY), **changes}),  # type: ignore[arg-type]
+        }
+        return TrainPlan(kind=kind, **{**settings, **own})  # type: ignore[arg-type]
 
     def train(self, out: Path, plan: TrainPlan | None = None, **options: object) -> Checkpoint:
         collection = options.pop("collection", self.collection)
-        runs = read_run(self.runs["train"]), read_run(self.runs["validation"])
-        return train_model(collection, *runs, plan or self.plan(), out, **options)  # type: ignore[arg-type]
+        plan = plan or self.plan()
+        validation = None if plan.validation_candidates is None else read_run(self.runs["validation"])
+        return train_model(collection, read_run(self.runs["train"]), validation, plan, out, **options)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="package")
 def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
     folder = tmp_path_factory.mktemp("training")
     collection = planted(folder / "planted")
-    return Task(collection, candidates(collection, folder), tiny_encoder(folder / "encoder"))
+    return Task(collection, candidates(collection, folder), tiny_encoder(folder / "encoder"), saved_t5(folder / "t5"))
 
 
 @pytest.fixture(scope="package")

@@ -19,7 +19,9 @@ from positionbias.training.state import unfinished, working_folder
 from .conftest import Task, stop_at
 
 FILES = ("posbias.json", "vocabulary.json", "training.json")
+UNVALIDATED = {"validation_candidates": None, "epochs": 3, "accumulate": 5}  # 3 steps: 5, 5 and 2 batches of 8 pairs
 EVERYTHING = {"accumulate": 2, "warmup_steps": 3, "bucket": 3, "clip": 0.5, "rotate": Rotation(seed=1), "batch_size": 4}
+CHANGES: dict[str, dict] = {"nothing": {}, "everything": EVERYTHING, "unvalidated": UNVALIDATED}
 
 
 def assert_alike(one: Checkpoint, other: Checkpoint) -> None:
@@ -61,11 +63,11 @@ from pathlib import Path
 from positionbias.core.collection import Collection
 from positionbias.training.trainer import Trainer
 from tests.training.conftest import Task
-from tests.training.test_resume import EVERYTHING
+from tests.training.test_resume import CHANGES
 
-collection, folder, out, encoder = map(Path, sys.argv[1:5])
-kind, everything, save_every, at = sys.argv[5], sys.argv[6] == "True", int(sys.argv[7]), int(sys.argv[8])
-task = Task(Collection(collection), {split: folder / f"{split}.run" for split in ("train", "validation", "test")}, encoder)
+collection, folder, out, encoder, t5 = map(Path, sys.argv[1:6])
+kind, changes, save_every, at = sys.argv[6], CHANGES[sys.argv[7]], int(sys.argv[8]), int(sys.argv[9])
+task = Task(Collection(collection), {split: folder / f"{split}.run" for split in ("train", "validation", "test")}, encoder, t5)
 step = Trainer.step
 
 def killed(self, parts):
@@ -74,25 +76,31 @@ def killed(self, parts):
     return step(self, parts)
 
 Trainer.step = killed
-task.train(out, task.plan(kind, save_every=save_every, **(EVERYTHING if everything else {})))
+task.train(out, task.plan(kind, save_every=save_every, **changes))
 """
 
 
 @pytest.mark.parametrize(
-    ("kind", "everything", "save_every", "at", "left"),
+    ("kind", "changed", "save_every", "at", "left"),
     [
-        ("tk", False, 0, 3, 2),  # back to the last validation
-        ("tk", True, 1, 3, 3),  # saved at every step: between two validations, inside an accumulation's window, in a warm-up
-        ("bert_cat", True, 1, 5, 5),
-        ("bert_dot", True, 0, 5, 4),
+        ("tk", "nothing", 0, 3, 2),  # back to the last validation
+        (
+            "tk",
+            "everything",
+            1,
+            3,
+            3,
+        ),  # saved at every step: between two validations, inside an accumulation's window, in a warm-up
+        ("bert_cat", "everything", 1, 5, 5),
+        ("bert_dot", "everything", 0, 5, 4),
+        ("mono_t5", "unvalidated", 1, 1, 1),
+        ("tk", "unvalidated", 0, 2, 2),  # back to the last look at the loss
     ],
 )
-def test_killed_and_resumed(
-    task: Task, tmp_path: Path, kind: str, everything: bool, save_every: int, at: int, left: int
-) -> None:
-    whole = task.train(tmp_path / "whole" / "m.ckpt", task.plan(kind, **(EVERYTHING if everything else {})))
+def test_killed_and_resumed(task: Task, tmp_path: Path, kind: str, changed: str, save_every: int, at: int, left: int) -> None:
+    whole = task.train(tmp_path / "whole" / "m.ckpt", task.plan(kind, **CHANGES[changed]))
     out, folder = tmp_path / "cut" / "m.ckpt", task.runs["train"].parent
-    arguments = [task.collection.path, folder, out, task.encoder, kind, everything, save_every, at]
+    arguments = [task.collection.path, folder, out, task.encoder, task.t5, kind, changed, save_every, at]
     done = subprocess.run(
         [sys.executable, "-c", KILLED, *map(str, arguments)], cwd=Path(__file__).parents[2], capture_output=True
     )
@@ -101,7 +109,7 @@ def test_killed_and_resumed(
     assert found is not None
     assert found.name == f"state-{left:08d}"
     # saving between validations, and reading ahead, are no settings: the rest may go another way
-    plan = task.plan(kind, read_ahead=0, **(EVERYTHING if everything else {}))
+    plan = task.plan(kind, read_ahead=0, **CHANGES[changed])
     assert_alike(whole, task.train(out, plan, resume=True))
 
 

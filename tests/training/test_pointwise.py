@@ -1,0 +1,92 @@
+"""Trained pointwise: monoBERT and monoT5 from the first batch to the re-ranked run."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from positionbias.core.errors import SettingError
+from positionbias.core.run import read_run
+from positionbias.models.bert_cat import BertCat, BertCatConfig
+from positionbias.models.mono_t5 import MonoT5
+from positionbias.ranking.rerank import rerank_run
+from positionbias.training.batches import TrainingTexts, batches
+from positionbias.training.build import build_model
+from positionbias.training.devices import find_devices
+from positionbias.training.plan import TrainPlan
+from positionbias.training.trainer import Trainer
+from positionbias.training.trainsets.sample import make_sampler
+
+from .conftest import Task
+
+
+def plan_of(task: Task, kind: str, **changes: object) -> TrainPlan:
+    return task.plan(kind, **({"model": BertCatConfig(head="relevance")} if kind == "bert_cat" else {}), **changes)
+
+
+def logits(model: BertCat | MonoT5, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+    """Of not relevant and relevant, ``(n, 2)``."""
+    if isinstance(model, MonoT5):
+        return model.t5.logits(**inputs)
+    assert model.head is not None
+    return model.head(model.encoder.cls(**inputs))
+
+
+@pytest.mark.parametrize("kind", ["bert_cat", "mono_t5"])
+def test_the_loss_of_a_step_is_the_cross_entropy_of_its_passages(task: Task, tmp_path: Path, kind: str) -> None:
+    plan = plan_of(task, kind, dropout=False)
+    assert plan.training.loss == "pointwise"
+    model, _ = build_model(task.collection, plan)
+    assert isinstance(model, BertCat | MonoT5)
+    source = make_sampler(task.collection.qrels("train"), read_run(task.runs["train"]), seed=1)
+    texts = TrainingTexts(task.collection, {q.query_id: q.text for q in task.collection.queries("train")}, source)
+    trainer = Trainer(model, plan.training, find_devices(), tmp_path)
+    (batch,) = islice(batches(model, texts, size=4, epoch=0), 1)
+    with torch.no_grad():
+        found = logits(model.eval(), batch.inputs)
+        labels = torch.tensor([1] * 4 + [0] * 4)
+        wanted = F.cross_entropy(found, labels).item()
+        scores = found.log_softmax(dim=1)[:, 1]
+    trainer.step([batch])
+    since = trainer.record.since
+    assert since.means()["loss"] == pytest.approx(wanted, rel=1e-4)
+    assert since.right == (scores[:4] > scores[4:]).sum().item()
+    assert since.margin == pytest.approx((scores[:4] - scores[4:]).sum().item(), abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["bert_cat", "mono_t5"])
+def test_it_learns_and_re_ranks_all_that_was_retrieved(task: Task, tmp_path: Path, kind: str) -> None:
+    rows: list[dict] = []
+    plan = plan_of(
+        task, kind, validation_candidates=None, epochs=4, max_steps=3, validate_every=8, learning_rate=3e-3, dropout=False
+    )
+    checkpoint = task.train(tmp_path / "m.ckpt", plan, on_validation=rows.append)
+    assert [row["step"] for row in rows] == [8, 16]  # four passes of four batches; nothing was looked at before training
+    assert rows[1]["loss"] < rows[0]["loss"]
+    assert checkpoint.depth is None
+    content = checkpoint.manifest.content
+    assert (content["steps"], content["best_step"], content["stopped"]) == (16, 16, "16 steps")
+    done = rerank_run(checkpoint, task.collection, "test", read_run(task.runs["test"]), task.runs["test"], tmp_path / "out.run")
+    assert done.run.pairs == read_run(task.runs["test"]).pairs
+    assert all(score < 0 for ranking in done.run.rankings() for score in ranking.scores)
+
+
+def test_a_start_that_does_not_fit_the_loss(task: Task, tmp_path: Path) -> None:
+    unlooked = {"validation_candidates": None, "max_steps": 1}
+    linear = task.train(tmp_path / "linear.ckpt", task.plan("bert_cat", **unlooked)).path
+    mono = task.train(tmp_path / "mono.ckpt", plan_of(task, "bert_cat", **unlooked)).path
+    begun = {"encoder": None, **unlooked}
+    with pytest.raises(
+        SettingError, match="--loss: wanted hinge: this bert_cat has no head for relevant .* or a bert_cat from"
+    ):
+        task.train(tmp_path / "a.ckpt", task.plan("bert_cat", start=linear, loss="pointwise", **begun))
+    with pytest.raises(
+        SettingError, match="--loss: wanted pointwise: this bert_cat scores by log-probability; found hinge; give"
+    ):
+        task.train(tmp_path / "a.ckpt", task.plan("bert_cat", start=mono, **begun))
+    gone_on = task.train(tmp_path / "a.ckpt", task.plan("bert_cat", start=mono, loss="pointwise", **begun))
+    assert gone_on.ranker.config == BertCatConfig(head="relevance")

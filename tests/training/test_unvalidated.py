@@ -1,0 +1,87 @@
+"""Trained without validation: all steps are made, and the last weights are kept."""
+
+from __future__ import annotations
+
+import json
+from itertools import islice
+from pathlib import Path
+
+import pytest
+import torch
+
+from positionbias.core.errors import SettingError
+from positionbias.core.run import read_run
+from positionbias.training.batches import TrainingTexts, batches
+from positionbias.training.build import build_model
+from positionbias.training.devices import find_devices
+from positionbias.training.state import unfinished
+from positionbias.training.train import training_result
+from positionbias.training.trainer import Trainer
+from positionbias.training.trainsets.sample import make_sampler
+
+from .conftest import Task, stop_at
+from .test_resume import assert_alike
+
+
+def test_the_last_weights_are_kept(task: Task, tmp_path: Path) -> None:
+    plan = task.plan(validation_candidates=None, max_steps=5, patience=1, save_every=1)
+    checkpoint = task.train(tmp_path / "tk.ckpt", plan)
+    model, _ = build_model(task.collection, plan)
+    trainer = Trainer(model, plan.training, find_devices(), tmp_path)
+    source = make_sampler(task.collection.qrels("train"), read_run(task.runs["train"]), seed=1)
+    texts = TrainingTexts(task.collection, {q.query_id: q.text for q in task.collection.queries("train")}, source)
+    for epoch, number in ((0, 0), (0, 1), (0, 2), (0, 3), (1, 0)):
+        trainer.step(list(islice(batches(model, texts, size=8, epoch=epoch, start=number), 1)))
+    for name, weight in checkpoint.ranker.state_dict().items():
+        assert torch.equal(weight, model.state_dict()[name]), name
+
+
+def test_what_it_says_of_itself(task: Task, tmp_path: Path) -> None:
+    checkpoint = task.train(tmp_path / "tk.ckpt", task.plan(validation_candidates=None, max_steps=5))
+    content = checkpoint.manifest.content
+    assert checkpoint.depth is None
+    assert (content["weights"], content["best_step"], content["steps"]) == ("the last", 5, 5)
+    assert (content["validation_ndcg@10"], content["depth"], content["stopped"]) == (None, None, "5 steps")
+    assert [item.role for item in checkpoint.manifest.inputs] == ["collection", "candidates"]
+    log = checkpoint.training["log"]
+    assert [row["step"] for row in log] == [2, 4, 5]
+    assert all(row["loss"] > 0 and row["ndcg"] is row["depth"] is row["mats"] is None for row in log)
+    result = training_result(checkpoint, "planted")
+    assert (result.value, result.split, result.count) == (None, "train", 3)
+    assert "validation nDCG@10" not in result.payload.series  # type: ignore[union-attr]
+    assert result.payload.notes["weights"] == "the last"  # type: ignore[union-attr]
+    json.dumps(result.to_json(), allow_nan=False)
+
+
+def test_with_validation_the_manifest_says_that(uninterrupted) -> None:
+    assert uninterrupted.manifest.content["weights"] == "the best on validation"
+
+
+@pytest.mark.parametrize(("accumulate", "steps", "pairs"), [(1, 8, 60), (3, 3, 60)])
+def test_epochs_are_whole_passes(task: Task, tmp_path: Path, accumulate: int, steps: int, pairs: int) -> None:
+    # 30 pairs in batches of 8: four a pass; by threes 3 + 3 + 2 of the eight
+    plan = task.plan(validation_candidates=None, epochs=2, accumulate=accumulate, validate_every=100)
+    checkpoint = task.train(tmp_path / "tk.ckpt", plan)
+    (row,) = checkpoint.training["log"]
+    assert (row["step"], row["pairs"]) == (steps, pairs)
+
+
+def test_epochs_with_validation(task: Task, tmp_path: Path) -> None:
+    checkpoint = task.train(tmp_path / "tk.ckpt", task.plan(epochs=1, max_steps=100))
+    assert [row["step"] for row in checkpoint.training["log"]] == [0, 2, 4]
+    assert checkpoint.depth is not None
+
+
+def test_stopped_after_the_last_step_and_resumed(task: Task, tmp_path: Path) -> None:
+    plan = task.plan(validation_candidates=None)
+    whole, out = task.train(tmp_path / "whole" / "tk.ckpt", plan), tmp_path / "cut" / "tk.ckpt"
+    with pytest.raises(KeyboardInterrupt):
+        task.train(out, plan, on_validation=stop_at(4))
+    assert unfinished(out) is not None
+    assert_alike(whole, task.train(out, plan, resume=True))
+
+
+def test_a_training_that_diverges_says_so(task: Task, tmp_path: Path) -> None:
+    plan = task.plan(validation_candidates=None, learning_rate=1e30, max_steps=50)
+    with pytest.raises(SettingError, match="--learning-rate: wanted a finite loss; found .*; what was saved before stands in"):
+        task.train(tmp_path / "tk.ckpt", plan)
