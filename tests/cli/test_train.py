@@ -14,6 +14,7 @@ from positionbias.core.collection import Collection
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.training.state import unfinished
 
+from ..models.t5 import saved_t5
 from ..tiny import candidates, planted, tiny_encoder
 
 SMALL = (
@@ -234,6 +235,75 @@ def test_going_on_from_a_checkpoint(over_encoder, encoder, tmp_path):
     code, _, err = over_encoder("bert_dot", "--start", tmp_path / "none", "--out", tmp_path / "c.ckpt")
     assert (code, err.count("\n")) == (2, 1)
     assert "none: wanted the folder of a checkpoint; found no such folder" in err
+
+
+# -- other losses, and no validation ----------------------------------------------------------------------
+
+
+@pytest.fixture
+def unvalidated(collection, runs, capsys):
+    def run(kind, *arguments):
+        settings = ("--candidates", runs["train"], "--threads", 1, "--batch-size", 8, "--learning-rate", 1e-3)
+        return posbias(capsys, "train", kind, collection.path, *settings, *arguments)
+
+    return run
+
+
+def test_a_mono_bert_is_trained_and_re_ranks(unvalidated, collection, runs, encoder, capsys, tmp_path):
+    out = tmp_path / "mono.ckpt"
+    code, stdout, err = unvalidated(
+        "bert_cat", "--encoder", encoder, "--loss", "pointwise", "--epochs", 1, "--pair-length", 100, "--out", out
+    )
+    assert code == 0, err
+    checkpoint = load_checkpoint(out)
+    assert (checkpoint.model.config.head, checkpoint.model.config.pair_length) == ("relevance", 100)
+    assert checkpoint.manifest.settings["training"]["loss"] == "pointwise"
+    assert stdout.startswith(
+        "not validated: the weights of the last step, 4, are kept, and no re-ranking depth is tuned; stopped"
+    )
+    assert "step 4  loss " in err
+    assert "nDCG" not in err
+    run = tmp_path / "out.run"
+    assert posbias(capsys, "rerank", collection.path, "--model", out, "--candidates", runs["test"], "--out", run)[0] == 0
+    scores = [float(line.split()[4]) for line in run.read_text().splitlines()]
+    assert len(scores) == 18 * 6
+    assert all(score < 0 for score in scores)
+
+
+def test_a_mono_t5_is_trained_and_re_ranks(unvalidated, collection, runs, capsys, tmp_path):
+    out, run = tmp_path / "mono.ckpt", tmp_path / "out.run"
+    code, stdout, err = unvalidated(
+        "mono_t5", "--encoder", saved_t5(tmp_path / "t5"), "--max-steps", 2, "--pair-length", 200, "--json", "--out", out
+    )
+    assert code == 0, err
+    (result,) = json.loads(stdout)["results"]
+    assert (result["value"], result["split"], result["payload"]["steps"]) == (None, "train", [2])
+    checkpoint = load_checkpoint(out)
+    assert (checkpoint.model.kind, checkpoint.model.config.pair_length, checkpoint.depth) == ("mono_t5", 200, None)
+    assert posbias(capsys, "rerank", collection.path, "--model", out, "--candidates", runs["test"], "--out", run)[0] == 0
+    assert run.read_text().count(" mono\n") == 18 * 6
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "complaint"),
+    [
+        (
+            "tk",
+            ("--loss", "pointwise"),
+            "--loss: wanted hinge: this tk has no head for relevant and not relevant; found pointwise",
+        ),
+        ("bert_dot", ("--loss", "pointwise"), "--loss: wanted hinge: this bert_dot has no head"),
+        ("mono_t5", ("--loss", "hinge"), "--loss: wanted pointwise: this mono_t5 scores by log-probability; found hinge"),
+        ("tk", ("--epochs", 0), "--epochs: wanted at least 1"),
+        ("tk", ("--epochs", 2, "--max-steps", 9), "--epochs, --max-steps: wanted one of the two; found 2 and 9; give one"),
+        ("mono_t5", (), "t5-base: wanted a folder, or the id of a model"),
+    ],
+)
+def test_what_does_not_go_together(unvalidated, tmp_path, kind, arguments, complaint):
+    code, out, err = unvalidated(kind, *arguments, "--out", tmp_path / "m.ckpt")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert complaint in err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_papers_encoder_is_the_default(over_encoder, tmp_path):

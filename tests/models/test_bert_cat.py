@@ -145,6 +145,38 @@ def test_a_sequence_classifier_s_head_is_kept(architecture: str, tmp_path: Path)
         assert torch.allclose(found, plain(**given).logits[:, 0], atol=1e-5)
 
 
+@pytest.mark.parametrize("architecture", ["bert", "distilbert", "roberta"])
+def test_a_relevance_head_scores_by_the_log_probability(architecture: str, tmp_path: Path) -> None:
+    from transformers import AutoModel, AutoTokenizer
+
+    place = saved(architecture, tmp_path / architecture)
+    torch.manual_seed(5)
+    model = BertCat(BertCatConfig(pair_length=30, head="relevance"), load_encoder(place)).eval()
+    assert model.head is not None
+    assert (model.config.log_probabilities, model.head.weight.shape) == (True, (2, 16))
+    plain, tokenizer = AutoModel.from_pretrained(place).eval(), AutoTokenizer.from_pretrained(place)
+    given = tokenizer(QUERIES * 2, PASSAGES, truncation="longest_first", max_length=30, padding=True, return_tensors="pt")
+    if architecture == "distilbert":
+        given.pop("token_type_ids")
+    with torch.no_grad():
+        logits = plain(**given).last_hidden_state[:, 0] @ model.head.weight.T + model.head.bias
+    found = scores(model, QUERIES, PASSAGES)
+    assert torch.allclose(found, logits.log_softmax(dim=1)[:, 1], atol=1e-5)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        half = scores(model, QUERIES, PASSAGES)
+    assert half.dtype == torch.float32
+    assert torch.allclose(half, found, atol=0.1)
+    model.save(tmp_path / "again")
+    again = BertCat.load(tmp_path / "again", asdict(model.config)).eval()
+    assert torch.equal(scores(again, QUERIES, PASSAGES), found)
+
+
+def test_a_head_of_one_row_is_no_relevance_head(model: BertCat, tmp_path: Path) -> None:
+    model.save(tmp_path / "cat")
+    with pytest.raises(InputError, match=r"wanted linear.weight of shape \(2, 16\); found shape \(1, 16\)"):
+        BertCat.load(tmp_path / "cat", {**asdict(model.config), "head": "relevance"})
+
+
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_saved_and_loaded_it_is_the_same(architecture: str, tmp_path: Path) -> None:
     model = BertCat(BertCatConfig(pair_length=30), load_encoder(saved(architecture, tmp_path / "first"))).eval()

@@ -56,6 +56,25 @@ def test_their_cross_encoder_loads_ours(architecture: str, length: int, tmp_path
     assert cross_encoder(str(place)).predict(PAIRS, **QUIET).tolist() == pytest.approx(ours(model), abs=1e-5)
 
 
+def test_their_cross_encoder_gives_the_two_logits_of_a_mono_bert(tmp_path: Path) -> None:
+    torch.manual_seed(5)
+    encoder = load_encoder(saved("bert", tmp_path / "first"))
+    model = BertCat(BertCatConfig(pair_length=24, head="relevance"), encoder).eval()
+    place = checkpoint(tmp_path / "cat", model)
+    loaded = cross_encoder(str(place))
+    logits = torch.tensor(loaded.predict(PAIRS, **QUIET))
+    assert logits.shape == (4, 2)
+    assert logits.log_softmax(dim=1)[:, 1].tolist() == pytest.approx(ours(model), abs=1e-5)
+    chances = torch.tensor(loaded.predict(PAIRS, apply_softmax=True, **QUIET))[:, 1]
+    assert chances.log().tolist() == pytest.approx(ours(model), abs=1e-4)
+    # as ours it is what it was; without our own files nothing says which of the two is the score
+    assert ours(load_checkpoint(place).model) == ours(model)
+    for name in ("posbias.json", "manifest.json"):
+        (place / name).unlink()
+    with pytest.raises(InputError, match="wanted a cross-encoder with one score; found 2 labels"):
+        load_checkpoint(place)
+
+
 def test_their_cross_encoder_loads_a_kept_head(tmp_path: Path) -> None:
     encoder = open_encoder(saved("bert", tmp_path / "first", classifier=True), classifier=True)
     model = BertCat(BertCatConfig(pair_length=24, head="transformers"), encoder).eval()
