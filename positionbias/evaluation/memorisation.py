@@ -160,9 +160,9 @@ def rank_offset(
     order = sorted(set(query_ids))
     member = np.array([[query_id == wanted for query_id in query_ids] for wanted in order], np.float64)
     member /= member.sum(axis=1, keepdims=True)
-    offsets = [(negative - positive) @ member.T for positive, negative in (with_leakage, without)]
-    differences = _differences(*offsets)
-    return _memorised(*offsets, differences, bootstrap_mean(differences.mean(axis=0), order, seed=seed))
+    offset, other = ((negative - positive) @ member.T for positive, negative in (with_leakage, without))
+    differences = _differences(offset, other)
+    return _memorised(offset, other, differences, bootstrap_mean(differences.mean(axis=0), order, seed=seed))
 
 
 def _differences(with_leakage: np.ndarray, without: np.ndarray) -> np.ndarray:
@@ -172,10 +172,17 @@ def _differences(with_leakage: np.ndarray, without: np.ndarray) -> np.ndarray:
 
 
 def _memorised(with_leakage: np.ndarray, without: np.ndarray, differences: np.ndarray, interval: Interval | None) -> Memorised:
-    figures = [
-        number for values in (with_leakage, without, differences) for number in (float(values.mean()), _deviation(values))
-    ]
-    return Memorised(*figures, interval, differences.shape[1], differences.shape[0])
+    return Memorised(
+        with_mean=float(with_leakage.mean()),
+        with_deviation=_deviation(with_leakage),
+        without_mean=float(without.mean()),
+        without_deviation=_deviation(without),
+        difference=float(differences.mean()),
+        difference_deviation=_deviation(differences),
+        interval=interval,
+        count=differences.shape[1],
+        repeats=differences.shape[0],
+    )
 
 
 def _deviation(values: np.ndarray) -> float:

@@ -109,12 +109,12 @@ PACRR    | 0.043 19.30 0.764 10.93 0.452 12.38 | 1.952 17.71 0.271 16.96 0.753 1
 
 
 def target_of(query_ids: Collection[str]) -> str | None:
-    """Which of the paper's collections has just these topics; None for any other.
+    """Which of the paper's collections has just these topics, in a merged collection behind a prefix; None for any other.
 
     >>> target_of(["301", "302"]) is None
     True
     """
-    found = frozenset(query_ids) - _WITHOUT_RELEVANT
+    found = frozenset(query_id.rpartition(":")[2] for query_id in query_ids) - _WITHOUT_RELEVANT
     known = {"Robust04": _ROBUST04 - _WITHOUT_RELEVANT, "Core 2017": _CORE_2017, "Core 2018": _CORE_2018}
     return next((name for name, topics in known.items() if topics == found), None)
 

@@ -113,9 +113,15 @@ class _Measuring:
             family = []
             for model, kind in product(self.study.models, self.study.leakages):
                 base, other = (rows[measure, _system(model, of)] for of in (NO, kind))
-                notes = {"axis": LEAKAGE, "systems": [base.system, other.system], "test_sets": [self.study.target] * 2}
-                names = {"baseline_name": base.system, "candidate_name": other.system}
-                family.append((other, compare(_by_query(base), _by_query(other), seed=self.seed, notes=notes, **names)))
+                comparison = compare(
+                    _by_query(base),
+                    _by_query(other),
+                    baseline_name=base.system,
+                    candidate_name=other.system,
+                    seed=self.seed,
+                    notes={"axis": LEAKAGE, "systems": [base.system, other.system], "test_sets": [self.study.target] * 2},
+                )
+                family.append((other, comparison))
             corrected = adjust([comparison for _, comparison in family], ["bonferroni"])
             for (other, _), comparison in zip(family, corrected, strict=True):
                 header = {"interval": comparison.difference_interval, "count": comparison.notes["queries"]}

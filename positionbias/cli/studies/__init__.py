@@ -21,6 +21,11 @@ STUDIES: dict[str, tuple[str, str, str]] = {
         "architecture",
         "Is rotating the data better than changing the model?",
     ),
+    "leakage": (
+        "positionbias.cli.studies.leakage",
+        "leakage",
+        "Do queries that leak into training change what models are worth?",
+    ),
     "transfer": ("positionbias.cli.studies.transfer", "transfer", "Does training on rotated passages first help elsewhere?"),
 }
 

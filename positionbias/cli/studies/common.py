@@ -1,4 +1,4 @@
-"""What the studies' commands share: the models and their settings, the plan of a dry run, the report at the end."""
+"""What the studies' commands share: options, the plan of a dry run, the report at the end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import click
 
 from positionbias.cli.common import (
     all_of,
-    embedding_option,
     emit,
     input_place,
     json_option,
@@ -20,43 +19,21 @@ from positionbias.cli.common import (
     output_place,
     say,
     seed_option,
-    training_options,
     words_option,
     workers_option,
 )
+from positionbias.cli.studies.models import Decorator, model_options, models_of
 
 if TYPE_CHECKING:
     from positionbias.core.result import Result
     from positionbias.report.table import Table
-    from positionbias.studies.model_settings import ModelSettings
     from positionbias.studies.position_bias import StudySettings
     from positionbias.studies.workshop import Workshop
 
-__all__ = ["Asked", "finish", "runs_by_split", "study_options"]
+__all__ = ["Asked", "Running", "finish", "run_options", "runs_by_split", "study_options"]
 
-SHOWN = ("retrieval", "transfer", "doses", "architecture")  # of a report's tables, on the terminal
-Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+SHOWN = ("retrieval", "transfer", "doses", "architecture", "leakage", "memory")  # of a report's tables, on the terminal
 
-_SET = "may be given again; a training's or a shape's setting, without MODEL for all models that have it"
-_model_options: Decorator = all_of(
-    click.option(
-        "--models", multiple=True, default=("tk",), show_default=True, help="tk, bert_cat or bert_dot; may be given again."
-    ),
-    click.option("--encoder", metavar="PATH|ID", help="What bert_cat and bert_dot start from: a folder, a hub id, or minilm."),
-    click.option("--word-vectors", metavar="FILE", help="What tk starts from; without them words start at random."),
-    click.option(
-        "--start",
-        "starts",
-        multiple=True,
-        metavar="MODEL=CHECKPOINT",
-        help="A checkpoint that a model goes on from, instead; may be given again.",
-    ),
-    training_options,
-    embedding_option,
-    click.option(
-        "--set", "assignments", multiple=True, metavar="[MODEL.]SETTING=VALUE", help=f"As bert_cat.batch_size=16; {_SET}."
-    ),
-)
 _repeat_options: Decorator = all_of(
     click.option(
         "--seeds", multiple=True, type=click.IntRange(min=0), help="Of a training; may be given again. [default: --seed]"
@@ -125,7 +102,7 @@ _text_options: Decorator = all_of(
         "--probe-passages", type=click.IntRange(min=1), help="Passages MATS is measured on at the end; by default all."
     ),
 )
-_run_options: Decorator = all_of(
+run_options: Decorator = all_of(
     click.option(
         "--dry-run", is_flag=True, help="Show the steps, which are done and about how long the others take; write nothing."
     ),
@@ -136,14 +113,21 @@ _run_options: Decorator = all_of(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a study's command was asked for, by the options that all studies have."""
+class Running:
+    """A study's command at work: where, whether in earnest, and how it answers."""
 
-    settings: StudySettings
     place: Path
     shop: Workshop
     dry_run: bool
     as_json: bool
+
+    @staticmethod
+    def begin(out: str, *, workers: int, dry_run: bool, as_json: bool) -> Running:
+        """What the options that every study has ask for."""
+        from positionbias.studies.workshop import Workshop
+
+        place = output_place(out)
+        return Running(place, Workshop(place, say, workers=workers, dry_run=dry_run), dry_run, as_json)
 
     def answer(self, results: Path, collection: str) -> None:
         """Write the report and print what was found; after a dry run print the plan."""
@@ -153,6 +137,23 @@ class Asked:
             finish(results, self.place, as_json=self.as_json)
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a study of positions was asked for, by the options that all of these have."""
+
+    settings: StudySettings
+    running: Running
+
+    @property
+    def shop(self) -> Workshop:
+        """Where its steps are made."""
+        return self.running.shop
+
+    def answer(self, results: Path, collection: str) -> None:
+        """As ``Running.answer``."""
+        self.running.answer(results, collection)
+
+
 def study_options(*, both_texts: bool = True) -> Decorator:
     """The options of a study, which the command gets as one ``asked`` beside its own.
 
@@ -160,23 +161,20 @@ def study_options(*, both_texts: bool = True) -> Decorator:
     """
     options = (
         out_option(what="The study, a folder."),
-        _model_options,
+        model_options,
         _repeat_options,
         _candidate_options,
         _measure_options,
         words_option,
     )
-    options += (*((_text_options,) if both_texts else ()), _run_options)
+    options += (*((_text_options,) if both_texts else ()), run_options)
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
         def with_study(*, out: str, dry_run: bool, workers: int, as_json: bool, **given: Any) -> Any:
-            from positionbias.studies.workshop import Workshop
-
-            place = output_place(out)
             settings = _settings(given)
-            shop = Workshop(place, say, workers=workers, dry_run=dry_run)
-            return command(asked=Asked(settings, place, shop, dry_run, as_json), **given)
+            running = Running.begin(out, workers=workers, dry_run=dry_run, as_json=as_json)
+            return command(asked=Asked(settings, running), **given)
 
         return all_of(*options)(with_study)
 
@@ -189,7 +187,7 @@ def _settings(given: dict[str, Any]) -> StudySettings:
     from positionbias.positions.rotate import Rotation
     from positionbias.studies.position_bias import StudySettings
 
-    models = _models_of(given, depth=given["depth"])
+    models = models_of(given, depth=given["depth"])
     seed: int = given.pop("seed")
     made: dict[str, Any] = {
         "seeds": given.pop("seeds") or (seed,),
@@ -215,53 +213,6 @@ def runs_by_split(texts: Sequence[str]) -> dict[str, Path]:
             raise SettingError(f"--candidates: wanted SPLIT=RUN; found {text!r}; write it so")
         runs[split] = input_place(place)
     return runs
-
-
-def _models_of(given: dict[str, Any], *, depth: int) -> tuple[ModelSettings, ...]:
-    """The models that ``_model_options`` describe; what belongs to them is taken out of ``given``."""
-    from positionbias.core.errors import SettingError
-    from positionbias.models.kinds import KINDS, config_class
-    from positionbias.studies.model_settings import ModelSettings, with_assignments
-    from positionbias.training.config import TrainConfig
-
-    kinds, encoder, vectors = given.pop("models"), given.pop("encoder"), given.pop("word_vectors")
-    names = [name for name in TrainConfig.__dataclass_fields__ if name in given and name not in ("seed", "probe_passages")]
-    training = TrainConfig(most_depth=depth, **{name: given.pop(name) for name in names})
-    deviation = given.pop("embedding_deviation")
-    if unknown := [kind for kind in kinds if kind not in KINDS]:
-        raise SettingError(f"--models: wanted some of {', '.join(KINDS)}; found {unknown[0]!r}; give one of these")
-    starts = _starts(given.pop("starts"), kinds)
-    models = []
-    for kind in kinds:
-        start, reads_words = starts.get(kind), kind == "tk"
-        models.append(
-            ModelSettings(
-                kind,
-                config_class(kind)(**({"embedding_deviation": deviation} if reads_words else {})) if start is None else None,
-                training,
-                word_vectors=input_place(vectors) if vectors and reads_words else None,
-                encoder=encoder if not reads_words and start is None else None,
-                start=start,
-            )
-        )
-    for flag, value, kind in (("--word-vectors", vectors, "tk"), ("--encoder", encoder, "bert")):
-        if value and not any(name.startswith(kind) for name in kinds):
-            raise SettingError(f"{flag}: wanted a model that it is for; found {', '.join(kinds)}; leave it out")
-    return with_assignments(models, given.pop("assignments"))
-
-
-def _starts(texts: Sequence[str], kinds: Sequence[str]) -> dict[str, Path]:
-    from positionbias.core.errors import SettingError
-
-    starts = {}
-    for text in texts:
-        kind, equals, place = text.partition("=")
-        if not equals or kind not in kinds:
-            raise SettingError(
-                f"--start: wanted MODEL=CHECKPOINT with a model of the study ({', '.join(kinds)}); found {text!r}; write it so"
-            )
-        starts[kind] = input_place(place)
-    return starts
 
 
 def _show_plan(shop: Workshop, collection: str, *, as_json: bool) -> None:

@@ -1,0 +1,90 @@
+"""The options that say which models a study trains, and what is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from positionbias.cli.common import all_of, embedding_option, input_place, training_options
+from positionbias.models.kinds import KINDS
+
+if TYPE_CHECKING:
+    from positionbias.studies.model_settings import ModelSettings
+
+__all__ = ["Decorator", "model_options", "models_of"]
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+_SET = "may be given again; a training's or a shape's setting, without MODEL for all models that have it"
+model_options: Decorator = all_of(
+    click.option(
+        "--models", multiple=True, default=("tk",), show_default=True, help=f"Of {', '.join(KINDS)}; may be given again."
+    ),
+    click.option("--encoder", metavar="PATH|ID", help="What models over an encoder start from: a folder, a hub id, or minilm."),
+    click.option(
+        "--word-vectors", metavar="FILE", help="What models of words start from (not duet); without them words start at random."
+    ),
+    click.option(
+        "--start",
+        "starts",
+        multiple=True,
+        metavar="MODEL=CHECKPOINT",
+        help="A checkpoint that a model goes on from, instead; may be given again.",
+    ),
+    training_options,
+    embedding_option,
+    click.option(
+        "--set", "assignments", multiple=True, metavar="[MODEL.]SETTING=VALUE", help=f"As bert_cat.batch_size=16; {_SET}."
+    ),
+)
+
+
+def models_of(given: dict[str, Any], *, depth: int) -> tuple[ModelSettings, ...]:
+    """The models that ``model_options`` describe; what belongs to them is taken out of ``given``."""
+    from positionbias.core.errors import SettingError
+    from positionbias.models.kinds import begins_with, config_class
+    from positionbias.studies.model_settings import ModelSettings, with_assignments
+    from positionbias.training.config import TrainConfig
+
+    kinds, encoder, vectors = given.pop("models"), given.pop("encoder"), given.pop("word_vectors")
+    names = [name for name in TrainConfig.__dataclass_fields__ if name in given and name not in ("seed", "probe_passages")]
+    training = TrainConfig(most_depth=depth, **{name: given.pop(name) for name in names})
+    deviation = given.pop("embedding_deviation")
+    if unknown := [kind for kind in kinds if kind not in KINDS]:
+        raise SettingError(f"--models: wanted some of {', '.join(KINDS)}; found {unknown[0]!r}; give one of these")
+    starts = _starts(given.pop("starts"), kinds)
+    models = []
+    for kind in kinds:
+        start, beginning = starts.get(kind), begins_with(kind)
+        own = {"embedding_deviation": deviation} if beginning == "words" else {}
+        models.append(
+            ModelSettings(
+                kind,
+                config_class(kind)(**own) if start is None else None,
+                training,
+                word_vectors=input_place(vectors) if vectors and beginning == "words" else None,
+                encoder=encoder if beginning == "encoder" and start is None else None,
+                start=start,
+            )
+        )
+    for flag, value, wanted in (("--word-vectors", vectors, "words"), ("--encoder", encoder, "encoder")):
+        if value and not any(begins_with(kind) == wanted for kind in kinds):
+            raise SettingError(f"{flag}: wanted a model that it is for; found {', '.join(kinds)}; leave it out")
+    return with_assignments(models, given.pop("assignments"))
+
+
+def _starts(texts: Sequence[str], kinds: Sequence[str]) -> dict[str, Path]:
+    from positionbias.core.errors import SettingError
+
+    starts = {}
+    for text in texts:
+        kind, equals, place = text.partition("=")
+        if not equals or kind not in kinds:
+            raise SettingError(
+                f"--start: wanted MODEL=CHECKPOINT with a model of the study ({', '.join(kinds)}); found {text!r}; write it so"
+            )
+        starts[kind] = input_place(place)
+    return starts
