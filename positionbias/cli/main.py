@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "select": ("positionbias.cli.select", "select", "Only the queries whose answers lie in one part of their passages."),
     "retrieve": ("positionbias.cli.retrieve", "retrieve", "Rank passages for each query by BM25."),
     "vectors": ("positionbias.cli.vectors", "vectors", "Word vectors to start TK from."),
+    "trainset": ("positionbias.cli.trainset", "trainset", "Training sets made to order."),
     "train": ("positionbias.cli.train", "train", "Train a re-ranker."),
     "rerank": ("positionbias.cli.rerank", "rerank", "Re-rank candidates with a trained model."),
     "evaluate": ("positionbias.cli.evaluate", "evaluate", "Measure runs, and test their differences."),

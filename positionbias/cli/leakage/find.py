@@ -77,6 +77,11 @@ _options = all_of(
         help="The share of a test text's terms that a training query must hold to be found, two at least.",
     ),
     click.option("--memory", type=float, default=1.0, show_default=True, metavar="GIB", help="What the search by cosine may hold."),
+    click.option(
+        "--truth",
+        metavar="DIR|FILE",
+        help="The true pairs, where they are known, as of a planted collection: says how many of them were found.",
+    ),
     ranking_options,
     out_option(what="Where the pairs go, a folder."),
     overwrite_option,
@@ -88,7 +93,7 @@ _options = all_of(
 @_options
 def find(
     places: tuple[str, ...], sources: tuple[str, ...], variants: str | None, fields: tuple[str, ...], encoder: str, kind: str | None,
-    detector: Any, ranking: Ranking, out: str, overwrite: bool, as_json: bool, **thresholds: Any,
+    detector: Any, truth: str | None, ranking: Ranking, out: str, overwrite: bool, as_json: bool, **thresholds: Any,
 ) -> None:  # fmt: skip
     """Which training queries near-duplicate which test queries, by meaning and by words.
 
@@ -107,7 +112,9 @@ def find(
     from positionbias.core.files import refuse_existing, sha256_file
     from positionbias.core.manifest import input_ref
     from positionbias.leakage.find import find_pairs, found_results, save_found
+    from positionbias.leakage.pairs import pairs_file, read_pairs
     from positionbias.leakage.queries import add_variants, field_texts
+    from positionbias.leakage.truth import against_truth, truth_result
 
     place = output_place(out)
     refuse_existing(place, overwrite=overwrite)
@@ -124,14 +131,21 @@ def find(
         if others:
             say(f"{variants}: {others:,} lines are of other queries and were left out")
     tests = field_texts(queries, fields)
+    true = list(read_pairs(input_place(truth))) if truth else None
     model, encode = (None, None) if detector == "lexical" else open_encoder(encoder, kind, ranking)
     found = find_pairs([item.source() for item in training], tests.texts, settings, encode)
     for name, count in (*found.empty.items(), *((f"test queries, {field}", count) for field, count in tests.empty.items())):
         if count:
             say(f"{name}: {count:,} empty, left out")
     results = found_results(found, tests, test_name=test.name)
+    if true is not None:
+        rows = against_truth(((pair.train_id, pair.test_id) for pair in found.pairs), true)
+        results.append(truth_result(rows, test_name=test.name, sources=results[0].system))
     inputs = [item.input_ref(f"training queries {item.name}", place) for item in training]
     inputs.append(test.input_ref("test queries", place))
+    if truth:
+        path = pairs_file(input_place(truth))
+        inputs.append(input_ref("true pairs", path, sha256_file(path), artefact=place))
     if variants:
         inputs.append(input_ref("variants", input_place(variants), sha256_file(input_place(variants)), artefact=place))
     if model is not None:
@@ -177,6 +191,7 @@ def candidates_text(results: Sequence[Result]) -> str:
     """Table 1, and how many test queries have a candidate."""
     from positionbias.core.payloads import Statistics
     from positionbias.leakage.find import UNION
+    from positionbias.leakage.truth import TRUTH
     from positionbias.report.table import Cell, Column, Table, as_text
 
     first = results[0]
@@ -196,4 +211,18 @@ def candidates_text(results: Sequence[Result]) -> str:
         ],
     )
     share = f"{first.value:.1%}" if first.value is not None else "none"
-    return f"{as_text(table)}\n\n{share} of {first.count:,} test queries have training queries alike (candidates, not yet reviewed)."
+    text = f"{as_text(table)}\n\n{share} of {first.count:,} test queries have training queries alike (candidates, not yet reviewed)."
+    against = [line for result in results if result.measure == TRUTH for line in _truth_lines(result)]
+    return "\n".join([text, *against])
+
+
+def _truth_lines(result: Result) -> list[str]:
+    """What of the truth was found."""
+    from positionbias.leakage.truth import ALL_TYPES
+
+    rows: Any = result.payload.rows  # type: ignore[union-attr]
+    everything = rows[ALL_TYPES]
+    right = f"{everything['found']:,} of {everything['pairs_found']:,}"
+    precision = "" if everything["precision"] is None else f" (precision {everything['precision']:.3f})"
+    lines = ["", f"Against the truth: {right} pairs found are true{precision}; of the true pairs were found:"]
+    return lines + [f"  {name}: {row['found']:,} of {row['true']:,} (recall {row['recall']:.3f})" for name, row in rows.items()]
