@@ -78,11 +78,14 @@ def score_bounds(runs: JudgedRuns, measure: PoolMeasure) -> Bounds:
         # whatever is relevant already stays so: the first open rank can only lie before it
         first = np.where(open_.any(axis=-1), 1 / (1 + open_.argmax(axis=-1)), 0)
         return Bounds(score, score, np.maximum(score, first))
-    return _ndcg_bounds(runs, score, open_)
+    return _ndcg_bounds(runs, score, measure.cutoff or 0)
 
 
-def _ndcg_bounds(runs: JudgedRuns, score: np.ndarray, open_: np.ndarray) -> Bounds:
-    queries, width, depth = open_.shape
+def _ndcg_bounds(runs: JudgedRuns, score: np.ndarray, depth: int) -> Bounds:
+    queries, width, longest = runs.places.shape
+    # the best order fills the cutoff where no run does
+    places = np.pad(runs.places[:, :, :depth], ((0, 0), (0, 0), (0, max(0, depth - longest))), constant_values=runs.nothing)
+    open_ = places == runs.unjudged
     discounts = 1 / np.log2(np.arange(2, depth + 2))
     gains = np.maximum(runs.grades, 0)
     highest = max(1, int(gains.max()))
@@ -93,7 +96,7 @@ def _ndcg_bounds(runs: JudgedRuns, score: np.ndarray, open_: np.ndarray) -> Boun
             row = np.concatenate([np.full(more, highest), best])[:depth]
             ideal[query, more] = (row * discounts[: len(row)]).sum()
     padded = np.concatenate([gains, [0, 0]])
-    found = (padded[runs.places[:, :, :depth]] * discounts).sum(axis=-1)
+    found = (padded[places] * discounts).sum(axis=-1)
     worth = np.where(open_, discounts * highest, 0.0)
     counts = open_.sum(axis=-1)
     falling = np.sort(worth, axis=-1)[..., ::-1]  # the open ranks first, from the top down
