@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from positionbias.models.kinds import KINDS
+
 if TYPE_CHECKING:
     import torch
 
@@ -74,7 +76,7 @@ json_option: Decorator = click.option("--json", "as_json", is_flag=True, help="P
 overwrite_option: Decorator = click.option("--overwrite", is_flag=True, help="Replace what stands at --out.")
 kind_option: Decorator = click.option(
     "--kind",
-    type=click.Choice(["cross-encoder", "bi-encoder", "multi-vector", "sparse", "tk", "bert_cat", "bert_dot", "mono_t5"]),
+    type=click.Choice(["cross-encoder", "bi-encoder", "multi-vector", "sparse", *KINDS]),
     help="What the model is, where its files do not say: bi-encoder for a plain encoder, mono_t5 for a T5. [default: what its files say]",
 )
 workers_option: Decorator = click.option(
@@ -213,9 +215,11 @@ _TRAINING_OPTIONS: tuple[Decorator, ...] = (
     click.option(
         "--learning-rate",
         type=float,
-        help="Of all but the kernels. [default: 1e-4 for tk, 7e-6 over an encoder, 1e-3 for mono_t5]",
+        help="Of all but the kernels. [default: 1e-4 for tk, 7e-6 over an encoder, 1e-3 for others]",
     ),
-    click.option("--kernel-learning-rate", type=float, default=1e-3, show_default=True, help="Of tk's kernel weights."),
+    click.option(
+        "--kernel-learning-rate", type=float, default=1e-3, show_default=True, help="Of tk's and knrm's kernel weights."
+    ),
     click.option(
         "--warmup-steps", type=int, default=0, show_default=True, help="Steps over which the learning rate grows from nothing."
     ),
@@ -258,7 +262,7 @@ _TRAINING_OPTIONS: tuple[Decorator, ...] = (
 training_options: Decorator = all_of(*_TRAINING_OPTIONS)
 
 embedding_option: Decorator = click.option(
-    "--embedding-deviation", type=float, default=0.4, show_default=True, help="Of tk's words that start at random."
+    "--embedding-deviation", type=float, default=0.4, show_default=True, help="Of words that start at random."
 )
 
 

@@ -22,11 +22,11 @@ from positionbias.cli.common import (
     seed_option,
     training_options,
 )
+from positionbias.cli.train_words import commands, dimension_option, length_options, vectors_option
 from positionbias.training.config import LOSSES
 
 __all__ = ["train"]
 
-FILE = click.Path(dir_okay=False, path_type=Path)
 ENCODERS = {"bert_cat": "distilbert-base-uncased", "bert_dot": "distilbert-base-uncased", "mono_t5": "t5-base"}  # the papers'
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -80,13 +80,12 @@ _training_options: Decorator = all_of(
     json_option,
 )
 _tk_shape_options: Decorator = all_of(
-    click.option("--dimension", type=int, default=300, show_default=True, help="Width of word vectors."),
+    dimension_option,
     click.option("--layers", type=int, default=2, show_default=True, help="Transformer layers."),
     click.option("--heads", type=int, default=16, show_default=True, help="Attention heads of a layer."),
     click.option("--head-size", type=int, default=32, show_default=True, help="Width of a head."),
     click.option("--feed-forward", type=int, default=100, show_default=True, help="Width of a layer's feed-forward part."),
-    click.option("--query-length", type=int, default=30, show_default=True, help="Words read of a query."),
-    click.option("--passage-length", type=int, default=200, show_default=True, help="Words read of a passage."),
+    length_options(30),
     click.option(
         "--kernel-layout",
         type=click.Choice(["reference", "even"]),
@@ -118,11 +117,7 @@ _dropout_option: Decorator = click.option(
 
 @train.command()
 @_data_options
-@click.option(
-    "--word-vectors",
-    type=FILE,
-    help="Vectors to start from: GloVe's, word2vec's or ours; by default words start at random.",
-)
+@vectors_option
 @_training_options
 @click.option("--probe-passages", type=int, default=500, show_default=True, help="Passages on which MATS is logged; 0: none.")
 @_tk_shape_options
@@ -263,6 +258,10 @@ def _plan(kind: str, given: dict[str, Any]) -> Any:
         own["head"] = "relevance"
     model = shape(**own) if given["start"] is None else None
     return TrainPlan(kind=kind, model=model, training=training, rotate=Rotation(seed=seed) if rotate else None, **given)
+
+
+for command in commands(_data_options, _training_options, _train):
+    train.add_command(command)
 
 
 def _leave_group() -> None:

@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from positionbias.core.errors import SettingError
-from positionbias.models.protocols import Ranker
 
-__all__ = ["KINDS", "config_class", "model_class", "scores_log_probabilities"]
+if TYPE_CHECKING:
+    from positionbias.models.protocols import Ranker
+
+__all__ = ["KINDS", "Beginning", "begins_with", "config_class", "has_term_vectors", "model_class", "scores_log_probabilities"]
 
 # name -> (module, class of the model, class of its shape)
 KINDS = {
     "tk": ("positionbias.models.tk", "TK", "TKConfig"),
     "bert_cat": ("positionbias.models.bert_cat", "BertCat", "BertCatConfig"),
     "bert_dot": ("positionbias.models.bert_dot", "BertDot", "BertDotConfig"),
+    "knrm": ("positionbias.models.knrm", "KNRM", "KNRMConfig"),
+    "duet": ("positionbias.models.duet", "Duet", "DuetConfig"),
+    "pacrr": ("positionbias.models.pacrr", "PACRR", "PACRRConfig"),
     "mono_t5": ("positionbias.models.mono_t5", "MonoT5", "MonoT5Config"),
 }
+
+Beginning = Literal["words", "n-graphs", "encoder"]
+_BEGINNINGS: dict[str, Beginning] = {"tk": "words", "knrm": "words", "pacrr": "words", "duet": "n-graphs"}
 
 
 def model_class(kind: str) -> type[Ranker]:
@@ -35,6 +43,16 @@ def config_class(kind: str) -> type:
         SettingError: there is no such kind.
     """
     return _attribute(kind, 2)
+
+
+def begins_with(kind: str) -> Beginning:
+    """What a new model of a kind is made from: a collection's words and vectors of theirs, its words' n-graphs, or an encoder."""
+    return _BEGINNINGS.get(kind, "encoder")
+
+
+def has_term_vectors(kind: str) -> bool:
+    """Whether models of a kind are a ``TermEncoder``."""
+    return kind in KINDS and hasattr(model_class(kind), "term_vectors")
 
 
 def scores_log_probabilities(kind: str, shape: Any = None) -> bool:

@@ -27,7 +27,16 @@ T = TypeVar("T")
 ALL_QUERIES = "all queries"
 AXES = ("test sets", "trainings", "baseline")
 BASELINES = ("bm25", "position-only")  # what a model is measured against, and no model itself
-MODELS = {"bert_cat": "BERT_CAT", "bert_dot": "BERT_DOT", "tk": "TK"}  # as the paper writes them, in its order
+# as the papers write them, those of the position-bias paper in its order
+MODELS = {
+    "bert_cat": "BERT_CAT",
+    "bert_dot": "BERT_DOT",
+    "tk": "TK",
+    "knrm": "KNRM",
+    "duet": "Duet",
+    "pacrr": "PACRR",
+    "mono_t5": "monoT5",
+}
 
 
 def of_kind(results: Iterable[Result], kind: str) -> list[Result]:

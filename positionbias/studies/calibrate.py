@@ -17,13 +17,12 @@ from positionbias.core.progress import step
 from positionbias.core.records import Passage, Query
 from positionbias.core.run import Run
 from positionbias.models.checkpoint import load_checkpoint
-from positionbias.models.kinds import model_class
+from positionbias.models.kinds import begins_with, model_class
 from positionbias.models.protocols import PassageEncoder, Ranker
-from positionbias.models.tk import TK
 from positionbias.ranking.rerank import rescore
-from positionbias.text.vocabulary import Vocabulary, count_words
 from positionbias.training.batches import Batch
 from positionbias.training.devices import find_devices
+from positionbias.training.from_words import model_of_texts
 from positionbias.training.plan import TrainPlan
 from positionbias.training.trainer import Trainer
 
@@ -82,8 +81,8 @@ def _model(plan: TrainPlan, passages: Sequence[Passage], queries: Sequence[Query
             return load_checkpoint(plan.start).ranker
         if plan.model is None:
             return None
-    if plan.kind == "tk":
-        return TK(plan.model, Vocabulary.build(count_words([*(p.text for p in passages), *(q.text for q in queries)])))
+    if begins_with(plan.kind) != "encoder":
+        return model_of_texts(plan, [*(p.text for p in passages), *(q.text for q in queries)])
     if plan.encoder is None:
         return None
     from positionbias.models.encoder import load_encoder
@@ -98,7 +97,7 @@ def _measure(model: Ranker, plan: TrainPlan, passages: Sequence[Passage], querie
     with devices.own_generator():
         trainer = Trainer(model, plan.training, devices, Path())
         wanted = plan.training.batch_size
-        size = wanted if plan.kind == "tk" else min(wanted, AT_ONCE)
+        size = min(wanted, AT_ONCE) if begins_with(plan.kind) == "encoder" else wanted
         batch = _batch(model, size, passages, queries)
 
         def train() -> None:

@@ -21,6 +21,7 @@ from positionbias.core.result import TEXTS, Facts
 from positionbias.core.run import read_run
 from positionbias.evaluation.evaluate import check_run
 from positionbias.firststage.bm25 import Bm25Settings
+from positionbias.models.kinds import has_term_vectors
 from positionbias.positions.rotate import Rotation
 from positionbias.studies.measured import measure_study
 from positionbias.studies.model_settings import ModelSettings
@@ -40,7 +41,6 @@ __all__ = [
     "trained",
 ]
 
-PROBED = ("tk",)  # kinds with a vector for each term of a vocabulary
 NOTES = (
     "Original and rotated test share queries, judgements and candidates, made on the original text [decision].",
     "One re-ranking depth a model, tuned on its validation queries, used on both test sets [decision].",
@@ -226,7 +226,7 @@ def tested(
             )
             done = tuple(shop.reranked(subject.path, text, split, runs[split], on=on) for split in settings.tests)
             systems.append(SystemRuns(subject.system, facts, done))
-            if facts.model in PROBED:
+            if has_term_vectors(facts.model):
                 amount, seed = settings.probe_passages, settings.seed
                 probes.append(shop.probed(subject.path, text, on=on, passages=amount, seed=seed, facts=facts))
     candidates = tuple(runs[split] for split in settings.tests)

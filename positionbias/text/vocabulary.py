@@ -21,23 +21,30 @@ def words_of(text: str) -> list[str]:
     return [word.lower() for word in tokenize(text)]
 
 
-def count_words(texts: Iterable[str]) -> Counter[str]:
-    """How often each word stands in these texts."""
+def count_words(texts: Iterable[str], texts_with: Counter[str] | None = None) -> Counter[str]:
+    """How often each word stands in these texts; ``texts_with``, where given, also counts in how many of them."""
     counts: Counter[str] = Counter()
     for text in texts:
-        counts.update(words_of(text))
+        words = words_of(text)
+        counts.update(words)
+        if texts_with is not None:
+            texts_with.update(set(words))
     return counts
 
 
-def known_words(collections: Sequence[Collection], splits: Sequence[str] | None) -> Counter[str]:
+def known_words(
+    collections: Sequence[Collection], splits: Sequence[str] | None, passages_with: Counter[str] | None = None
+) -> Counter[str]:
     """How often each word stands in the passages and in the queries of ``splits``: what a word-level model counts.
 
-    ``splits`` None: the split train, of the collections that have one.
+    ``splits`` None: the split train, of the collections that have one. ``passages_with``, where given, also counts in how many
+    passages a word stands.
     """
     counts: Counter[str] = Counter()
     for collection in collections:
-        texts = (passage.text for passage in collection.passages())
-        counts.update(count_words(track(texts, f"counting words of {collection.name}", len(collection), unit="passages")))
+        read = (passage.text for passage in collection.passages())
+        texts = track(read, f"counting words of {collection.name}", len(collection), unit="passages")
+        counts.update(count_words(texts, passages_with))
         for split in [name for name in collection.splits if name == "train"] if splits is None else splits:
             counts.update(count_words(text for _, text in collection.query_texts(split)))
     return counts

@@ -11,7 +11,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups
-from positionbias.models.kinds import config_class, scores_log_probabilities
+from positionbias.models.kinds import begins_with, config_class, scores_log_probabilities
 from positionbias.models.tensors import weights_checksum
 from positionbias.positions.rotate import Rotation
 from positionbias.training.config import LOSSES, TrainConfig
@@ -29,8 +29,8 @@ class TrainPlan:
 
     Groups are sampled from ``candidates`` and the judgements, or come from ``trainset`` as they are: one of the two is given.
     ``split`` is whose queries are trained on (None: "train"); a training set names its own, and ``split`` may only be one of them.
-    ``model`` is the shape (None: the kind's own, or that of ``start``). A model of kind tk starts from ``word_vectors`` or at
-    random, one over an encoder from ``encoder``, and any from ``start``, a checkpoint of its kind to go on from.
+    ``model`` is the shape (None: the kind's own, or that of ``start``). A model of words starts from ``word_vectors`` or
+    at random, one over an encoder from ``encoder``, and any from ``start``, a checkpoint of its kind to go on from.
     ``rotate`` turns every read of a training passage anew (the reference's way); None reads passages as stored.
     Without ``validation_candidates`` all steps are made, and the last weights are kept.
     """
@@ -68,14 +68,19 @@ class TrainPlan:
             raise SettingError(
                 f"--relevant-from: wanted a grade from 1 (0 is judged not relevant); found {self.relevant_from}; raise it"
             )
-        if self.kind == "tk" and self.encoder is not None:
-            raise SettingError(f"--encoder: wanted none for tk, which reads words; found {self.encoder}; give --word-vectors")
-        if self.kind != "tk":
-            if self.word_vectors is not None:
-                raise SettingError(f"--word-vectors: wanted none for {self.kind}; found {self.word_vectors}; give --encoder")
-            if (self.encoder is None) == (self.start is None):
-                found = "neither" if self.encoder is None else "both"
-                raise SettingError(f"--encoder, --start: wanted one of the two; found {found}; give one")
+        self._check_beginning()
+
+    def _check_beginning(self) -> None:
+        beginning = begins_with(self.kind)
+        if beginning != "encoder" and self.encoder is not None:
+            do = "give --word-vectors" if beginning == "words" else "leave it out"
+            raise SettingError(f"--encoder: wanted none for {self.kind}, which reads words; found {self.encoder}; {do}")
+        if beginning != "words" and self.word_vectors is not None:
+            do = "give --encoder" if beginning == "encoder" else "leave it out"
+            raise SettingError(f"--word-vectors: wanted none for {self.kind}; found {self.word_vectors}; {do}")
+        if beginning == "encoder" and (self.encoder is None) == (self.start is None):
+            found = "neither" if self.encoder is None else "both"
+            raise SettingError(f"--encoder, --start: wanted one of the two; found {found}; give one")
 
     @property
     def splits(self) -> tuple[str, ...]:

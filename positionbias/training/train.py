@@ -18,6 +18,7 @@ from positionbias.core.records import Qrel
 from positionbias.core.result import Result
 from positionbias.core.run import Run
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from positionbias.models.kinds import begins_with, has_term_vectors
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.probe.passages import original_collection, sample_passages
 from positionbias.ranking.rerank import known_queries
@@ -96,7 +97,7 @@ def train_model(
 def _validation(collection: Collection, candidates: Run, plan: TrainPlan) -> Validation:
     training = plan.training
     # MATS is logged on passages of the original collection whatever is trained on, so that trainings can be compared
-    looked_at = training.probe_passages if plan.kind == "tk" else 0
+    looked_at = training.probe_passages if has_term_vectors(plan.kind) else 0
     probed = original_collection(collection) if looked_at else collection
     return Validation(
         # validation text follows the training text [decision]
@@ -181,7 +182,7 @@ def _manifest(
     licences = [collection.manifest.licence]
     if plan.start is not None and (begun := load_checkpoint(plan.start).manifest.licence) not in licences:
         licences.append(f"{begun} (the checkpoint that it started from)")
-    used = ("torch", "numpy", "blingfire") if plan.kind == "tk" else ("torch", "numpy", "transformers", "tokenizers")
+    reading = ("transformers", "tokenizers") if begins_with(plan.kind) == "encoder" else ("blingfire",)
     return Manifest(
         kind="checkpoint",
         name=out.name.split(".")[0],
@@ -191,6 +192,6 @@ def _manifest(
         inputs=tuple(inputs),
         content=content,
         licence="; ".join(filter(None, licences)),
-        versions=package_versions(*used, "accelerate"),
+        versions=package_versions("torch", "numpy", *reading, "accelerate"),
         provenance=provenance(**{**plan.training.means(), **facts}),
     )

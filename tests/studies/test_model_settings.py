@@ -55,7 +55,7 @@ def test_what_does_not_go_together() -> None:
         ModelSettings("bert_dot")
     with pytest.raises(SettingError, match="--encoder: wanted none for tk"):
         ModelSettings("tk", encoder="minilm")
-    with pytest.raises(SettingError, match="wanted one of tk, bert_cat, bert_dot; found 'bert'"):
+    with pytest.raises(SettingError, match="wanted one of tk, .*; found 'bert'"):
         ModelSettings("bert")
 
 

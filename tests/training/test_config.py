@@ -9,7 +9,7 @@ import pytest
 
 from positionbias.core.errors import SettingError
 from positionbias.models.bert_cat import BertCatConfig
-from positionbias.models.kinds import KINDS
+from positionbias.models.kinds import KINDS, begins_with
 from positionbias.models.tk import TKConfig
 from positionbias.training.config import LEARNING_RATES, TrainConfig
 from positionbias.training.train import TrainPlan
@@ -54,9 +54,12 @@ def plan(**changes: object) -> TrainPlan:
 
 def test_each_kind_has_its_learning_rate_unless_one_is_given() -> None:
     rates = {
-        kind: plan(kind=kind, encoder=None if kind == "tk" else "minilm").training.learning_rate for kind in LEARNING_RATES
+        kind: plan(kind=kind, encoder="minilm" if begins_with(kind) == "encoder" else None).training.learning_rate
+        for kind in LEARNING_RATES
     }
-    assert rates == {"tk": 1e-4, "bert_cat": 7e-6, "bert_dot": 7e-6, "mono_t5": 1e-3}  # position-bias paper, §3; monoT5's own
+    assert rates == {"tk": 1e-4, "bert_cat": 7e-6, "bert_dot": 7e-6} | dict.fromkeys(  # position-bias paper, §3
+        ("mono_t5", "knrm", "duet", "pacrr"), 1e-3
+    )
     assert plan(training=TrainConfig(learning_rate=0.5)).training.learning_rate == 0.5
     assert set(LEARNING_RATES) == set(KINDS)
 
@@ -89,6 +92,9 @@ def test_what_decides_nothing_is_no_setting_of_a_training() -> None:
         ({"kind": "colbert"}, f"model: wanted one of {', '.join(KINDS)}; found 'colbert'"),
         ({"relevant_from": 0}, "--relevant-from: wanted a grade from 1"),
         ({"encoder": "minilm"}, "--encoder: wanted none for tk, which reads words; found minilm"),
+        ({"kind": "knrm", "encoder": "minilm"}, "--encoder: wanted none for knrm, which reads words; found minilm"),
+        ({"kind": "duet", "encoder": "m"}, "--encoder: wanted none for duet, which reads words; found m; leave it out"),
+        ({"kind": "duet", "word_vectors": Path("v")}, "--word-vectors: wanted none for duet; found v; leave it out"),
         ({"kind": "bert_cat"}, "--encoder, --start: wanted one of the two; found neither"),
         (
             {"kind": "bert_dot", "encoder": "minilm", "start": Path("m")},
