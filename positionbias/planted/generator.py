@@ -44,6 +44,7 @@ from positionbias.planted.grammar import (
     ATTRIBUTES,
     FIRST_NAMES,
     SECOND_NAMES,
+    PlantedQuery,
     Thing,
     answering,
     mentioning,
@@ -52,7 +53,7 @@ from positionbias.planted.grammar import (
 )
 from positionbias.planted.leaks import MOST_PER_QUERY, TRUE_PAIRS, Leak, plan_leaks, write_true_pairs
 
-__all__ = ["DEFAULT_FRONT_LOADING", "PlantedQuery", "PlantedSettings", "plan_queries", "slot_probabilities", "write_planted"]
+__all__ = ["DEFAULT_FRONT_LOADING", "PlantedSettings", "plan_queries", "slot_probabilities", "write_planted"]
 
 DEFAULT_FRONT_LOADING = 0.7
 STEEPNESS = 12.0
@@ -112,17 +113,6 @@ class PlantedSettings:
     def answering(self) -> int:
         """How many passages answer a query."""
         return self.queries + (self.tests if self.leaked_queries else 0)
-
-
-@dataclass(frozen=True, slots=True)
-class PlantedQuery:
-    """A query with its truth: the thing and the attribute it asks for."""
-
-    query_id: str
-    text: str
-    split: str
-    thing: Thing
-    attribute: str
 
 
 def slot_probabilities(sentences: int, front_loading: float) -> list[float]:

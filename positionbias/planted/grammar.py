@@ -9,6 +9,7 @@ words stand around the query's words.
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from random import Random
@@ -19,6 +20,7 @@ __all__ = [
     "FIRST_NAMES",
     "SECOND_NAMES",
     "WAYS",
+    "PlantedQuery",
     "Thing",
     "answering",
     "mentioning",
@@ -100,6 +102,17 @@ class Thing(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.first} {self.second}"
+
+
+@dataclass(frozen=True, slots=True)
+class PlantedQuery:
+    """A query with its truth: the thing and the attribute it asks for."""
+
+    query_id: str
+    text: str
+    split: str
+    thing: Thing
+    attribute: str
 
 
 def _fill(template: str, thing: Thing, attribute: str, value: str) -> str:

@@ -10,13 +10,10 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from positionbias.core.seeds import key64
-from positionbias.planted.grammar import WAYS, reworded
-
-if TYPE_CHECKING:
-    from positionbias.planted.generator import PlantedQuery
+from positionbias.planted.grammar import WAYS, PlantedQuery, reworded
 
 __all__ = ["TRUE_PAIRS", "Leak", "plan_leaks", "write_true_pairs"]
 
