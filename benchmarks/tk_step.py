@@ -147,8 +147,8 @@ def batches(collection: Collection, split: str, run: Run, model: TK, count: int)
 
 def loss_of(model: nn.Module, inputs: Mapping[str, Tensor], half: bool) -> Tensor:
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=half):
-        positive, negative = model(**inputs).float().chunk(2)
-    return pairwise_hinge(positive, negative)
+        scores = model(**inputs).float().view(2, -1).t()  # (pairs, 2): positive, negative
+    return pairwise_hinge(scores).mean()
 
 
 def apart(one: nn.Module, other: nn.Module, inputs: Mapping[str, Tensor], half: bool) -> tuple[float, float]:
