@@ -1,0 +1,149 @@
+"""``posbias pool`` as a user runs it: the three commands on simulated runs, what is saved, and bad input in one line."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from positionbias.core.manifest import read_manifest
+from positionbias.core.result import load_results
+from positionbias.core.run import write_run
+from positionbias.formats.trec import write_qrels
+from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
+
+from .conftest import RunPosbias
+
+SIMULATION = Simulation(rate=0.5, queries=6, groups=3)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Six runs, half of them packed, their table and judgements, and a run that is not among them."""
+    systems = []
+    for number, (system, run) in enumerate(simulated_runs(SIMULATION)):
+        write_run(tmp_path / "runs" / f"{system.run}.run{'.gz' if number % 2 else ''}", run)
+        systems.append(system)
+    lines = ["run\tgroup\tkind", *("\t".join(system) for system in systems), "absent\tg\tneural"]
+    (tmp_path / "systems.tsv").write_text("\n".join(lines) + "\n")
+    write_qrels(tmp_path / "qrels.txt", simulated_qrels(SIMULATION))
+    *_, (_, new) = simulated_runs(replace(SIMULATION, seed=9))
+    write_run(tmp_path / "new.run", new)
+    return tmp_path
+
+
+POOL = ("runs", "qrels.txt", "--systems", "systems.tsv")
+
+
+def test_coverage(run_posbias: RunPosbias, folder: Path) -> None:
+    done = run_posbias("pool", "coverage", *POOL, "--depth", "5", "--out", "./covered")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.splitlines() == [
+        "systems.tsv: 1 lines have no run in runs and were left out, the first 'absent'",
+        "results written to covered",
+    ]
+    head, *rows = done.stdout.splitlines()
+    assert head.split()[-4:] == ["2", "3", "5", "10"]
+    assert [row.split()[:2] for row in rows[:2]] == [["traditional", "3"], ["neural", "3"]]
+    assert done.stdout.splitlines()[-1] == "6 queries; 180 of 780 judgements are of grade 1 or more."
+    results = load_results(folder / "covered")
+    assert [result.measure for result in results].count("coverage") == 2
+    manifest = read_manifest(folder / "covered", kind="results")
+    assert [(item.role, item.path) for item in manifest.inputs] == [
+        ("runs", "../runs"), ("qrels", "../qrels.txt"), ("systems", "../systems.tsv"),
+    ]  # fmt: skip
+
+
+def test_reliability_with_all_that_can_be_asked(run_posbias: RunPosbias, folder: Path) -> None:
+    options = ("--pools", "4", "--leave-out", "--curves", "--relabel", "0.2", "--repeats", "2", "--quiet")
+    done = run_posbias("--quiet", "pool", "reliability", *POOL, *options[:-1], "--out", "./pools")
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert done.stdout.startswith("6 systems (3 traditional of 3 groups, 3 neural of 3 groups), 6 queries; depth 10;")
+    for part in ("Kendall's tau by", "change of score by", "left out", "change by depth of pools", "change by groups of pools"):
+        assert part in done.stdout
+    assert "20% relabelled, 2 times" in done.stdout
+    assert "Pools of traditional runs underestimate neural runs by 0." in done.stdout
+    saved = load_results(folder / "pools")
+    assert {result.payload.rows["what"] for result in saved if result.kind == "statistics"} == {
+        "collection", "order", "change", "beside", "one pool", "left out", "left out by kind", "curve", "relabelled",
+    }  # fmt: skip
+
+
+def test_the_same_seed_says_the_same_and_another_draws_others(run_posbias: RunPosbias, folder: Path) -> None:
+    seen = []
+    for seed in ("1", "1", "2"):
+        done = run_posbias("pool", "reliability", *POOL, "-m", "P@5", "--pools", "3", "--seed", seed, "--json")
+        assert done.returncode == 0, done.stderr
+        results = json.loads(done.stdout)["results"]
+        seen.append([result["payload"]["rows"]["groups"] for result in results if result["measure"] == "one pool by P@5"])
+        assert {result["seed"] for result in results} == {int(seed)}
+    assert seen[0] == seen[1] != seen[2]
+
+
+def test_verdict(run_posbias: RunPosbias, folder: Path) -> None:
+    # the judgements of the traditional runs' pool alone: what the new neural run found is partly unjudged
+    for path in (folder / "runs").glob("neural*"):
+        path.unlink()
+    seen = {
+        (ranking.query_id, passage)
+        for system, run in simulated_runs(SIMULATION) if system.kind == "traditional"
+        for ranking in run.rankings() for passage in ranking.passage_ids
+    }  # fmt: skip
+    pool = [qrel for qrel in simulated_qrels(SIMULATION) if (qrel.query_id, qrel.passage_id) in seen]
+    write_qrels(folder / "pool.txt", pool)
+    done = run_posbias("pool", "verdict", "new.run", "pool.txt", "--pool-runs", "runs", "-m", "P@10", "--json")
+    assert done.returncode == 0, done.stderr
+    results = {result["measure"]: result for result in json.loads(done.stdout)["results"]}
+    ids = {qrel[:2] for qrel in pool}
+    *_, (_, new) = simulated_runs(replace(SIMULATION, seed=9))
+    unjudged = sum((r.query_id, passage) not in ids for r in new.rankings() for passage in r.passage_ids) / 60
+    assert 0.3 < unjudged < 1
+    assert results["unjudged@10"]["value"] == pytest.approx(unjudged)
+    rows = results["score by P@10"]["payload"]["rows"]
+    assert rows["high"] - rows["low"] == pytest.approx(unjudged)  # each of ten ranks is worth a tenth
+    assert results["unjudged@10"]["payload"]["rows"]["pooled most"] == 0
+    done = run_posbias("pool", "verdict", "new.run", "pool.txt", "--pool-runs", "runs", "--out", "./said")
+    assert done.returncode == 0, done.stderr
+    assert "of the first" in done.stdout.lower()
+    assert "traditional-0" in done.stdout
+    assert {item.role for item in read_manifest(folder / "said").inputs} == {"runs", "qrels", "run"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("coverage", "./nowhere", "qrels.txt", "--systems", "systems.tsv"), "nowhere: wanted a folder of runs in TREC form; found nothing there"),
+        (("coverage", "runs", "none.txt", "--systems", "systems.tsv"), "none.txt: wanted a readable file; found"),
+        (("coverage", "runs", "qrels.txt", "--systems", "short.tsv"), "short.tsv: wanted a line for every run of runs; found 5 of 6 runs without one, the first 'neural-0'"),
+        (("coverage", "runs", "qrels.txt", "--systems", "bad.tsv"), "bad.tsv:2: wanted 3 columns, as the first line has; found 2"),
+        (("coverage", "runs", "bad.txt", "--systems", "systems.tsv"), "bad.txt:1: wanted four columns"),
+        (("reliability", *POOL, "-m", "nDCG@ten"), "-m: wanted settings that nDCG has; found 'nDCG@ten'"),
+        (("reliability", *POOL, "-m", "quality"), "-m: wanted a measure; found 'quality'"),
+        (("reliability", "runs", "qrels.txt", "--systems", "one.tsv"), "systems: wanted two or more kinds; found old"),
+        (("verdict", "runs/traditional-0.run", "qrels.txt", "--pool-runs", "runs"), "runs/traditional-0.run: wanted a new run; found one of the pooled runs"),
+        (("verdict", "new.run", "qrels.txt", "--pool-runs", "runs", "-m", "AP"), "-m: wanted nDCG@k, RR or P@k, whose bounds are known; found 'AP'"),
+        (("verdict", "broken.run", "qrels.txt", "--pool-runs", "runs"), "broken.run:1: wanted six columns"),
+    ],
+    ids=lambda value: "-".join(value[:3:2]) if isinstance(value, tuple) else value.split(":")[0],
+)  # fmt: skip
+def test_bad_input_is_one_line(run_posbias: RunPosbias, folder: Path, arguments: tuple[str, ...], message: str) -> None:
+    (folder / "short.tsv").write_text("run\tgroup\tkind\ntraditional-0\tg\told\n")
+    (folder / "bad.tsv").write_text("run\tgroup\tkind\ntraditional-0\tg\n")
+    (folder / "bad.txt").write_text("1 0 d\n")
+    (folder / "broken.run").write_text("1 Q0 d\n")
+    names = [system.run for system, _ in simulated_runs(SIMULATION)]
+    (folder / "one.tsv").write_text("run\tgroup\tkind\n" + "".join(f"{name}\t{name}\told\n" for name in names))
+    done = run_posbias("pool", *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    *_, last = done.stderr.splitlines()
+    assert last.startswith(f"posbias: {message}")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_taken_place_is_refused_before_anything_is_read(run_posbias: RunPosbias, folder: Path) -> None:
+    (folder / "taken").mkdir()
+    done = run_posbias("pool", "coverage", "nowhere", "qrels.txt", "--systems", "systems.tsv", "--out", "./taken")
+    assert (done.returncode, done.stderr.startswith("posbias: taken: wanted a new path to write to")) == (2, True)
