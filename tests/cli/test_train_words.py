@@ -1,0 +1,123 @@
+"""``posbias train`` knrm, duet and pacrr: trained, kept, re-ranked with; what they learn beside chance; what is refused."""
+
+from __future__ import annotations
+
+import json
+from math import log2
+from pathlib import Path
+from statistics import mean
+
+import pytest
+
+from positionbias.core.collection import Collection
+from positionbias.core.run import read_run
+from positionbias.models.checkpoint import load_checkpoint
+from positionbias.models.duet import Duet
+from positionbias.models.pacrr import PACRR
+from positionbias.planted.generator import PlantedSettings
+
+from ..tiny import candidates, planted
+from .test_train import posbias
+
+OPTIONS = {
+    "knrm": ("--dimension", 32, "--learning-rate", 0.002, "--kernel-learning-rate", 0.02),
+    "duet": ("--filters", 16, "--ngraphs", 200, "--passage-length", 100, "--pooling-window", 10, "--learning-rate", 0.003),
+    "pacrr": ("--dimension", 32, "--filters", 4, "--learning-rate", 0.02),
+}
+TRAINING = ("--threads", 1, "--max-steps", 60, "--validate-every", 30)
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    return planted(tmp_path_factory.mktemp("words") / "planted", PlantedSettings(queries=400, passages=900))
+
+
+@pytest.fixture(scope="module")
+def runs(collection: Collection) -> dict[str, Path]:
+    return candidates(collection, collection.path.parent, depth=8)
+
+
+def ranks(collection: Collection, run_path: Path) -> list[tuple[int, int]]:
+    """Of each test query whose passage is among its candidates: the rank of that, and how many they are."""
+    relevant = {qrel.query_id: qrel.passage_id for qrel in collection.qrels("test") if qrel.grade > 0}
+    found = {ranking.query_id: list(ranking.passage_ids) for ranking in read_run(run_path).rankings()}
+    return [(ids.index(relevant[q]) + 1, len(ids)) for q, ids in found.items() if relevant[q] in ids]
+
+
+@pytest.mark.parametrize("kind", OPTIONS)
+def test_trained_and_re_ranked_with(kind: str, collection: Collection, runs: dict[str, Path], capsys, tmp_path: Path) -> None:
+    given = ("--candidates", runs["train"], "--validation-candidates", runs["validation"], "--out", tmp_path / "m.ckpt")
+    code, out, err = posbias(capsys, "train", kind, collection.path, *given, *TRAINING, *OPTIONS[kind], "--json")
+    assert code == 0, err
+    assert "MATS" not in err  # none has vectors for the probe
+    (result,) = json.loads(out)["results"]
+    losses = [value for value in result["payload"]["series"]["loss"] if value is not None]
+    assert losses[-1] < losses[0]
+    checkpoint = load_checkpoint(tmp_path / "m.ckpt")
+    assert (checkpoint.model.kind, checkpoint.manifest.command) == (kind, f"train {kind}")
+    assert "blingfire" in checkpoint.manifest.versions
+    assert checkpoint.manifest.content["words"] > 100
+    if isinstance(checkpoint.model, Duet):
+        assert len(json.loads((tmp_path / "m.ckpt" / "ngraphs.json").read_text())) == 200
+    if isinstance(checkpoint.model, PACRR):
+        assert checkpoint.model.idf[2] < checkpoint.model.idf[-1]  # the most frequent word and a rare one
+    rerank = ("rerank", collection.path, "--model", tmp_path / "m.ckpt", "--candidates", runs["test"], "--depth", 8)
+    for name in ("one", "two"):
+        code, _, err = posbias(capsys, *rerank, "--out", tmp_path / f"{name}.run")
+        assert code == 0, err
+    assert (tmp_path / "one.run").read_bytes() == (tmp_path / "two.run").read_bytes()
+    found = ranks(collection, tmp_path / "one.run")
+    # the one relevant passage's gain, and its mean over a random order's places
+    chance = mean(mean(1 / log2(1 + rank) for rank in range(1, of + 1)) for _, of in found)
+    assert mean(1 / log2(1 + rank) for rank, _ in found) > chance + 0.1
+
+
+def test_what_a_model_of_words_goes_on_from(collection: Collection, runs: dict[str, Path], capsys, tmp_path: Path) -> None:
+    given = ("--candidates", runs["train"], "--validation-candidates", runs["validation"])
+    few = ("--threads", 1, "--max-steps", 2, "--validate-every", 2, "--batch-size", 4)
+    (tmp_path / "v.txt").write_text(f"the {' '.join(['0.5'] * 32)}\n")
+    for kind, options in OPTIONS.items():
+        train = ("train", kind, collection.path, *given, *few)
+        vectors = () if kind == "duet" else ("--word-vectors", tmp_path / "v.txt")
+        code, _, err = posbias(capsys, *train, *options, *vectors, "--out", tmp_path / f"{kind}.ckpt")
+        assert code == 0, err
+        assert ("1 of " in err) == (kind != "duet")
+        code, _, err = posbias(capsys, *train, "--start", tmp_path / f"{kind}.ckpt", "--out", tmp_path / f"{kind}-on.ckpt")
+        assert code == 0, err
+        begun, gone_on = (load_checkpoint(tmp_path / f"{kind}{name}.ckpt").model for name in ("", "-on"))
+        assert gone_on.config == begun.config  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (("duet", "--word-vectors", "v.txt"), "No such option"),
+        (("duet", "--pooling-window", 300), "--passage-length: wanted at least the 302 words of a window; found 200"),
+        (("duet", "--dropout-rate", 1), "--dropout-rate: wanted a share from 0"),
+        (("knrm", "--kernels", 1), "--kernels: wanted at least 3; found 1"),
+        (("pacrr", "--strongest", 0), "--strongest: wanted at least 1; found 0"),
+    ],
+)
+def test_what_is_refused(
+    arguments, complaint: str, collection: Collection, runs: dict[str, Path], capsys, tmp_path: Path
+) -> None:
+    kind, *options = arguments
+    given = ("--candidates", runs["train"], "--validation-candidates", runs["validation"], "--out", tmp_path / "no.ckpt")
+    code, _, err = posbias(capsys, "train", kind, collection.path, *given, *options)
+    assert (code, err.count("\n")) == (2, 1)
+    assert complaint in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_in_a_study(collection: Collection, capsys, tmp_path: Path) -> None:
+    (tmp_path / "v.txt").write_text("the 1\n")
+    study = ("study", "position-bias", collection.path, "--dry-run", "--out", tmp_path / "study", "--only", "original")
+    sizes = ("--set", "dimension=1", "--set", "filters=2", "--batch-size", 2)
+    vectors = ("--models", "duet", "--word-vectors", tmp_path / "v.txt")
+    code, out, err = posbias(capsys, *study, "--models", "knrm", "--models", "pacrr", *vectors, *sizes)
+    assert code == 0, err
+    assert all(f"train-{kind}-original-seed-1" in out for kind in OPTIONS)
+    assert "probe" not in out  # none has term vectors
+    code, _, err = posbias(capsys, *study, *vectors)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "--word-vectors: wanted a model that it is for; found duet" in err
