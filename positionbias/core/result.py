@@ -27,7 +27,7 @@ TEXTS = ("original", "rotated")  # which passages were read
 class Facts:
     """What a system is and what it was shown, so that nothing reads it out of a name. Empty or None: does not apply.
 
-    ``model`` the kind ("tk", "bert_cat", "bert_dot"; "bm25" and "position-only" of a baseline). ``training`` the passages that
+    ``model`` the kind ("tk", "bert_cat", "knrm" …; "bm25" and "position-only" of a baseline). ``training`` the passages that
     it was last trained on, ``test`` those that it was measured on: "original" or "rotated". ``source`` the collection that it was
     trained on before, ``source_training`` the passages of that. ``rotation`` the seed of the draw behind every rotated passage
     of training and test, ``seed`` that of the training. ``pretrained`` the weights that training began with (an encoder, word
