@@ -30,7 +30,7 @@ from positionbias.core.groups import TrainingGroup
 from positionbias.core.seeds import below, keys64
 from positionbias.leakage.material import Material, Source, Topic
 
-__all__ = ["KINDS", "SIZES", "Kind", "LeakedSet", "LeakedSettings", "leaked_groups", "leaked_number"]
+__all__ = ["KINDS", "SIZES", "Kind", "LeakedSet", "LeakedSettings", "check_set", "leaked_groups", "leaked_number"]
 
 Kind = Literal["no", "msm", "test"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -95,8 +95,8 @@ def leaked_number(material: Material, settings: LeakedSettings) -> int:
     return TIMES * len(material.topics) if settings.leaked_queries is None else settings.leaked_queries
 
 
-def leaked_groups(material: Material, settings: LeakedSettings) -> LeakedSet:
-    """One set, drawn.
+def check_set(material: Material, settings: LeakedSettings) -> int:
+    """Whether a set can be built, without drawing it; gives how many of its groups leak.
 
     Raises:
         SettingError: more leaked queries than the set has room for.
@@ -109,24 +109,18 @@ def leaked_groups(material: Material, settings: LeakedSettings) -> LeakedSet:
             f"--size: wanted room for {number:,} leaked queries; found {settings.instances:,} instances, which are {settings.queries:,} "
             f"queries; give --size {2 * number} or more, or a lower --leaked-queries"
         )
-    leaked: list[TrainingGroup] = []
-    taken: dict[str, int] = {}
     if settings.kind == "msm":
-        leaked, taken = _leaking(material, number, settings.seed)
-    elif settings.kind == "test":
-        leaked = _topics(material, number, settings.seed)
-        taken = {" + ".join(material.targets): number}
-    filling, filled = _filling(material, settings.queries - number, settings)
-    counts = {
-        "kind": settings.kind,
-        "instances": settings.instances,
-        "leaked": number,
-        "leaked_share": number / settings.queries,
-        "leaked_from": taken,
-        "leaked_queries_distinct": len({group.query_id for group in leaked}),
-        "filled_from": filled,
-    }
-    return LeakedSet([*leaked, *filling], number, counts)
+        _check_leaking(material, number)
+    if settings.kind == "test":
+        _check_topics(material, number)
+    wanted = _by_turns(material, settings.queries - number)
+    if short := [source for source in material.sources if len(source.clean) < wanted[source.split]]:
+        told = "; ".join(f"{len(source.clean):,} for {wanted[source.split]:,} ({source.told()})" for source in short)
+        raise InputError(
+            f"{material.name}: wanted {settings.queries - number:,} queries that do not leak to fill a set of {settings.instances:,} instances, "
+            f"as many of each source; found {told}; give a smaller --size, or another --source"
+        )
+    return number
 
 
 def _check_some(material: Material, settings: LeakedSettings, number: int) -> None:
@@ -142,6 +136,67 @@ def _check_some(material: Material, settings: LeakedSettings, number: int) -> No
     else:
         return
     raise InputError(f"{material.name}: wanted a leaked query at least in a set of kind {settings.kind}; found {found}; {do}")
+
+
+def _check_leaking(material: Material, number: int) -> None:
+    if number > (found := len({query_id for source in material.sources for query_id in source.leaking})):
+        told = "; ".join(source.told() for source in material.sources)
+        named = material.pairs["training queries that leak"]
+        raise InputError(
+            f"{material.name}: wanted {number:,} leaked queries of kind msm; found {found:,} that can be used, of {named:,} that pairs "
+            f"name ({told}); give --leaked-queries {found} or lower, or more pairs"
+        )
+
+
+def _check_topics(material: Material, number: int) -> None:
+    if (found := _room(material, number)) >= number:
+        return
+    times = _times(material, number)
+    few_relevant = sum(len(topic.relevant) < times for topic in material.topics)
+    few_others = sum(len(topic.not_relevant) < times for topic in material.topics)
+    none = sum(not topic.not_relevant for topic in material.topics)
+    possible = found
+    while (room := _room(material, possible)) < possible:
+        possible = room
+    raise InputError(
+        f"{material.name}: wanted {number:,} leaked queries of kind test, each of {len(material.topics):,} judged test queries up to {times} "
+        f"times with other passages; found {found:,}: {few_relevant:,} have fewer than {times} relevant passages, {few_others:,} fewer than "
+        f"{times} judged not relevant, {none:,} none; {f'give --leaked-queries {possible} or lower' if possible else 'give another --target'}"
+    )
+
+
+def _by_turns(material: Material, number: int) -> dict[str, int]:
+    """How many of ``number`` queries each source gives where they give one in turn."""
+    count = len(material.sources)
+    return {source.split: (number - place + count - 1) // count for place, source in enumerate(material.sources)}
+
+
+def leaked_groups(material: Material, settings: LeakedSettings) -> LeakedSet:
+    """One set, drawn.
+
+    Raises:
+        SettingError: as ``check_set``.
+        InputError: as ``check_set``.
+    """
+    number = check_set(material, settings)
+    leaked: list[TrainingGroup] = []
+    taken: dict[str, int] = {}
+    if settings.kind == "msm":
+        leaked, taken = _leaking(material, number, settings.seed)
+    elif settings.kind == "test":
+        leaked = _topics(material, number, settings.seed)
+        taken = {" + ".join(material.targets): number}
+    filling, filled = _filling(material, settings.queries - number, settings.seed)
+    counts = {
+        "kind": settings.kind,
+        "instances": settings.instances,
+        "leaked": number,
+        "leaked_share": number / settings.queries,
+        "leaked_from": taken,
+        "leaked_queries_distinct": len({group.query_id for group in leaked}),
+        "filled_from": filled,
+    }
+    return LeakedSet([*leaked, *filling], number, counts)
 
 
 def _in_order(items: Sequence[str], seed: int, purpose: str) -> list[str]:
@@ -162,13 +217,6 @@ def _group(source: Source, query_id: str, seed: int) -> TrainingGroup:
 def _leaking(material: Material, number: int, seed: int) -> tuple[list[TrainingGroup], dict[str, int]]:
     """Kind msm: ``number`` of the source queries that leak, of all splits together."""
     source_of = {query_id: source for source in material.sources for query_id in source.leaking}
-    if number > len(source_of):
-        told = "; ".join(source.told() for source in material.sources)
-        named = material.pairs["training queries that leak"]
-        raise InputError(
-            f"{material.name}: wanted {number:,} leaked queries of kind msm; found {len(source_of):,} that can be used, of {named:,} that pairs "
-            f"name ({told}); give --leaked-queries {len(source_of)} or lower, or more pairs"
-        )
     chosen = _in_order(list(source_of), seed, "leaked")[:number]
     taken = Counter(source_of[query_id].split for query_id in chosen)
     return [_group(source_of[query_id], query_id, seed) for query_id in chosen], _by_source(material, taken)
@@ -186,18 +234,6 @@ def _topics(material: Material, number: int, seed: int) -> list[TrainingGroup]:
     topics = {topic.query_id: topic for topic in material.topics}
     order = _in_order(list(topics), seed, "topics")
     times = _times(material, number)
-    if (found := _room(material, number)) < number:
-        few_relevant = sum(len(topic.relevant) < times for topic in material.topics)
-        few_others = sum(len(topic.not_relevant) < times for topic in material.topics)
-        none = sum(not topic.not_relevant for topic in material.topics)
-        possible = found
-        while (room := _room(material, possible)) < possible:
-            possible = room
-        raise InputError(
-            f"{material.name}: wanted {number:,} leaked queries of kind test, each of {len(topics):,} judged test queries up to {times} times with "
-            f"other passages; found {found:,}: {few_relevant:,} have fewer than {times} relevant passages, {few_others:,} fewer than {times} "
-            f"judged not relevant, {none:,} none; {f'give --leaked-queries {possible} or lower' if possible else 'give another --target'}"
-        )
     passages = {
         query_id: (
             _in_order(topic.relevant, seed, f"relevant of {query_id}")[:times],
@@ -227,18 +263,10 @@ def _most(topic: Topic) -> int:
     return min(len(topic.relevant), len(topic.not_relevant))
 
 
-def _filling(material: Material, number: int, settings: LeakedSettings) -> tuple[list[TrainingGroup], dict[str, int]]:
+def _filling(material: Material, number: int, seed: int) -> tuple[list[TrainingGroup], dict[str, int]]:
     """``number`` queries that are no candidates of leakage, in turn from each source."""
-    count = len(material.sources)
-    wanted = {source.split: (number - place + count - 1) // count for place, source in enumerate(material.sources)}
-    short = [source for source in material.sources if len(source.clean) < wanted[source.split]]
-    if short:
-        told = "; ".join(f"{len(source.clean):,} for {wanted[source.split]:,} ({source.told()})" for source in short)
-        raise InputError(
-            f"{material.name}: wanted {number:,} queries that do not leak to fill a set of {settings.instances:,} instances, as many of each "
-            f"source; found {told}; give a smaller --size, or another --source"
-        )
-    chosen = [_in_order(source.clean, settings.seed, "filling")[: wanted[source.split]] for source in material.sources]
+    wanted = _by_turns(material, number)
+    chosen = [_in_order(source.clean, seed, "filling")[: wanted[source.split]] for source in material.sources]
     by_source = list(zip(material.sources, chosen, strict=True))
     turns = ((source, ids[turn]) for turn in range(len(chosen[0])) for source, ids in by_source if turn < len(ids))
-    return [_group(source, query_id, settings.seed) for source, query_id in turns], wanted
+    return [_group(source, query_id, seed) for source, query_id in turns], wanted

@@ -19,7 +19,7 @@ from positionbias.core.run import read_run
 from positionbias.core.shard_work import resumable_folder
 from positionbias.leakage.material import Material, MaterialSettings, read_material
 from positionbias.leakage.pairs import Pair, pairs_file, read_pairs
-from positionbias.leakage.trainsets import LeakedSet, LeakedSettings, leaked_groups
+from positionbias.leakage.trainsets import LeakedSet, LeakedSettings, check_set, leaked_groups
 
 __all__ = ["LeakedInputs", "write_leaked_set", "write_leaked_sets"]
 
@@ -121,7 +121,7 @@ def write_leaked_sets(
         raise SettingError("--kind, --size, --seeds: wanted each once; found one twice; drop it")
     material = inputs.material()
     for settings in wanted:
-        leaked_groups(material, settings)
+        check_set(material, settings)
     results, refs = [], inputs.refs(out)
     within = [replace(item, path=f"../{item.path}") for item in refs]
     job = {**inputs.job(refs), "sets": [asdict(settings) for settings in wanted]}
