@@ -12,7 +12,7 @@ from positionbias.core.result import Facts
 from positionbias.evaluation.memorisation import OFFSET, RANK, SCORE, WITH, WITHOUT
 from positionbias.leakage.labels import DIFFERENT
 
-__all__ = ["CELLS", "CONDITIONS", "PAPER", "TARGETS", "target_of"]
+__all__ = ["CELLS", "CONDITIONS", "PAPER", "TARGETS", "published_candidates", "published_review", "target_of"]
 
 PAPER = "How Train–Test Leakage Affects Zero-shot Retrieval (SPIRE 2022)"
 TARGETS = ("Robust04", "Core 2017", "Core 2018")  # as Table 1 writes them
@@ -192,3 +192,24 @@ CELLS: tuple[PublishedCell, ...] = (
     *_tables_6_and_7(),
     *_table_8(),
 )
+
+
+def published_candidates(target: str) -> dict[str, dict[str, dict[str, int]]]:
+    """Table 1 of a target in the form of ``find.table_1``: by field and source the topics and the queries."""
+    rows: dict[str, dict[str, dict[str, int]]] = {}
+    for cell in CELLS:
+        if cell.table == 1 and cell.collection == target:
+            rows.setdefault(cell.row, {}).setdefault(cell.split, {})[cell.measure] = int(cell.value)
+    return rows
+
+
+def published_review(target: str) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
+    """Tables 2a and 2b: of a target the queries and the topics labelled true and false; of all targets together the labels."""
+    candidates: dict[str, dict[str, int]] = {}
+    labels = {}
+    for cell in CELLS:
+        if cell.table == 2 and cell.collection == target:
+            candidates.setdefault(cell.row, {})[cell.measure] = int(cell.value)
+        elif cell.table == 2 and not cell.collection:
+            labels[cell.row] = int(cell.value)
+    return candidates, labels

@@ -106,6 +106,7 @@ def find(
     """  # fmt: skip
     from dataclasses import asdict
 
+    from positionbias.cli.leakage.beside import beside_text, published_find
     from positionbias.cli.leakage.encoder import open_encoder
     from positionbias.cli.leakage.sources import QueryPlace
     from positionbias.core.errors import SettingError
@@ -141,6 +142,8 @@ def find(
     if true is not None:
         rows = against_truth(((pair.train_id, pair.test_id) for pair in found.pairs), true)
         results.append(truth_result(rows, test_name=test.name, sources=results[0].system))
+    printed = published_find((query.query_id for query in queries), test.name)
+    results += printed
     inputs = [item.input_ref(f"training queries {item.name}", place) for item in training]
     inputs.append(test.input_ref("test queries", place))
     if truth:
@@ -151,9 +154,10 @@ def find(
     if model is not None:
         inputs.append(input_ref("encoder", model.path, model.manifest.content["checksum"], artefact=place))
     chosen = {"fields": list(fields), "encoder": model.name if model else None, **asdict(settings)}
-    manifest = _manifest(test.name, chosen, inputs, len(found.pairs))
+    content = {"pairs": len(found.pairs), **({"target": printed[0].system} if printed else {})}
+    manifest = _manifest(test.name, chosen, inputs, content)
     save_found(place, found, results, manifest, overwrite=overwrite)
-    emit(results, as_json=as_json, table=lambda: candidates_text(results))
+    emit(results, as_json=as_json, table=lambda: candidates_text(results) + beside_text(results))
     say(f"{len(found.pairs):,} pairs written to {place}")
 
 
@@ -167,7 +171,7 @@ def _settings(
     return FindSettings(detector, NearestSettings(neighbours, threshold, memory), LexicalSettings(jaccard, containment))
 
 
-def _manifest(name: str, settings: dict[str, Any], inputs: Sequence[InputRef], pairs: int) -> Manifest:
+def _manifest(name: str, settings: dict[str, Any], inputs: Sequence[InputRef], content: dict[str, Any]) -> Manifest:
     from positionbias.core.manifest import Manifest, package_versions, provenance
 
     memory = settings["nearest"].pop("memory")  # it changes no pair
@@ -177,7 +181,7 @@ def _manifest(name: str, settings: dict[str, Any], inputs: Sequence[InputRef], p
         command="leakage find",
         settings=settings,
         inputs=tuple(inputs),
-        content={"pairs": pairs},
+        content=content,
         notes=(
             "A training query and a field of a test query are one pair, with the scores of the nearest of the field's texts [decision].",
             "Types are guessed from stemmed terms without stop words [decision].",

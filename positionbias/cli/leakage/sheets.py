@@ -96,6 +96,7 @@ def review(
       posbias leakage review leaks --out sheet.tsv
       posbias leakage review leaks --filled first.tsv --filled second.tsv
     """  # fmt: skip
+    from positionbias.cli.leakage.beside import beside_text, published_review, target_of_folder
     from positionbias.core.errors import SettingError, bad_input
     from positionbias.leakage.pairs import read_pairs
     from positionbias.leakage.review import most_similar, read_sheet
@@ -122,7 +123,8 @@ def review(
             do = "give the sheet that was made of it, and the same --per-test and --threshold"
             raise bad_input(place, line=first.line, wanted=f"pairs of {pairs}", found=f"{len(others):,} others", do=do)
     results = _results(tables(sheets, seed=seed), pairs, seed, len(known))
-    emit(results, as_json=as_json, table=lambda: _text(results))
+    printed = published_review(target_of_folder(input_place(pairs)), pairs)
+    emit([*results, *printed], as_json=as_json, table=lambda: _text(results) + beside_text(printed))
 
 
 def _results(found: Review, name: str, seed: int, pairs: int) -> list[Result]:

@@ -98,7 +98,7 @@ def leakage(
     different corpora are merged first (posbias merge).
 
     \b
-        posbias study leakage both --target robust --source msmarco --pairs leaks --models knrm --models tk --out leaking
+      posbias study leakage both --target robust --source msmarco --pairs leaks --models knrm --models tk --out leaking
     """  # fmt: skip
     from positionbias.core.collection import find_collection
     from positionbias.corpora.merge import under

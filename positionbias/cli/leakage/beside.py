@@ -1,0 +1,78 @@
+"""What the leakage paper prints of its own targets, beside what ``find`` and ``review`` count; of any other target nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from positionbias.core.result import Result
+
+__all__ = ["beside_text", "published_find", "published_review", "target_of_folder"]
+
+PUBLISHED = ", as published"  # after a measure's name
+
+
+def published_find(query_ids: Iterable[str], test_name: str) -> list[Result]:
+    """Table 1 of the paper's target that has just these topics; nothing of any other."""
+    from positionbias.leakage.published import published_candidates, target_of
+
+    target = target_of(list(query_ids))
+    if target is None:
+        return []
+    return [_result(f"leakage candidates{PUBLISHED}", test_name, target, published_candidates(target))]
+
+
+def published_review(target: str | None, name: str) -> list[Result]:
+    """Table 2a of a target, and Table 2b, which is of all three together; nothing without one."""
+    from positionbias.leakage.published import published_review as tables
+
+    if target is None:
+        return []
+    candidates, labels = tables(target)
+    return [
+        _result(f"reviewed candidates{PUBLISHED}", name, target, candidates),
+        _result(f"reformulation types{PUBLISHED}", name, "all three collections", labels),
+    ]
+
+
+def _result(measure: str, name: str, target: str, rows: Mapping[str, Any]) -> Result:
+    from positionbias.core.payloads import Statistics
+    from positionbias.core.result import Result
+
+    return Result(measure, name, "", target, None, None, None, 0, Statistics(rows))
+
+
+def target_of_folder(place: Path) -> str | None:
+    """The paper's target that ``find`` searched, by the manifest of what it wrote; None of another target, or a file of pairs."""
+    from positionbias.core.manifest import manifest_path, read_manifest
+
+    if not place.is_dir() or not manifest_path(place).is_file():
+        return None
+    return read_manifest(place).content.get("target")
+
+
+def beside_text(results: Iterable[Result]) -> str:
+    """The published results as lines; empty where there are none."""
+    from positionbias.cli.show import aligned
+    from positionbias.leakage.published import PAPER
+
+    parts = []
+    for result in results:
+        if result.measure.endswith(PUBLISHED):
+            rows: Mapping[str, Any] = result.payload.rows  # type: ignore[union-attr]
+            lines = [(name, *(f"{of} {count}" for of, count in _flat(value))) for name, value in rows.items()]
+            parts.append(f"{result.measure}, {result.system}:\n{aligned(lines)}")
+    return "\n\n".join(["", f"{PAPER}", *parts]) if parts else ""
+
+
+def _flat(value: Any) -> list[tuple[str, str]]:
+    """Counts under names, of two levels or one."""
+    if not isinstance(value, Mapping):
+        return [("", f"{value:,}")]
+    return [
+        (f"{name} {inner}".strip(), count)
+        for name, of in value.items()
+        for inner, count in (_flat(of) if isinstance(of, Mapping) else [("", f"{of:,}")])
+    ]
