@@ -16,13 +16,15 @@ from positionbias.evaluation.system_order import order_by_ap, order_by_kendall
 from positionbias.evaluation.told_apart import share_of_pairs, told_apart
 from positionbias.pooling.judged_runs import JudgedRuns
 from positionbias.pooling.pools import PoolSettings, draw_pools, gold_pool, pool_kinds
-from positionbias.pooling.scores import PoolMeasure, judged_shares, score_pools
+from positionbias.pooling.scores import PoolMeasure, judged_shares, residual_weights, residuals, score_pools
 from positionbias.pooling.systems import kinds_of
 
 __all__ = ["ALL", "FIGURES", "OnePool", "Reliability", "TestSet", "reliability"]
 
 ALL = "all"
-FIGURES = ("tau_b", "tau_ap", "gold", "estimated", "judged_gold", "judged", "power_gold", "power", "kept", "reversed")
+FIGURES = (
+    "tau_b", "tau_ap", "gold", "estimated", "judged_gold", "judged", "residual_gold", "residual", "power_gold", "power", "kept", "reversed",
+)  # fmt: skip
 _BLOCK = 4_000_000  # values that are held at once of one measure
 
 
@@ -32,7 +34,7 @@ class TestSet:
 
     ``systems (pools,)`` counts them, 0 where a draw has left none. ``change (pools, queries)`` is the mean over systems of estimated less gold;
     ``beside (pools, queries)`` the same less that of the test systems of the pool's own kind. ``figures`` by name, each ``(pools,)``: "tau_b"
-    and "tau_ap" (NaN where undefined); "gold" and "estimated" mean scores; "judged_gold" and "judged", the judged share of the first ranks;
+    and "tau_ap" (NaN where undefined); "gold" and "estimated" mean scores; "judged_gold" and "judged", the judged share of the first ranks; "residual_gold" and "residual", RBP's;
     "power_gold" and "power", the share of pairs told apart; "kept", of those that gold tells apart the share that the pool tells apart the same
     way; "reversed", the share that it tells apart the other way.
     """
@@ -48,13 +50,18 @@ class TestSet:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class OnePool:
-    """Pool number 0 of a kind, for Figures 2 and 3: its groups; which runs it tests, and their scores, ``(runs,)`` each by measure."""
+    """Pool number 0 of a kind, for Figures 2 and 3: its groups; which runs it tests, and their scores, ``(runs,)`` each by measure.
+
+    ``judged`` and ``residual (runs,)``: the judged share of the first ranks and RBP's residual under this pool.
+    """
 
     pool: str
     groups: tuple[str, ...]
     test: np.ndarray
     gold: dict[str, np.ndarray]
     estimated: dict[str, np.ndarray]
+    judged: np.ndarray
+    residual: np.ndarray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,11 +103,13 @@ def reliability(runs: JudgedRuns, measures: Sequence[PoolMeasure], settings: Poo
                 numbers = range(start, min(start + size, settings.pools))
                 pools = draw_pools(runs, kind, numbers, settings)
                 estimated = {measure.name: score_pools(runs, pools.judged, measure) for measure in measures}
-                blocks.append(truth.compared(kind, pools.judged, pools.test, estimated))
+                known = truth.known(pools.judged)
+                blocks.append(truth.compared(kind, pools.test, estimated, *known))
                 counts.append((pools.judged.sum(axis=1), (pools.judged & relevant).sum(axis=1)))
                 if not start:
                     means = {name: values[0].mean(axis=0) for name, values in estimated.items()}
-                    one_pool.append(OnePool(kind, pools.groups[0], pools.test[0], truth.means, means))
+                    seen = [of_runs[0] for of_runs in known]
+                    one_pool.append(OnePool(kind, pools.groups[0], pools.test[0], truth.means, means, *seen))
                 progress.advance(len(numbers))
             sets += [_joined(parts) for parts in zip(*blocks, strict=True)]
             judged[kind], found[kind] = (np.concatenate(part) for part in zip(*counts, strict=True))
@@ -129,18 +138,26 @@ class _Truth:
         self.values = {measure.name: score_pools(runs, gold[None], measure)[0] for measure in measures}
         self.means = {name: values.mean(axis=0) for name, values in self.values.items()}
         self.apart = {name: told_apart(values) for name, values in self.values.items()}
-        self.judged = _mean_share(judged_shares(runs, gold[None], self.depth))[0]
+        self.weights = residual_weights(runs)
+        self.judged, self.residual = (of_runs[0] for of_runs in self.known(gold[None]))
         self.of_kind = np.array([*(runs.of_kind(kind) for kind in self.kinds), np.ones(len(runs.systems), bool)])
 
-    def compared(self, kind: str, pools: np.ndarray, test: np.ndarray, estimated: dict[str, np.ndarray]) -> list[TestSet]:
+    def known(self, pools: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The judged share of the first ranks and RBP's residual, each ``(pools, runs)``."""
+        return _mean_share(judged_shares(self.runs, pools, self.depth)), residuals(self.weights, pools)
+
+    def compared(
+        self, kind: str, test: np.ndarray, estimated: dict[str, np.ndarray], shares: np.ndarray, residual: np.ndarray
+    ) -> list[TestSet]:
         members = test[:, None, :] & self.of_kind  # (pools, sets, runs)
         systems = members.sum(axis=-1)
         weights = members / np.maximum(systems, 1)[..., None]
         weights[systems == 0] = np.nan
-        shares = _mean_share(judged_shares(self.runs, pools, self.depth))
         judged = {
             "judged_gold": (weights * self.judged).sum(axis=-1),
             "judged": (weights * shares[:, None]).sum(axis=-1),
+            "residual_gold": (weights * self.residual).sum(axis=-1),
+            "residual": (weights * residual[:, None]).sum(axis=-1),
         }
         found = []
         for name, values in estimated.items():

@@ -130,7 +130,7 @@ def change_of(change: np.ndarray) -> tuple[float | None, Interval | None]:
 
 
 def _change(item: TestSet, systems: Sequence[System]) -> dict[str, Any]:
-    names = ("gold", "estimated", "judged_gold", "judged")
+    names = ("gold", "estimated", "judged_gold", "judged", "residual_gold", "residual")
     shares = {name: average(item.figures[name]) for name in names}
     return _named(item) | {"pools": len(item.systems), "systems": float(item.systems.mean())} | shares
 
@@ -144,9 +144,12 @@ def _points(pool: OnePool, measure: str, found: Reliability, systems: Sequence[S
         if (item.pool, item.measure) == (pool.pool, measure)
     }
     points = [
-        {**systems[run]._asdict(), "gold": float(gold[run]), "estimated": float(estimated[run])}
+        {
+            **systems[run]._asdict(), "gold": float(gold[run]), "estimated": float(estimated[run]),
+            "judged": float(pool.judged[run]), "residual": float(pool.residual[run]),
+        }
         for run in np.flatnonzero(pool.test).tolist()
-    ]
+    ]  # fmt: skip
     return {"pool": pool.pool, "measure": measure, "number": 0, "groups": list(pool.groups), "tau_b": taus, "points": points}
 
 

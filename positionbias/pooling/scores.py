@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from positionbias.evaluation.measures import parse_measure
-from positionbias.evaluation.rank_biased_precision import judged_share
-from positionbias.pooling.judged_runs import JudgedRuns
+from positionbias.evaluation.rank_biased_precision import PERSISTENCE, judged_share
+from positionbias.pooling.judged_runs import NOT_RETRIEVED, JudgedRuns
 
-__all__ = ["PoolMeasure", "judged_shares", "pool_measures", "score_pools"]
+__all__ = ["PoolMeasure", "judged_shares", "pool_measures", "residual_weights", "residuals", "score_pools"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +132,24 @@ def judged_shares(runs: JudgedRuns, pools: np.ndarray, depth: int) -> np.ndarray
     top = runs.places[:, :, :depth]
     padded = np.concatenate([pools, np.zeros((len(pools), 2), bool)], axis=1)
     return np.stack([judged_share(pool[top], top != runs.nothing) for pool in padded])
+
+
+def residual_weights(runs: JudgedRuns) -> Any:
+    """What each judgement takes off a run's mean RBP residual, sparse ``(runs, judgements)``: (1 − p)·p^rank over the queries, rank from 0, p = 0.8."""
+    from scipy import sparse
+
+    run, judgement = np.nonzero(runs.ranks != NOT_RETRIEVED)
+    weights = (1 - PERSISTENCE) * PERSISTENCE ** runs.ranks[run, judgement].astype(np.float64) / len(runs.query_ids)
+    return sparse.csr_array((weights, (run, judgement)), shape=runs.ranks.shape)
+
+
+def residuals(weights: Any, pools: np.ndarray) -> np.ndarray:
+    """The mean over queries of RBP's residual of every run under every pool, ``(pools, runs)``: all weights are 1, less those of what is judged.
+
+    As ``evaluation.rank_biased_precision`` has it; ``weights`` are ``residual_weights``. Sparse, as BLAS may add in another order for another
+    number of pools.
+    """
+    return 1 - (weights @ pools.T.astype(np.float64)).T
 
 
 def _by_ir_measures(runs: JudgedRuns, pool: np.ndarray, measure: PoolMeasure) -> np.ndarray:

@@ -75,18 +75,18 @@ def _change(by_what: Mapping[str, Sequence[tuple[Result, Mapping[str, Any]]]]) -
         "change",
         "beside unseen of the pool's kind",
         "judged",
+        "residual",
     )
     lines = [head]
     for result, rows in by_what["change"]:
         key = (rows["measure"], rows["pool"], rows["test"])
         other = beside.get(key)
-        gold, own, share = (
-            _number(rows[name], form) for name, form in (("gold", ".3f"), ("estimated", ".3f"), ("judged", ".1%"))
-        )
+        scores = (_number(rows[name], ".3f") for name in ("gold", "estimated"))
+        known = (_number(rows["judged"], ".1%"), _number(rows["residual"], ".3f"))
         lines.append(
-            (*key, f"{rows['systems']:.1f}", gold, own, _signed(result), "" if other is None else _signed(other), share)
-        )  # fmt: skip
-    return aligned(lines, left=3)
+            (*key, f"{rows['systems']:.1f}", *scores, _signed(result), "" if other is None else _signed(other), *known)
+        )
+    return f"{aligned(lines, left=3)}\njudged: of the first ranks, under the pool; residual: of RBP (p = 0.8), what its judgements leave open."
 
 
 def _left_out(found: Sequence[tuple[Result, Mapping[str, Any]]]) -> str:
