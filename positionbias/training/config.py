@@ -15,7 +15,7 @@ PRECISIONS = ("float32", "bfloat16", "float16")
 # the losses of ``training.losses``, and whether their scores are log-probabilities of "relevant"
 LOSSES = {"hinge": False, "pointwise": True}
 
-# of a kind's body, and of TK's word vectors (position-bias paper, §3); monoT5's is its paper's, of another optimiser (Adafactor)
+# of a kind's body, and of TK's word vectors (position-bias paper, §3); monoT5's paper has 1e-3, with Adafactor: that is much for Adam [decision]
 # KNRM's and PACRR's are of their authors' code (Adam); Duet's paper has plain gradient descent, so its rate is theirs [decision]
 LEARNING_RATES = {"tk": 1e-4, "bert_cat": 7e-6, "bert_dot": 7e-6, "mono_t5": 1e-4, "knrm": 1e-3, "duet": 1e-3, "pacrr": 1e-3}
 
