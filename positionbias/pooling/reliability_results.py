@@ -6,6 +6,7 @@ kind that the pools are drawn from), ``test`` (the kind of the test systems, or 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -36,6 +37,7 @@ def reliability_results(found: Reliability, runs: JudgedRuns, *, collection: str
         name = f"{what} by {rows['measure']}" if "measure" in rows else what
         return Result(name, collection, "", system, seed, value, interval, count, payload)
 
+    own = {(item.pool, item.measure): item for item in found.sets if item.test == item.pool}
     rows = collection_rows(runs, level) | _sizes(found)
     results = [result("collection", None, None, len(runs.query_ids), rows)]
     for item in found.sets:
@@ -45,13 +47,13 @@ def reliability_results(found: Reliability, runs: JudgedRuns, *, collection: str
         results.append(result("change", value, interval, len(item.systems), _change(item, runs.systems)))
         if item.test not in (item.pool, ALL):
             value, interval = change_of(item.beside)
-            results.append(result("beside", value, interval, len(item.systems), _named(item)))
+            results.append(result("beside", value, interval, len(item.systems), _beside(item, own[item.pool, item.measure])))
     for pool in found.one_pool:
         for measure in found.measures:
             results.append(
                 result("one pool", None, None, int(pool.test.sum()), _points(pool, measure.name, found, runs.systems))
             )
-    findings = (_sentence(item) for item in found.sets if item.test not in (item.pool, ALL))
+    findings = (_sentence(item, own[item.pool, item.measure]) for item in found.sets if item.test not in (item.pool, ALL))
     return results + [
         Result("finding", collection, "", "all systems", seed, None, None, len(runs.query_ids), finding)
         for finding in findings
@@ -132,7 +134,14 @@ def change_of(change: np.ndarray) -> tuple[float | None, Interval | None]:
 def _change(item: TestSet, systems: Sequence[System]) -> dict[str, Any]:
     names = ("gold", "estimated", "judged_gold", "judged", "residual_gold", "residual")
     shares = {name: average(item.figures[name]) for name in names}
-    return _named(item) | {"pools": len(item.systems), "systems": float(item.systems.mean())} | shares
+    counts = {"pools": len(item.systems), "systems": float(item.systems.mean()), "relative": _relative(item)}
+    return _named(item) | counts | shares
+
+
+def _relative(item: TestSet) -> float | None:
+    """The change as a share of the gold score: better systems have more to lose."""
+    gold, estimated = average(item.figures["gold"]), average(item.figures["estimated"])
+    return estimated / gold - 1 if gold and estimated is not None else None
 
 
 def _points(pool: OnePool, measure: str, found: Reliability, systems: Sequence[System]) -> dict[str, Any]:
@@ -153,28 +162,55 @@ def _points(pool: OnePool, measure: str, found: Reliability, systems: Sequence[S
     return {"pool": pool.pool, "measure": measure, "number": 0, "groups": list(pool.groups), "tau_b": taus, "points": points}
 
 
-def _sentence(item: TestSet) -> Finding | None:
-    """What pools of one kind do to systems of another, and whether they do it more than to unseen systems of their own kind."""
+def _beside(item: TestSet, own: TestSet) -> dict[str, Any]:
+    """The change beside that of unseen systems of the pool's kind, in shares of the gold scores: ``relative`` with its interval.
+
+    The better systems have more to lose, so kinds that differ in quality differ in change though each loses the same share.
+    """
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = [part.change / part.figures["gold"][:, None] for part in (item, own)]
+    difference = shares[0] - shares[1]
+    difference[~np.isfinite(difference)] = np.nan
+    value, interval = change_of(difference)
+    low, high = (interval.low, interval.high) if interval else (None, None)
+    return _named(item) | {"relative": value, "relative low": low, "relative high": high}
+
+
+def _sentence(item: TestSet, own: TestSet) -> Finding | None:
+    """What pools of one kind do to systems of another, and whether they do it more than to unseen systems of their own kind.
+
+    ``holds`` True: they fare worse both in score and in share of it; False: better in both; None: the data do not say.
+    """
     value, interval = change_of(item.change)
-    beside, sure = change_of(item.beside)
     if value is None:
         return None
+    if interval is None or interval.low * interval.high <= 0:
+        sure = f" (95 % interval {_range(interval)}): no change is shown" if interval else ": one pool and query show nothing"
+        return Finding(
+            _minus(f"Pools of {item.pool} runs change {item.measure} of {item.test} runs by {value:+.3f}{sure}."), None
+        )
     does = "underestimate" if value < 0 else "overestimate"
-    known = interval is not None and interval.low * interval.high > 0
-    text = f"Pools of {item.pool} runs {does} {item.test} runs by {abs(value):.3f} {item.measure}"
-    text += f" (95 % interval of the change {_range(interval)})" if interval else ""
-    if not known:
-        text = f"Pools of {item.pool} runs change {item.measure} of {item.test} runs by {value:+.3f}".replace("-", "−")
-        text += f" (95 % interval {_range(interval)}): no change is shown" if interval else ": one pool and query show nothing"
-        return Finding(f"{text}.", None)
-    if beside is None or sure is None:
-        return Finding(f"{text}; there is no unseen {item.pool} run to hold it against.", None)
-    more = f"{beside:+.3f} beside unseen {item.pool} runs ({_range(sure)})".replace("-", "−")
-    decided = sure.low * sure.high > 0
-    return Finding(
-        f"{text}; {more}{'' if decided else ': not shown to be more than being unseen does'}.", beside < 0 if decided else None
+    text = f"Pools of {item.pool} runs {does} {item.test} runs by {abs(value):.3f} {item.measure} (95 % interval of the change {_range(interval)})"
+    beside, sure_beside = change_of(item.beside)
+    share = _beside(item, own)
+    if beside is None or sure_beside is None or share["relative low"] is None:
+        return Finding(_minus(f"{text}; there is no unseen {item.pool} run to hold it against."), None)
+    text += f"; beside unseen {item.pool} runs by {beside:+.3f} ({_range(sure_beside)})"
+    text += (
+        f", in shares of the score by {share['relative']:+.1%} ({share['relative low']:+.1%} to {share['relative high']:+.1%})"
     )
+    ends = (sure_beside.low, sure_beside.high, share["relative low"], share["relative high"])
+    if max(ends) < 0:
+        return Finding(_minus(f"{text}: they fare worse than being unseen alone would have it."), True)
+    if min(ends) > 0:
+        return Finding(_minus(f"{text}: they fare better than these."), False)
+    return Finding(_minus(f"{text}: not shown to be more than being unseen, or being better, does."), None)
+
+
+def _minus(text: str) -> str:
+    """Real minus signs before numbers; a hyphen within a name stays."""
+    return re.sub(r"(?<![\w-])-(?=\d)", "−", text)
 
 
 def _range(interval: Interval) -> str:
-    return f"{interval.low:+.3f} to {interval.high:+.3f}".replace("-", "−")
+    return f"{interval.low:+.3f} to {interval.high:+.3f}"

@@ -191,6 +191,49 @@ def test_results_hold_what_tables_and_figures_need(tmp_path) -> None:
         assert Result.from_json(result.to_json()) == Result.from_json(Result.from_json(result.to_json()).to_json())
 
 
+def test_a_bias_is_said_to_be_one_where_score_and_share_agree() -> None:
+    for rate, expected in ((0.6, True), (0.0, None)):
+        runs = simulated(Simulation(rate=rate, queries=40, groups=6))
+        found = reliability(runs, pool_measures(["nDCG@10"]), PoolSettings(pools=6, gold="all"))
+        results = reliability_results(found, runs, collection="simulated")
+        said = [result.payload for result in results if isinstance(result.payload, Finding)]
+        assert said[0].text.startswith("Pools of traditional runs underestimate neural runs by 0.")
+        assert said[0].holds is expected
+        beside = next(
+            r for r in results if r.measure == "beside by nDCG@10" and r.system == "neural systems, traditional pools"
+        )
+        rows = beside.payload.rows
+        assert rows["relative low"] < rows["relative"] < rows["relative high"]
+        change = next(
+            r for r in results if r.measure == "change by nDCG@10" and r.system == "neural systems, traditional pools"
+        )
+        item = set_of(found, "traditional", "neural", "nDCG@10")
+        assert change.payload.rows["relative"] == pytest.approx(item.change.mean() / item.figures["gold"].mean())
+
+
+def test_better_systems_that_lose_the_same_share_show_no_bias_of_kind() -> None:
+    # the neural runs are the traditional ones with every relevant document twice as likely; all lose half of what they have
+    systems = tuple(System(f"{kind}{n}", f"{kind}{n}", kind) for kind in ("a", "b") for n in range(2))
+    gold, pool = np.array([0.2, 0.2, 0.4, 0.4]), np.array([0.1, 0.1, 0.2, 0.2])
+    spread = np.random.default_rng(2).normal(0, 0.01, (5, 30))
+    sets = []
+    for test, places in (("a", [0, 1]), ("b", [2, 3])):
+        own = gold[places].mean()
+        figures = {name: np.full(5, np.nan) for name in FIGURES} | {
+            "gold": np.full(5, own),
+            "estimated": np.full(5, pool[places].mean()),
+        }
+        change = (spread - 0.5) * own
+        sets.append(TestSet("a", test, "P@5", np.full(5, 2), change, change - (spread - 0.5) * 0.2, figures))
+    found = Reliability(PoolSettings(), (), tuple(sets), (), {"gold": np.ones(1)}, {"gold": np.ones(1)})
+    runs = worked().with_systems(systems)
+    results = reliability_results(found, runs, collection="x")
+    beside = next(result for result in results if result.measure == "beside by P@5")
+    assert beside.interval.high < 0  # in score they lose 0.1 more
+    assert beside.payload.rows["relative"] == pytest.approx(0)
+    assert [result.payload.holds for result in results if isinstance(result.payload, Finding)] == [None]
+
+
 def test_constant_scores_are_counted_as_undefined() -> None:
     runs = worked()
     found = reliability(runs, pool_measures(["P@2"]), PoolSettings(depth=1, pools=12, gold="all"))

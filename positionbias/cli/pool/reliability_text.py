@@ -73,6 +73,7 @@ def _change(by_what: Mapping[str, Sequence[tuple[Result, Mapping[str, Any]]]]) -
         "gold",
         "pool's",
         "change",
+        "of the score",
         "beside unseen of the pool's kind",
         "judged",
         "residual",
@@ -84,7 +85,15 @@ def _change(by_what: Mapping[str, Sequence[tuple[Result, Mapping[str, Any]]]]) -
         scores = (_number(rows[name], ".3f") for name in ("gold", "estimated"))
         known = (_number(rows["judged"], ".1%"), _number(rows["residual"], ".3f"))
         lines.append(
-            (*key, f"{rows['systems']:.1f}", *scores, _signed(result), "" if other is None else _signed(other), *known)
+            (
+                *key,
+                f"{rows['systems']:.1f}",
+                *scores,
+                _signed(result),
+                _number(rows["relative"], "+.1%"),
+                "" if other is None else _signed(other),
+                *known,
+            )
         )
     return f"{aligned(lines, left=3)}\njudged: of the first ranks, under the pool; residual: of RBP (p = 0.8), what its judgements leave open."
 
