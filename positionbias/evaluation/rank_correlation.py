@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 
-__all__ = ["kendall", "spearman"]
+__all__ = ["kendall", "pair_signs", "spearman"]
 
 _DECIMALS = 12  # means that rounding alone parts are ties
 _BLOCK = 2_000_000  # signs held at a time
 
 
-def _signs(values: np.ndarray) -> np.ndarray:
-    """sign(v_i − v_j) of the last axis, ``(…, k, k)``."""
+def pair_signs(values: np.ndarray) -> np.ndarray:
+    """sign(v_i − v_j) of the last axis, ``(…, k, k)``; values that rounding alone parts are equal."""
     rounded = np.round(values, _DECIMALS)
     return np.sign(rounded[..., :, None] - rounded[..., None, :])
 
@@ -24,7 +24,7 @@ def spearman(positions: np.ndarray, means: np.ndarray) -> np.ndarray:
     NaN where all of a row, or of the positions, is equal, or where the row holds NaN.
     """
     # twice the rank, less its mean, is the number of smaller ones less that of larger ones
-    x = _signs(positions).sum(axis=-1)
+    x = pair_signs(positions).sum(axis=-1)
     return _by_blocks(
         means, lambda signs: _ratio((signs.sum(axis=-1) * x).sum(axis=-1), (signs.sum(axis=-1) ** 2).sum(axis=-1), (x**2).sum())
     )
@@ -36,7 +36,7 @@ def kendall(positions: np.ndarray, means: np.ndarray) -> np.ndarray:
 
     NaN as for ``spearman``.
     """
-    x = _signs(positions)
+    x = pair_signs(positions)
     return _by_blocks(means, lambda signs: _ratio((signs * x).sum(axis=(-2, -1)), (signs**2).sum(axis=(-2, -1)), (x**2).sum()))
 
 
@@ -45,7 +45,7 @@ def _by_blocks(means: np.ndarray, of_signs: Callable[[np.ndarray], np.ndarray]) 
     found = np.empty(rows)
     block = max(1, _BLOCK // (k * k))
     for start in range(0, rows, block):
-        found[start : start + block] = of_signs(_signs(means[start : start + block]))
+        found[start : start + block] = of_signs(pair_signs(means[start : start + block]))
     return found
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["order_by_ap", "order_by_kendall"]
+from positionbias.evaluation.rank_correlation import pair_signs
 
-_DECIMALS = 12  # means that rounding alone parts are ties
+__all__ = ["order_by_ap", "order_by_kendall"]
 
 
 def order_by_kendall(actual: np.ndarray, estimated: np.ndarray, members: np.ndarray) -> np.ndarray:
@@ -57,9 +57,7 @@ def order_by_ap(actual: np.ndarray, estimated: np.ndarray, members: np.ndarray) 
 
 
 def _signs(values: np.ndarray) -> np.ndarray:
-    """sign(v_i − v_j) of the last axis, ``(…, k, k)``."""
-    rounded = np.round(values, _DECIMALS)
-    return np.sign(rounded[..., :, None] - rounded[..., None, :]).astype(np.float32)
+    return pair_signs(values).astype(np.float32)
 
 
 def _pairs(members: np.ndarray, of_pairs: np.ndarray) -> np.ndarray:

@@ -88,7 +88,8 @@ def judge_runs(runs: Iterable[tuple[System, Run]], qrels: Iterable[Qrel], *, dee
         raise ValueError(f"deepest: wanted 1 to {NOT_RETRIEVED - 1}; found {deepest}")
     numbers, grades, starts = _numbered(qrels)
     unjudged, nothing = len(grades), len(grades) + 1
-    systems, rows, ranks, skipped = [], [], [], {"queries without judgements": 0, "judged queries that a run lacks": 0}
+    systems, rows, ranks = [], [], []
+    skipped = {"queries without judgements": 0, "judged queries that a run lacks": 0, "runs cut at the deepest rank": 0}
     for system, run in runs:
         depth = min(deepest, run.depth)
         row = np.full((len(numbers), depth), nothing, np.int32)
@@ -108,6 +109,7 @@ def judge_runs(runs: Iterable[tuple[System, Run]], qrels: Iterable[Qrel], *, dee
             )
         skipped["queries without judgements"] += len(run) - here
         skipped["judged queries that a run lacks"] += len(numbers) - here
+        skipped["runs cut at the deepest rank"] += run.depth > deepest
         systems.append(system)
         rows.append(row)
         ranks.append(rank_of)

@@ -19,6 +19,7 @@ from positionbias.pooling.systems import System, groups_of, kinds_of
 __all__ = ["DrawnPools", "PoolSettings", "draw_groups", "draw_pools", "gold_pool", "pool_kinds"]
 
 GOLDS = ("pool", "all")
+RESERVED = ("all", "gold")  # the test set of every kind, and what pools are held against
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +67,12 @@ def pool_kinds(systems: Sequence[System]) -> tuple[str, ...]:
     """The kinds that a pool can be drawn from: those with two groups or more; the others are only tested.
 
     Raises:
-        InputError: fewer than two kinds, or none that has two groups.
+        InputError: fewer than two kinds, or none that has two groups, or a kind by a name that means something else here.
     """
     kinds = kinds_of(systems)
+    for kind in kinds:
+        if kind in RESERVED:
+            raise InputError(f"systems: wanted kinds by other names than {' and '.join(RESERVED)}; found {kind!r}; rename it")
     if len(kinds) < 2:
         raise InputError(f"systems: wanted two or more kinds; found {', '.join(kinds) or 'none'}; check the column kind")
     found = tuple(kind for kind in kinds if len(groups_of(systems, kind)) > 1)

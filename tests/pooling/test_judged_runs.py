@@ -30,7 +30,9 @@ def test_places_and_ranks_by_hand() -> None:
         [0, 1, 2, 0, 2, no],
         [2, 0, no, no, no, no],
     ]
-    assert runs.skipped == {"queries without judgements": 1, "judged queries that a run lacks": 1}
+    assert runs.skipped == {
+        "queries without judgements": 1, "judged queries that a run lacks": 1, "runs cut at the deepest rank": 0,
+    }  # fmt: skip
 
 
 def test_a_pool_is_what_stands_within_its_depth() -> None:
@@ -45,6 +47,7 @@ def test_a_pool_is_what_stands_within_its_depth() -> None:
 def test_a_cut_leaves_what_stands_deeper() -> None:
     runs = judge_runs([(RUNS[0][0], as_run("t1", RUNS[0][1]))], QRELS, deepest=1)
     assert runs.places.tolist() == [[[2]], [[4]]]
+    assert runs.skipped["runs cut at the deepest rank"] == 1
     assert runs.ranks.tolist() == [[NOT_RETRIEVED, NOT_RETRIEVED, 0, NOT_RETRIEVED, 0, NOT_RETRIEVED]]
 
 

@@ -71,6 +71,8 @@ def test_a_kind_of_one_group_feeds_no_pool() -> None:
         pool_kinds(SYSTEMS[:5])
     with pytest.raises(InputError, match="wanted a kind with two or more groups"):
         pool_kinds([SYSTEMS[0], SYSTEMS[-1]])
+    with pytest.raises(InputError, match="wanted kinds by other names than all and gold; found 'all'; rename it"):
+        pool_kinds([*SYSTEMS, System("m", "g9", "all")])
 
 
 @pytest.mark.parametrize(
