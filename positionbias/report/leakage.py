@@ -70,7 +70,10 @@ def leakage_table(results: Sequence[Result], published: Published | None = None)
         "arithmetic mean.",
         *([f"BM25, which is re-ranked: {first}."] if first else []),
         *(
-            [f"Published: {published.paper}. Ours is another experiment, not a repetition of it."]
+            [
+                f"Published: {published.paper}. Ours is another experiment, not a repetition of it; beside BERT_CAT stands monoBERT, "
+                "which is BERT_CAT with the pointwise loss."
+            ]
             if published and printed
             else []
         ),
