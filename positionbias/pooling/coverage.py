@@ -13,7 +13,9 @@ from positionbias.pooling.judged_runs import JudgedRuns
 from positionbias.pooling.reliability_results import collection_rows
 from positionbias.pooling.systems import groups_of, kinds_of
 
-__all__ = ["Coverage", "coverage", "coverage_results"]
+__all__ = ["BY_QUERY", "Coverage", "coverage", "coverage_results"]
+
+BY_QUERY = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1_000)  # depths at which counts are kept query by query
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,10 +51,18 @@ def coverage(runs: JudgedRuns, depths: Sequence[int], *, level: int = 1) -> Cove
 
 
 def coverage_results(runs: JudgedRuns, *, collection: str, depth: int = 10, deepest: int = 100, level: int = 1) -> list[Result]:
-    """A Result for the collection and one a kind with its curve to ``deepest`` (value: found at ``depth``); per query, found and unique at ``depth``."""
+    """A Result for the collection and one a kind with its curve to ``deepest`` (value: found at ``depth``); per query, found and unique at ``depth``.
+
+    A kind's rows also have both by query at the depths of ``BY_QUERY``, by query id.
+    """
     last = min(deepest, runs.places.shape[2])
     counted = coverage(runs, range(1, max(last, depth) + 1), level=level)
     place = depth - 1
+    kept = [at for at in BY_QUERY if at in counted.depths]
+
+    def by_query(counts: np.ndarray) -> dict[str, list[int]]:
+        return dict(zip(runs.query_ids, counts[:, [at - 1 for at in kept]].tolist(), strict=True))
+
     head = Statistics({"what": "collection", **collection_rows(runs, level)})
     results = [Result("collection", collection, "", "all systems", None, None, None, len(runs.query_ids), head)]
     for kind, found in counted.found.items():
@@ -61,6 +71,7 @@ def coverage_results(runs: JudgedRuns, *, collection: str, depth: int = 10, deep
             "what": "coverage", "kind": kind, "systems": int(runs.of_kind(kind).sum()), "groups": len(groups_of(runs.systems, kind)),
             "relevant from": level, "depth": depth, "relevant": int(found[:, place].sum()), "unique": int(unique[:, place].sum()),
             "depths": list(counted.depths), "found by depth": found.sum(axis=0).tolist(), "unique by depth": unique.sum(axis=0).tolist(),
+            "depths by query": kept, "found by query": by_query(found), "unique by query": by_query(unique),
         }  # fmt: skip
         value = float(found[:, place].sum())
         results.append(Result("coverage", collection, "", kind, None, value, None, len(found), Statistics(rows)))

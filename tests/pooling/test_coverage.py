@@ -46,6 +46,9 @@ def test_coverage_results_by_hand() -> None:
     assert (curve.value, curve.payload.rows["unique"]) == (3, 2)
     assert curve.payload.rows["depths"] == [1, 2, 3]  # no run is deeper
     assert curve.payload.rows["found by depth"] == [3, 3, 4]
+    assert curve.payload.rows["depths by query"] == [1, 2, 3]
+    assert curve.payload.rows["found by query"] == {"1": [2, 2, 2], "2": [1, 1, 2]}
+    assert curve.payload.rows["unique by query"] == {"1": [2, 1, 1], "2": [1, 1, 1]}
     by_query = [(result.system, result.payload.values) for result in results if isinstance(result.payload, PerQuery)]
     assert by_query == [("traditional", [1, 1]), ("traditional", [0, 1]), ("neural", [2, 1]), ("neural", [1, 1])]
 

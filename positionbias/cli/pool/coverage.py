@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["coverage", "coverage_text"]
 
-SHOWN = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1_000)
-
 
 @click.command()
 @runs_arguments
@@ -51,7 +49,7 @@ def coverage_text(results: Sequence[Result]) -> str:
     from positionbias.cli.show import aligned
 
     head, kinds = results[0].payload.rows, [r.payload.rows for r in results if r.measure == "coverage"]  # type: ignore[union-attr]
-    depths = [depth for depth in kinds[0]["depths"] if depth in SHOWN]
+    depths = kinds[0]["depths by query"]
     lines = [("relevant documents found, and by this kind alone, at depth", "systems", *(f"{depth}" for depth in depths))]
     for rows in kinds:
         cells = (f"{rows['found by depth'][depth - 1]:,} ({rows['unique by depth'][depth - 1]:,})" for depth in depths)
