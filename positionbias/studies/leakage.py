@@ -27,8 +27,8 @@ from positionbias.evaluation.evaluate import check_run
 from positionbias.evaluation.memorisation import with_leaked
 from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.leakage.material import Material, MaterialSettings
-from positionbias.leakage.pairs import pairs_file
-from positionbias.leakage.trainsets import KINDS, SIZES, Kind, LeakedSettings
+from positionbias.leakage.pairs import pairs_file, read_pairs
+from positionbias.leakage.trainsets import KINDS, SIZES, Kind, LeakedSettings, check_set
 from positionbias.leakage.write_trainsets import LeakedInputs, write_leaked_set
 from positionbias.studies import estimate
 from positionbias.studies.leakage_measured import measure_leakage
@@ -90,6 +90,8 @@ class LeakageSettings:
         if unused := [split for split in self.candidates if split not in (*self.sources, self.target)]:
             splits = ", ".join((*self.sources, self.target))
             raise SettingError(f"--candidates: wanted splits of the study ({splits}); found {unused[0]!r}; name one of these")
+        if self.target in self.sources:
+            raise SettingError(f"--target, --source: wanted different splits; found {self.target!r} as both; name others")
         self.sets()  # a size or kind that does not do shows before the study begins
         once = [replace(model, training=_one_epoch(model, self.depth)) for model in self.models]
         object.__setattr__(self, "models", tuple(once))
@@ -160,6 +162,9 @@ class _Study:
             folds=self.settings.folds,
             seed=self.settings.seed,
         )
+        for place in self.settings.pairs:
+            for _ in read_pairs(place):
+                pass  # what is wrong with a line shows before anything is made
         for split, path in self.settings.candidates.items():
             check_run(read_run(path), self.collection, split)
 
@@ -170,8 +175,11 @@ class _Study:
 
     @cached_property
     def material(self) -> Material:
-        """What the sets are drawn from; read once, and only where a set is made."""
-        return self.inputs.material()
+        """What the sets are drawn from; read once, and only where a set is made. Whether all can be built shows before the first."""
+        found = self.inputs.material()
+        for wanted in self.settings.sets().values():
+            check_set(found, wanted)
+        return found
 
     def run(self) -> Path:
         """All steps, in their order."""

@@ -311,6 +311,7 @@ def test_what_does_not_fit_is_one_clear_line(collection: Collection, settings: L
         ({"kinds": ("no",)}, "--kinds: wanted no, and a leakage to set against it (msm, test); found no"),
         ({"sizes": (12, 12)}, "--sizes: wanted at least one, each once; found 12, 12"),
         ({"sizes": (13,)}, "--size: wanted an even number of instances, two a query; found 13"),
+        ({"sources": ("train", "topics")}, "--target, --source: wanted different splits; found 'topics' as both"),
         ({"seeds": ()}, "--seeds: wanted at least one, each once; found none"),
         ({"folds": 1}, "--folds: wanted at least 2; found 1"),
         ({"candidates": {"dev": tmp_path}}, "--candidates: wanted splits of the study (train, topics); found 'dev'"),
@@ -326,6 +327,7 @@ def test_what_does_not_fit_is_one_clear_line(collection: Collection, settings: L
         leakage(collection, replace(settings, sizes=(6,)), shop)
     with pytest.raises(InputError, match="wanted 9 leaked queries of kind msm; found 8 that can be used"):
         leakage(collection, replace(settings, leaked_queries=9, sizes=(20,)), shop)
+    assert not (tmp_path / "x" / "trainsets").exists()
 
 
 def test_folds_that_cannot_be_are_said_before_anything_is_made(
@@ -340,6 +342,18 @@ def test_folds_that_cannot_be_are_said_before_anything_is_made(
     ):
         with pytest.raises(InputError, match=line):
             run(collection, tmp_path / "study", replace(settings, **changes))
+    assert not (tmp_path / "study").exists()
+
+
+def test_pairs_that_cannot_be_read_are_said_before_anything_is_made(
+    collection: Collection, settings: LeakageSettings, tmp_path: Path
+) -> None:
+    place = tmp_path / "pairs.jsonl"
+    with pytest.raises(InputError, match="pairs.jsonl: wanted a readable file; found No such file"):
+        run(collection, tmp_path / "study", replace(settings, pairs=(place,)))
+    place.write_text('{"train_id": "a", "test_id": "b", "label": "perhaps"}', encoding="utf-8")
+    with pytest.raises(InputError, match=r"pairs.jsonl:1: wanted a label: .* found 'perhaps'"):
+        run(collection, tmp_path / "study", replace(settings, pairs=(place,)))
     assert not (tmp_path / "study").exists()
 
 
