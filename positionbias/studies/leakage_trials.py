@@ -18,7 +18,18 @@ from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.memorisation import LeakedPair, Places, leaked_places
 from positionbias.leakage.published import CONDITIONS
 
-__all__ = ["LOWER_IS_BETTER", "MEASURES", "NO", "LeakageStudy", "Measured", "Trial", "Values", "leaked_pairs", "target_folds"]
+__all__ = [
+    "LOWER_IS_BETTER",
+    "MEASURES",
+    "NO",
+    "LeakageStudy",
+    "Measured",
+    "Trial",
+    "Values",
+    "leaked_pairs",
+    "retrieved_alone",
+    "target_folds",
+]
 
 NO = "no"  # the kind of training set that all others are compared with
 MEASURES = ("nDCG@10", "MFR", "RR", "P@1")
@@ -145,7 +156,7 @@ class Measured:
         repeats: dict[tuple[str, str, int, str], list[Values]] = {}
         for trial in study.trials:
             scored = read_run(trial.scored)
-            for measure, values in self.measured(_without_more(scored, self.candidates)).items():
+            for measure, values in self.measured(retrieved_alone(scored, self.candidates)).items():
                 repeats.setdefault((trial.model, trial.kind, trial.size, measure), []).append(values)
             self.places[trial[:4]] = {
                 kind: self._placed(scored, pairs) for kind, pairs in self.pairs.items() if trial.kind in (NO, kind)
@@ -177,7 +188,7 @@ class Measured:
         return leaked_places(scored, self.candidates, positives), leaked_places(scored, self.candidates, negatives)
 
 
-def _without_more(scored: Run, candidates: Run) -> Run:
+def retrieved_alone(scored: Run, candidates: Run) -> Run:
     """The candidates alone, in the order of ``scored``."""
 
     def kept(ranking: Ranking) -> tuple[str, list[str], list[float]]:
