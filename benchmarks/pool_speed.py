@@ -35,7 +35,7 @@ from positionbias.pooling.systems import find_runs, read_runs, read_systems
 
 MEASURES = {"RR": "recip_rank", "nDCG@10": "ndcg_cut_10"}
 TOLERANCE = 1e-6
-BLOCK = 100  # pools that are scored together
+BLOCK = 20  # pools that are scored together
 
 
 def read(data: Path) -> JudgedRuns:

@@ -18,7 +18,7 @@ from positionbias.pooling.systems import kinds_of
 __all__ = ["LeftOut", "leave_out", "leave_out_results", "ranks_of"]
 
 _DECIMALS = 12  # means that rounding alone parts are ties
-_BLOCK = 4_000_000
+_BLOCK = 400_000  # values of one measure held at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)

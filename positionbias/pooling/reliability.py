@@ -25,7 +25,7 @@ ALL = "all"
 FIGURES = (
     "tau_b", "tau_ap", "gold", "estimated", "judged_gold", "judged", "residual_gold", "residual", "power_gold", "power", "kept", "reversed",
 )  # fmt: skip
-_BLOCK = 4_000_000  # values that are held at once of one measure
+_BLOCK = 400_000  # values of one measure held at once: few enough for the processor's cache, which halves the time
 
 
 @dataclass(slots=True, eq=False)
