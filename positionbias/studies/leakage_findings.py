@@ -9,9 +9,19 @@ from positionbias.core.payloads import Comparison, Finding, Interval
 from positionbias.core.result import Result
 from positionbias.evaluation.memorisation import OFFSET, RANK, SCORE
 from positionbias.leakage.published import TARGETS, target_of
-from positionbias.report.leakage_select import BONFERRONI, BY_SIZE, NEGATIVE_RANK, ORDER, TRAINSETS, rows_of, tests_of_leakage
+from positionbias.report.leakage_select import (
+    BONFERRONI,
+    BY_SIZE,
+    NEGATIVE_RANK,
+    ORDER,
+    TRAINSETS,
+    by_condition,
+    rows_of,
+    tests_of_leakage,
+)
 from positionbias.studies.against import signed
 from positionbias.studies.leakage_trials import LOWER_IS_BETTER
+from positionbias.studies.systems import FIRST_STAGE
 
 __all__ = ["leakage_findings"]
 
@@ -23,6 +33,7 @@ def leakage_findings(results: Sequence[Result], topics: Collection[str]) -> list
     return [
         *_shares(results),
         *_effects(results),
+        *_weak(results),
         *_by_size(results),
         *_orders(results),
         *_memories(results),
@@ -82,6 +93,24 @@ def _effect(result: Result, payload: Comparison) -> Finding:
     return Finding(
         f"{text}; {verdict} by Student's t-test after Bonferroni's correction (p {_p(p)}).", p < LEVEL if p < LEVEL else None
     )
+
+
+def _weak(results: Sequence[Result]) -> list[Finding]:
+    """The models whose mean is below the first stage's in the headline measure, whatever they were trained on."""
+    trained = by_condition(results)
+    headline = trained[0].measure if trained else ""
+    first = next((r for r in results if (r.measure, r.facts.model, r.kind) == (headline, FIRST_STAGE, "per_query")), None)
+    if first is None or first.value is None:
+        return []
+    best: dict[str, float] = {}
+    for result in trained:
+        if result.measure == headline and result.value is not None:
+            best[result.facts.model] = max(best.get(result.facts.model, result.value), result.value)
+    weak = [model for model, value in best.items() if value < first.value]
+    if not weak:
+        return []
+    text = f"{', '.join(weak)}: below BM25's {headline} of {first.value:.3f} with every training set, so all this is said of weak models."
+    return [Finding(text, None)]
 
 
 def _by_size(results: Sequence[Result]) -> list[Finding]:

@@ -187,5 +187,9 @@ def test_the_sentences() -> None:
     assert "by +0.300 (95 % interval +0.200 to +0.400) with 1,000 instances" in size
     assert size.endswith("−0.200 (95 % interval −0.300 to −0.100): it shrinks as the sets grow.")
     assert said[size] is True
+    assert not any("BM25" in text for text in said)  # 0.2, which all models beat
+    strong = [replace(r, value=0.33) if r.facts.model == "bm25" else r for r in study()]
+    below = "tk: below BM25's nDCG@10 of 0.330 with every training set, so all this is said of weak models."
+    assert below in [finding.text for finding in leakage_findings(strong, ROBUST)]
     assert not any("none of the paper's collections" in text for text in said)
     assert any("none of the paper's collections" in finding.text for finding in leakage_findings(study(), ["q1"]))
