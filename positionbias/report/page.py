@@ -18,6 +18,8 @@ from positionbias.report.formatting import percent, slug
 from positionbias.report.leakage_page import LEAKAGE_SECTIONS
 from positionbias.report.leakage_select import LEAKAGE_MEASURES, tests_of_leakage
 from positionbias.report.load import Study, dose_of
+from positionbias.report.pool_page import POOL_SECTIONS, pool_sentences
+from positionbias.report.pool_select import is_of_pools
 from positionbias.report.published import Published
 from positionbias.report.select import ALL_QUERIES, AXES, BASELINES, axis_of, comparisons, distinct, of_kind, repeat_of
 from positionbias.report.table import Table
@@ -34,7 +36,7 @@ class _Maker:
     def __init__(self, study: Study, published_for: PublishedFor) -> None:
         self.study = study
         self.published = published_for(study) if published_for else None
-        self.results = study.results
+        self.results = [result for result in study.results if not is_of_pools(result)]  # those have sections of their own
 
     def block(self) -> Block:
         return Block(self.study.title)
@@ -51,7 +53,8 @@ class _Maker:
 
     def run(self) -> Block:
         block = self.block()
-        block.sentences = [_counts(self.results)]
+        pooled = pool_sentences(self.study, self.published)
+        block.sentences = [*([_counts(self.results)] if self.results or not pooled else []), *pooled]
         block.sheets = self.sheet(tables.collection_table(self.results, self.published))
         elsewhere = (*tables.COLLECTION_MEASURES, *AUDIT_MEASURES, *LEAKAGE_MEASURES)
         others = [r for r in of_kind(self.results, "statistics") if r.measure not in elsewhere]
@@ -174,17 +177,21 @@ def _audited(build: Callable[[Study], Block]) -> Callable[[_Maker], Block]:
     return lambda maker: build(maker.study)
 
 
-def _leaked(build: Callable[[Study, Published | None], Block]) -> Callable[[_Maker], Block]:
+def _published_beside(build: Callable[[Study, Published | None], Block]) -> Callable[[_Maker], Block]:
     return lambda maker: build(maker.study, maker.published)
 
 
-LEAKED = tuple((anchor, title, introduction, _leaked(build)) for anchor, title, introduction, build in LEAKAGE_SECTIONS)
+LEAKED = tuple(
+    (anchor, title, introduction, _published_beside(build)) for anchor, title, introduction, build in LEAKAGE_SECTIONS
+)
+POOLED = tuple((anchor, title, introduction, _published_beside(build)) for anchor, title, introduction, build in POOL_SECTIONS)
 AUDITED = tuple((anchor, title, introduction, _audited(build)) for anchor, title, introduction, build in AUDIT_SECTIONS)
 SECTIONS: tuple[tuple[str, str, str, Callable[[_Maker], Block]], ...] = (
     ("found", "What was found", "", _Maker.found),
     ("run", "What was run", "", _Maker.run),
     *AUDITED,
     *LEAKED,
+    *POOLED,
     (
         "answers",
         "Where answers sit",

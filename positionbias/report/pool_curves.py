@@ -1,0 +1,109 @@
+"""Figures about pools, continued: bias against pool depth and number of groups, and one new run beside the pooled ones."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from positionbias.core.result import Result
+from positionbias.report.drawing import legend_above, letters, line_handle, new_figure, required, under_all, wrap
+from positionbias.report.figure import INK, SERIES, WIDE, styled
+from positionbias.report.pool_select import ALL, Found, looks_of, measures_in, of_what, pools_in, tests_in
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["curve_figure", "curves_of", "verdict_figure"]
+
+BESIDE = 4.5
+AXES = {"depth": "Pool depth", "groups": "Groups that feed a pool"}
+
+
+def curves_of(results: Sequence[Result], axis: str) -> Found:
+    """The curves along "depth" or "groups" that have more than one point."""
+    return [
+        (result, rows) for result, rows in of_what(results, "curve") if rows["axis"] == axis and len(rows.get("at", ())) > 1
+    ]
+
+
+def curve_figure(results: Sequence[Result], axis: str, *, width: float = WIDE) -> Figure:
+    """The mean change of score of each kind of test system against the pools' depth or number of groups, with its interval.
+
+    A panel a pool kind and measure; ``results`` are of one task.
+
+    Raises:
+        InputError: no such curve among the results.
+    """
+    from matplotlib.ticker import MaxNLocator
+
+    found: Found = required(curves_of(results, axis), f"a curve by {axis} of pools")
+    looks, pools, measures = looks_of(results), pools_in(found), measures_in(found)
+    keys = [(measure, pool) for measure in measures for pool in pools]
+    across = len(pools) if width > BESIDE and len(pools) < 4 else 1
+    down = -(-len(keys) // across)
+    tests = [test for test in tests_in(found) if test != ALL]
+    with styled():
+        figure = new_figure(width, 0.85 + 2.1 * down)
+        grid = figure.subplots(down, across, squeeze=False, sharey=True)
+        for axes, (measure, pool) in zip(grid.flat, keys, strict=False):
+            axes.axhline(0, color=INK.light, linewidth=1, zorder=1)
+            for _, rows in found:
+                if (rows["measure"], rows["pool"]) != (measure, pool) or rows["test"] not in tests:
+                    continue
+                own = looks[rows["test"]]
+                points = zip(rows["at"], rows["change"], rows["change low"], rows["change high"], strict=True)
+                drawn = [point for point in points if point[1] is not None]
+                at = [point[0] for point in drawn]
+                axes.plot(
+                    at, [point[1] for point in drawn], color=own.colour, linestyle=own.dash, marker=own.marker, markersize=3.6
+                )
+                bounds = [(x, low, high) for x, _, low, high in drawn if low is not None and high is not None]
+                if bounds:
+                    axes.fill_between(*map(list, zip(*bounds, strict=True)), color=own.colour, alpha=0.16, linewidth=0)  # type: ignore[arg-type]
+            axes.set_title(wrap(f"{measure}, {pool} pools", letters(width / across + 0.3)))
+            axes.set_xlim(left=0)
+            axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+            axes.yaxis.set_major_formatter(lambda value, _: f"{value:.1f}".replace("-", "−"))
+        for axes in grid[:, 0]:
+            axes.set_ylabel("Change of score")
+        under_all(figure, AXES[axis], width)
+        handles = [line_handle(looks[test].colour, looks[test].dash, marker=looks[test].marker, markersize=4) for test in tests]
+        legend_above(figure, handles, [f"{test} runs" for test in tests], width)
+    return figure
+
+
+def verdict_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
+    """What the new run and every pooled run can score, whatever their unjudged documents are: pooled runs by falling score, a panel a measure.
+
+    Raises:
+        InputError: no bounds of scores among the results.
+    """
+    found: Found = required(of_what(results, "score"), "bounds of scores")
+    mine, theirs = SERIES[1].light, SERIES[0].light
+    with styled():
+        figure = new_figure(width, 0.85 + 2.6 * len(found))
+        grid = list(figure.subplots(len(found), 1, squeeze=False).flat)
+        for axes, (_, rows) in zip(grid, found, strict=True):
+            pooled = sorted(rows["pooled"], key=lambda run: -run["score"])
+            axes.vlines(
+                range(1, len(pooled) + 1), [r["low"] for r in pooled], [r["high"] for r in pooled], color=theirs, linewidth=1.4
+            )
+            axes.plot(
+                range(1, len(pooled) + 1),
+                [r["score"] for r in pooled],
+                color=theirs,
+                marker="o",
+                markersize=2.6,
+                linestyle="none",
+            )
+            axes.axhspan(rows["low"], rows["high"], color=mine, alpha=0.25, linewidth=0)
+            axes.axhline(rows["score"], color=mine, linewidth=1.4, linestyle=(0, (6, 2)))
+            axes.set_title(rows["measure"])
+            axes.set_ylabel("Score")
+            axes.set_xlim(0, len(pooled) + 1)
+        under_all(figure, "Pooled runs, by falling score", width)
+        handles = [line_handle(mine, (0, (6, 2))), line_handle(theirs, "-", marker="o", markersize=3)]
+        legend_above(
+            figure, handles, [f"{found[0][0].system}: its score and what it could be", "a pooled run: the same"], width
+        )
+    return figure

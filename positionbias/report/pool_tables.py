@@ -1,0 +1,200 @@
+"""Tables about pools: the order of systems (the paper's Tables 1 and 2), the change of their scores, wrong labels. Each is of one task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import product
+
+from positionbias.core.payloads import Interval
+from positionbias.core.published import PublishedCell
+from positionbias.core.result import Facts, Result
+from positionbias.report.cells import as_interval, count_cell, decimal_cell, level_heading, percent_cell, text_cell
+from positionbias.report.pool_select import by_measure, measures_in, of_what, pools_in, task_rows, tests_in
+from positionbias.report.published import Published
+from positionbias.report.select import distinct
+from positionbias.report.table import Cell, Column, Table
+
+__all__ = ["agreement_table", "bias_table", "order_table", "relabelled_table", "task_table", "tau_of"]
+
+PAPER_TABLES = (1, 2)
+
+
+def tau_of(pool: str, test: str) -> Facts:
+    """What a published τ is found by, beside its measure: the kind that the pools are drawn from, and that of the test systems."""
+    return Facts(variant=f"{test} systems, {pool} pools")
+
+
+def task_table(results: Sequence[Result]) -> Table:
+    """Runs and groups by kind, and the judgements that their pools hold."""
+    rows = task_rows(results)
+    sizes = rows.get("pool sizes", {})
+    body = [
+        [
+            text_cell(kind),
+            count_cell(counts["systems"]),
+            count_cell(counts["groups"]),
+            *(decimal_cell(sizes.get(kind, {}).get(name), places=0) for name in ("judgements", "relevant")),
+        ]
+        for kind, counts in rows.get("kinds", {}).items()
+    ]
+    if gold := sizes.get("gold"):
+        whole = [count_cell(rows["systems"]), count_cell(rows["groups"])]
+        body.append([text_cell("gold"), *whole, *(decimal_cell(gold[name], places=0) for name in ("judgements", "relevant"))])
+    columns = [Column("Kind", numeric=False), Column("Runs"), Column("Groups")]
+    columns += [Column("judgements", "In a pool"), Column("relevant", "In a pool")]
+    if not sizes:
+        columns, body = columns[:3], [row[:3] for row in body]
+    notes = []
+    if sizes:
+        notes.append(
+            f"Means of {rows['pools']} pools of depth {rows['depth']}, each of half of a kind's groups; gold: {_gold(rows['gold'])}."
+        )
+    if rows.get("mixed groups"):
+        notes.append(f"{rows['mixed groups']} groups have runs of several kinds; they count once for each.")
+    return Table("pool-task", "Runs, groups and judgements", columns, body, notes)
+
+
+def _gold(name: str) -> str:
+    return "every judgement" if name == "all" else "the judgements in the pool of all runs"
+
+
+def order_table(results: Sequence[Result], published: Published | None = None) -> Table:
+    """Kendall's τ_b between the order by gold and by each pool's judgements, with intervals over pools: the form of Tables 1 and 2.
+
+    The paper's cells stand below ours, where the task is the paper's.
+    """
+    found = of_what(results, "order")
+    measures, pools, tests = measures_in(found), pools_in(found), tests_in(found)
+    by_key = {(rows["measure"], rows["pool"], rows["test"]): result for result, rows in found}
+    body: list[list[Cell]] = []
+    beside: list[PublishedCell] = []
+    for pool in pools:
+        keys = [(measure, pool, test) for measure, test in product(measures, tests)]
+        ours = [decimal_cell(by_key[key].value, by_key[key].interval) for key in keys]
+        body.append([text_cell(f"{pool} pools"), text_cell("ours"), *ours])
+        theirs = [_printed(published, by_key[key].collection, *key) for key in keys]
+        if any(theirs):
+            beside += [cell for cell in theirs if cell]
+            printed = [decimal_cell(cell.value if cell else None) for cell in theirs]
+            body.append([text_cell(f"{pool} pools"), text_cell("published"), *printed])
+    columns = [Column("", numeric=False), Column("Figures", numeric=False)]
+    columns += [Column(test, measure) for measure, test in product(measures, tests)]
+    if not beside:
+        del columns[1]
+        for row in body:
+            del row[1]
+    notes = [
+        "Rows: the kind whose groups feed the pools; columns: the kind of the test systems. Kendall's τ_b between the systems' order by gold "
+        f"and by a pool's judgements, mean over pools{_level(by_key.values())}."
+    ]
+    if undefined := sum(rows["undefined"] for _, rows in found):
+        notes.append(f"{undefined} τ are undefined (equal scores, or fewer than two systems) and left out.")
+    if beside and published:
+        tables = ", ".join(distinct(cell.place.split(",")[0] for cell in beside))
+        notes.append(f"Published: {published.paper}, {tables}; it prints no intervals, and its pools are other draws.")
+    return Table("pool-order", "Kendall's τ by pools and test systems", columns, body, notes, stub=2 if beside else 1)
+
+
+def _printed(published: Published | None, collection: str, measure: str, pool: str, test: str) -> PublishedCell | None:
+    tables = PAPER_TABLES if published else ()
+    cells = (published.find(table, collection, measure, facts=tau_of(pool, test)) for table in tables if published)
+    return next((cell for cell in cells if cell), None)
+
+
+def _level(results: Iterable[Result]) -> str:
+    heading = level_heading("", (result.interval for result in results)).strip()
+    return (
+        f" {heading}, t over the pools: it says how other draws would differ, and nothing of other queries" if heading else ""
+    )
+
+
+def agreement_table(results: Sequence[Result]) -> Table:
+    """What else pools say of the order: τ_AP, which weighs the top, and the pairs of systems that a test tells apart."""
+    found = by_measure(of_what(results, "order"))
+    body = [
+        [
+            text_cell(rows["measure"]),
+            text_cell(rows["pool"]),
+            text_cell(rows["test"]),
+            decimal_cell(rows["systems"], places=1),
+            decimal_cell(rows["tau_ap"], _bounds(rows["tau_ap low"], rows["tau_ap high"])),
+            *(percent_cell(rows[name], sign=False) for name in ("power_gold", "power", "kept", "reversed")),
+        ]
+        for _, rows in found
+    ]
+    columns = [Column(name, numeric=False) for name in ("Measure", "Pools", "Test systems")]
+    columns += [Column("Number"), Column("τ_AP")]
+    columns += [
+        Column(name, "Pairs told apart") for name in ("by gold", "by a pool", "of gold's, the same way", "the other way")
+    ]
+    notes = (
+        "τ_AP (Yilmaz, Aslam and Robertson 2008) weighs errors at the top. Told apart: by a paired t-test over the queries, p < 0.05 for each pair by itself, "
+        "the share of all pairs of test systems.",
+    )
+    return Table("pool-agreement", "The top of the order, and which pairs are told apart", columns, body, notes, stub=3)
+
+
+def _bounds(low: float | None, high: float | None) -> Interval | None:
+    return None if low is None or high is None else Interval(low, high)
+
+
+def bias_table(results: Sequence[Result]) -> Table:
+    """The mean change of score by kind, in score and in share of it, and beside unseen systems of the pool's kind; judged@k and RBP's residual."""
+    found = by_measure(of_what(results, "change"))
+    beside = {(rows["measure"], rows["pool"], rows["test"]): (result, rows) for result, rows in of_what(results, "beside")}
+    depth = task_rows(results).get("depth", "k")
+    body = []
+    for result, rows in found:
+        other = beside.get((rows["measure"], rows["pool"], rows["test"]))
+        shares = other[1] if other else {}
+        body.append(
+            [
+                text_cell(rows["measure"]),
+                text_cell(rows["pool"]),
+                text_cell(rows["test"]),
+                *(decimal_cell(rows[name]) for name in ("gold", "estimated")),
+                decimal_cell(result.value, result.interval, sign=True),
+                percent_cell(rows["relative"]),
+                decimal_cell(other[0].value, other[0].interval, sign=True) if other else Cell(""),
+                percent_cell(shares["relative"], _bounds(shares["relative low"], shares["relative high"]))
+                if other
+                else Cell(""),
+                *(percent_cell(rows[name], sign=False) for name in ("judged_gold", "judged")),
+                *(decimal_cell(rows[name]) for name in ("residual_gold", "residual")),
+            ]
+        )
+    columns = [Column(name, numeric=False) for name in ("Measure", "Pools", "Test systems")]
+    columns += [Column("by gold", "Mean score"), Column("by a pool", "Mean score")]
+    columns += [Column("score", "Change"), Column("share", "Change")]
+    columns += [Column("score", "Beside unseen of the pool's kind"), Column("share", "Beside unseen of the pool's kind")]
+    columns += [Column(name, f"Judged@{depth}") for name in ("gold", "pool")]
+    columns += [Column(name, "RBP residual") for name in ("gold", "pool")]
+    notes = (
+        "Change: a pool's less the gold score, mean over systems, queries and pools; intervals count pools and queries as drawn. Share: of the gold score, as "
+        "better systems have more to lose. Beside: less that of test systems of the pool's own kind, what being unseen alone does.",
+        f"Judged@{depth}: the judged share of the first {depth}. Residual: what of rank-biased precision (p = 0.8) the unjudged documents leave open.",
+    )
+    return Table("pool-bias", "Change of score by kind of system", columns, body, notes, stub=3)
+
+
+def relabelled_table(results: Sequence[Result]) -> Table:
+    """τ_b and change with the kinds as given, and with a share of them changed at random, again and again."""
+    found = by_measure(of_what(results, "relabelled"))
+    body = []
+    for _, rows in found:
+        cells = [text_cell(rows["measure"]), text_cell(rows["pool"]), text_cell(rows["test"])]
+        for name, sign in (("tau_b", False), ("change", True)):
+            own = rows[name]
+            bounds = as_interval(_bounds(own["low"], own["high"]))
+            cells += [decimal_cell(own["given"], sign=sign), decimal_cell(own["mean"], bounds, sign=sign)]
+        body.append(cells)
+    columns = [Column(name, numeric=False) for name in ("Measure", "Pools", "Test systems")]
+    columns += [Column("as given", "Kendall's τ"), Column("relabelled", "Kendall's τ")]
+    columns += [Column("as given", "Change of score"), Column("relabelled", "Change of score")]
+    notes = []
+    if found:
+        share, repeats = found[0][1]["share"], found[0][1]["repeats"]
+        notes.append(
+            f"Relabelled: {share:.0%} of the runs given another kind at random, {repeats} times; the mean, and in brackets the middle 95\u00a0% of these."
+        )
+    return Table("pool-labels", "What wrong labels do", columns, body, notes, stub=3)
