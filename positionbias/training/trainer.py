@@ -129,7 +129,9 @@ class Trainer:
             SettingError: a loss, or a weight, is no finite number.
         """
         self._look()
-        if not torch.stack([parameter.isfinite().all() for parameter in self.model.parameters()]).all():
+        # the ends of each tensor (NaN is both): isfinite of all of it would hold a copy, gigabytes where words are many
+        ends = [torch.stack(torch.aminmax(parameter.detach())) for parameter in self.model.parameters()]
+        if not torch.cat([pair.float() for pair in ends]).isfinite().all():
             raise self.diverged("a weight that is no finite number", f"after step {self.record.step:,}")
         self._settled = time.monotonic()
         seconds = self._settled - self._began
