@@ -3,18 +3,21 @@
 ``python figures/draw.py figure-1 RESULTS`` draws the six histograms of the position-bias paper's Figure 1 from the results of one
 ``posbias histogram`` over original, word-rotated and sentence-rotated collections. A NAME with ``doses`` in it is a dose study's, one with ``audit`` an audit's
 (its --out). ``python figures/draw.py audit-power TABLE`` draws
-how often an audit finds a preference of known size, from the table that ``benchmarks/audit_coverage.py`` wrote.
+how often an audit finds a preference of known size, from the table that ``benchmarks/audit_coverage.py`` wrote, and ``leakage-memory TABLE``
+what models remember of leaked passages, from that of ``benchmarks/leakage_planted.py``.
 """
 
 from __future__ import annotations
 
+import re
 import sys
+from itertools import product
 from pathlib import Path
 
 from positionbias.core.payloads import AtsCurve, Comparison, PositionHistogram, TrainingCurve
 from positionbias.core.result import Result, load_results
 from positionbias.report.audit_page import audit_figures
-from positionbias.report.drawing import DASHES, MARKERS, colour_of, legend_above, line_handle, new_figure
+from positionbias.report.drawing import DASHES, MARKERS, colour_of, legend_above, line_handle, new_figure, under_all
 from positionbias.report.figure import MUTED, save_figure, styled
 from positionbias.report.plots import answer_positions, ats_curves, dose_figure, relative_change, training_curves
 
@@ -83,6 +86,42 @@ def audit_power(table: Path) -> None:
     save_figure(figure, HERE / "audit-power.svg", overwrite=True)
 
 
+def leakage_memory(table: Path) -> None:
+    """By the share of the training queries that leak: the rise in rank of leaked passages and of others like them; the gain of leaked and clean queries."""
+    lines = [line.strip("| ").split(" | ") for line in table.read_text("utf-8").splitlines() if line.startswith("|")]
+    heads = next(cells for cells in lines if cells[0] == "training")
+    rows = [dict(zip(heads, cells, strict=True)) for cells in lines if len(cells) == len(heads) and "rate" in cells[0]]
+    trainings = list(dict.fromkeys(row["training"] for row in rows))
+    kinds = list(dict.fromkeys(training.partition(",")[0] for training in trainings))
+    panels = (
+        ("Rank of leaked passages", ("change of rank", "of those held back")),
+        ("nDCG@10, leaked or clean", ("change, leaked queries", "change, clean queries")),
+        ("nDCG@10, all queries", ("change, all queries",)),
+    )
+    with styled():
+        figure = new_figure(README_WIDTH, 1 + 2.1 * len(kinds))
+        grid = figure.subplots(len(kinds), len(panels), sharex=True, sharey="col", squeeze=False)
+        for axes, (kind, (label, columns)) in zip(grid.flat, product(kinds, panels), strict=True):
+            axes.axhline(0, color=MUTED.light, linewidth=0.8)
+            for (index, training), (style, column) in product(enumerate(trainings), enumerate(columns)):
+                mine = [row for row in rows if row["training"] == training and training.startswith(kind)]
+                found = [[float(number) for number in re.findall(r"[-+][\d.]+", row[column])] for row in mine]
+                for row, (_, low, high) in zip(mine, found, strict=True):
+                    axes.plot([float(row["share"])] * 2, [low, high], color=colour_of(index), linewidth=0.8)
+                looks = {"color": colour_of(index), "linestyle": DASHES[style], "marker": MARKERS[index % 3], "markersize": 4}
+                axes.plot([float(row["share"]) for row in mine], [value for value, _, _ in found], **looks)
+            if axes in grid[0]:
+                axes.set_title(label, loc="left", fontsize=10)
+            if axes in grid[:, 0]:
+                axes.set_ylabel(f"{kind}: change")
+            axes.set_xlim(0, 1.05)
+        under_all(figure, "Share of the training queries that leak", README_WIDTH)
+        handles = [line_handle(colour_of(index), "-", marker=MARKERS[index % 3]) for index in range(len(trainings))]
+        handles += [line_handle(MUTED.light, DASHES[style]) for style in range(2)]
+        legend_above(figure, handles, [*trainings, "in the training set", "not in it"], README_WIDTH)
+    save_figure(figure, HERE / "leakage-memory.svg", overwrite=True)
+
+
 def _share(cell: str) -> float:
     return float(cell.removesuffix("%"))
 
@@ -93,6 +132,8 @@ if __name__ == "__main__":
         figure_1(load_results(place))
     elif name == "audit-power":
         audit_power(place)
+    elif name == "leakage-memory":
+        leakage_memory(place)
     elif "doses" in name:
         draw_doses(name, load_results(place / "results"))
     elif "audit" in name:
