@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from positionbias.core.result import Facts
 
-__all__ = ["DELTA", "DEVIATION", "PublishedCell"]
+__all__ = ["DELTA", "DEVIATION", "PublishedCell", "under_pools"]
 
 DELTA = "Δ"  # after a measure's name: the printed relative difference of the two test sets
 DEVIATION = "deviation"  # after a measure's name
@@ -29,3 +29,8 @@ class PublishedCell:
     facts: Facts = field(default_factory=Facts)
     row: str = ""
     letters: str = ""
+
+
+def under_pools(pool: str, test: str) -> Facts:
+    """What a cell on test collections is of: systems of the kind ``test`` ("all": of every kind) under pools drawn from the kind ``pool``."""
+    return Facts(variant=f"{test} systems, {pool} pools")

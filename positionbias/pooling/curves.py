@@ -17,7 +17,18 @@ from positionbias.pooling.reliability_results import average, change_of
 from positionbias.pooling.scores import PoolMeasure
 from positionbias.pooling.systems import groups_of, kinds_of
 
-__all__ = ["curve_results", "depth_curve", "groups_curve"]
+__all__ = ["curve_depths", "curve_results", "depth_curve", "groups_curve"]
+
+DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100)
+
+
+def curve_depths(settings: PoolSettings) -> list[int]:
+    """The depths that a curve is drawn through by default: to the pools' own, and beyond it where the gold is every judgement.
+
+    Deeper than a gold that is a pool itself nothing is known.
+    """
+    depths = [depth for depth in DEPTHS if settings.gold == "all" or depth < settings.depth]
+    return sorted({*depths, settings.depth})
 
 
 def depth_curve(

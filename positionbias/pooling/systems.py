@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from positionbias.core.errors import bad_input
-from positionbias.core.files import input_errors, open_text
+from positionbias.core.files import input_errors, open_text, sha256_file
 from positionbias.core.run import Run, read_run
 
-__all__ = ["RunFiles", "System", "find_runs", "groups_of", "kinds_of", "read_runs", "read_systems", "run_name"]
+__all__ = ["RunFiles", "System", "find_runs", "groups_of", "kinds_of", "read_runs", "read_systems", "run_name", "runs_checksum"]
 
 COLUMNS = ("run", "group", "kind")
 _PACKED = (".gz", ".zst")
@@ -161,3 +162,9 @@ def read_runs(files: Mapping[System, Path]) -> Iterator[tuple[System, Run]]:
     """
     for system, path in files.items():
         yield system, read_run(path, system.run)
+
+
+def runs_checksum(paths: Iterable[Path]) -> str:
+    """What stands for the files of a folder of runs: a SHA-256 of their names and of what they hold."""
+    lines = "".join(f"{sha256_file(path)}  {path.name}\n" for path in sorted(paths))
+    return hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest()

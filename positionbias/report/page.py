@@ -53,7 +53,7 @@ class _Maker:
 
     def run(self) -> Block:
         block = self.block()
-        pooled = pool_sentences(self.study, self.published)
+        pooled = pool_sentences(self.study)
         block.sentences = [*([_counts(self.results)] if self.results or not pooled else []), *pooled]
         block.sheets = self.sheet(tables.collection_table(self.results, self.published))
         elsewhere = (*tables.COLLECTION_MEASURES, *AUDIT_MEASURES, *LEAKAGE_MEASURES)

@@ -17,7 +17,7 @@ from positionbias.report.pool_curves import curve_figure, curves_of, verdict_fig
 from positionbias.report.pool_data import comparisons_table, coverage_data, curve_data, scatter_data, verdict_table
 from positionbias.report.pool_figures import bias_figure, coverage_figure, scatter_figure
 from positionbias.report.pool_left_out import left_out_by_kind_table, left_out_runs_table, left_out_table
-from positionbias.report.pool_select import RECOGNISED, by_task, of_what
+from positionbias.report.pool_select import by_task, of_what
 from positionbias.report.pool_tables import agreement_table, bias_table, order_table, relabelled_table, task_table
 from positionbias.report.published import Published
 from positionbias.report.table import Table
@@ -93,15 +93,9 @@ def _named(name: str, task: str, tasks: Collection[str]) -> str:
     return f"{name}-{slug(task)}" if len(tasks) > 1 else name
 
 
-def pool_sentences(study: Study, published: Published | None) -> list[str]:
-    """What each task consists of; and where a study looked whether it is the paper's and found that it is not, why."""
-    sentences = []
-    for task, results in by_task(study.results).items():
-        sentences.append(captions.task_sentence(results, task))
-        for _, rows in of_what(results, RECOGNISED):
-            if published is None or task not in published.names:
-                sentences.append(f"No published figures stand beside {task}: {rows['why']}.")
-    return [sentence for sentence in sentences if sentence]
+def pool_sentences(study: Study) -> list[str]:
+    """What each task consists of, where that was told."""
+    return [text for task, results in by_task(study.results).items() if (text := captions.task_sentence(results, task))]
 
 
 def _block(study: Study, figures: Sequence[str], tables: Tables, folded: Tables) -> Block:

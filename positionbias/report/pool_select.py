@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 ALL = "all"  # the test systems of every kind together
-RECOGNISED = "published task"  # what a study calls the result that says which of the paper's tasks a task is, or why none
+RECOGNISED = "published task"  # what a study calls the result that says which of the paper's tasks a task is
 WHAT = (
     "collection", "coverage", "order", "change", "beside", "one pool", "left out", "left out by kind", "curve", "relabelled", "unjudged",
     "score", "comparisons", RECOGNISED,

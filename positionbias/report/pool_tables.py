@@ -6,22 +6,17 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 
 from positionbias.core.payloads import Interval
-from positionbias.core.published import PublishedCell
-from positionbias.core.result import Facts, Result
+from positionbias.core.published import PublishedCell, under_pools
+from positionbias.core.result import Result
 from positionbias.report.cells import as_interval, count_cell, decimal_cell, level_heading, percent_cell, text_cell
 from positionbias.report.pool_select import by_measure, measures_in, of_what, pools_in, task_rows, tests_in
 from positionbias.report.published import Published
 from positionbias.report.select import distinct
 from positionbias.report.table import Cell, Column, Table
 
-__all__ = ["agreement_table", "bias_table", "order_table", "relabelled_table", "task_table", "tau_of"]
+__all__ = ["agreement_table", "bias_table", "order_table", "relabelled_table", "task_table"]
 
 PAPER_TABLES = (1, 2)
-
-
-def tau_of(pool: str, test: str) -> Facts:
-    """What a published τ is found by, beside its measure: the kind that the pools are drawn from, and that of the test systems."""
-    return Facts(variant=f"{test} systems, {pool} pools")
 
 
 def task_table(results: Sequence[Result]) -> Table:
@@ -97,7 +92,7 @@ def order_table(results: Sequence[Result], published: Published | None = None) -
 
 def _printed(published: Published | None, collection: str, measure: str, pool: str, test: str) -> PublishedCell | None:
     tables = PAPER_TABLES if published else ()
-    cells = (published.find(table, collection, measure, facts=tau_of(pool, test)) for table in tables if published)
+    cells = (published.find(table, collection, measure, facts=under_pools(pool, test)) for table in tables if published)
     return next((cell for cell in cells if cell), None)
 
 

@@ -13,8 +13,10 @@ from positionbias.core.payloads import PerQuery, Statistics
 from positionbias.core.published import DELTA, DEVIATION, PublishedCell
 from positionbias.core.result import Facts, Result
 from positionbias.leakage import published as leakage
+from positionbias.pooling import published as pooling
 from positionbias.report.leakage_select import by_condition
 from positionbias.report.load import Study
+from positionbias.report.pool_select import RECOGNISED, of_what
 from positionbias.report.published import Published
 
 __all__ = ["CELLS", "PAPER", "published_for"]
@@ -142,6 +144,8 @@ def published_for(study: Study) -> Published | None:
     """
     if tested := by_condition(study.results):
         return _of_leakage(tested[0])
+    if recognised := of_what(study.results, RECOGNISED):
+        return Published(pooling.PAPER, pooling.CELLS, {result.collection: rows["task"] for result, rows in recognised})
     names = {}
     for result in study.results:
         made: Any = result.payload.rows.get("manifest") if isinstance(result.payload, Statistics) else None

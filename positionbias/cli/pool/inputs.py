@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -158,10 +157,8 @@ def save(
 def _input(role: str, paths: Sequence[Path], place: Path) -> InputRef:
     from positionbias.core.files import sha256_file
     from positionbias.core.manifest import input_ref
+    from positionbias.pooling.systems import runs_checksum
 
     if role != "runs":
         return input_ref(role, paths[0], sha256_file(paths[0]), artefact=place)
-    lines = "".join(f"{sha256_file(path)}  {path.name}\n" for path in sorted(paths))
-    return input_ref(
-        role, paths[0].parent, hashlib.sha256(lines.encode("utf-8", "surrogateescape")).hexdigest(), artefact=place
-    )
+    return input_ref(role, paths[0].parent, runs_checksum(paths), artefact=place)

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = ["reliability"]
 
-DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100)
-
 _options = all_of(
     runs_arguments,
     depth_option("Of every pool, and of the gold's."),
@@ -104,7 +102,7 @@ def _more(
     leave_out: bool, curves: bool, relabel: float, repeats: int,
 ) -> list[Result]:  # fmt: skip
     """What was asked for beside the tables."""
-    from positionbias.pooling.curves import curve_results, depth_curve, groups_curve
+    from positionbias.pooling.curves import curve_depths, curve_results, depth_curve, groups_curve
     from positionbias.pooling.leave_out import leave_out as left_out
     from positionbias.pooling.leave_out import leave_out_results
     from positionbias.pooling.relabelled import relabelled, relabelled_results
@@ -114,9 +112,7 @@ def _more(
         left = left_out(runs, measures, settings, level=level)
         results += leave_out_results(left, runs, measures, collection=name)
     if curves:
-        # deeper than the gold's own pool nothing is known
-        depths = [depth for depth in DEPTHS if settings.gold == "all" or depth < settings.depth]
-        deep = depth_curve(runs, measures, settings, sorted({*depths, settings.depth}), level=level)
+        deep = depth_curve(runs, measures, settings, curve_depths(settings), level=level)
         results += curve_results("depth", deep, runs, collection=name)
         results += curve_results("groups", groups_curve(runs, measures, settings, level=level), runs, collection=name)
     if relabel:

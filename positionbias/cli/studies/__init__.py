@@ -26,6 +26,11 @@ STUDIES: dict[str, tuple[str, str, str]] = {
         "leakage",
         "Do queries that leak into training change what models are worth?",
     ),
+    "pooling": (
+        "positionbias.cli.studies.pooling",
+        "pooling",
+        "Can test collections made by one kind of system judge another?",
+    ),
     "transfer": ("positionbias.cli.studies.transfer", "transfer", "Does training on rotated passages first help elsewhere?"),
 }
 

@@ -28,11 +28,21 @@ if TYPE_CHECKING:
     from positionbias.core.result import Result
     from positionbias.report.table import Table
     from positionbias.studies.position_bias import StudySettings
+    from positionbias.studies.step import Steps
     from positionbias.studies.workshop import Workshop
 
-__all__ = ["Asked", "Running", "finish", "run_options", "runs_by_split", "study_options"]
+__all__ = ["Asked", "Running", "answer", "dry_run_option", "finish", "run_options", "runs_by_split", "study_options"]
 
-SHOWN = ("retrieval", "transfer", "doses", "architecture", "leakage", "memory")  # of a report's tables, on the terminal
+SHOWN = (
+    "retrieval",
+    "transfer",
+    "doses",
+    "architecture",
+    "leakage",
+    "memory",
+    "pool-order",
+    "pool-labels",
+)  # of a report's tables, on the terminal
 
 _repeat_options: Decorator = all_of(
     click.option(
@@ -102,10 +112,11 @@ _text_options: Decorator = all_of(
         "--probe-passages", type=click.IntRange(min=1), help="Passages MATS is measured on at the end; by default all."
     ),
 )
+dry_run_option: Decorator = click.option(
+    "--dry-run", is_flag=True, help="Show the steps, which are done and about how long the others take; write nothing."
+)
 run_options: Decorator = all_of(
-    click.option(
-        "--dry-run", is_flag=True, help="Show the steps, which are done and about how long the others take; write nothing."
-    ),
+    dry_run_option,
     seed_option(),
     workers_option,
     json_option,
@@ -114,11 +125,9 @@ run_options: Decorator = all_of(
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A study's command at work: where, whether in earnest, and how it answers."""
+    """A study's command at work: where its steps are made, and how it answers."""
 
-    place: Path
     shop: Workshop
-    dry_run: bool
     as_json: bool
 
     @staticmethod
@@ -126,15 +135,11 @@ class Running:
         """What the options that every study has ask for."""
         from positionbias.studies.workshop import Workshop
 
-        place = output_place(out)
-        return Running(place, Workshop(place, say, workers=workers, dry_run=dry_run), dry_run, as_json)
+        return Running(Workshop(output_place(out), say, workers=workers, dry_run=dry_run), as_json)
 
     def answer(self, results: Path, collection: str) -> None:
-        """Write the report and print what was found; after a dry run print the plan."""
-        if self.dry_run:
-            _show_plan(self.shop, collection, as_json=self.as_json)
-        else:
-            finish(results, self.place, as_json=self.as_json)
+        """As ``answer``."""
+        answer(self.shop.steps, results, collection, as_json=self.as_json)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,11 +220,14 @@ def runs_by_split(texts: Sequence[str]) -> dict[str, Path]:
     return runs
 
 
-def _show_plan(shop: Workshop, collection: str, *, as_json: bool) -> None:
-    """What a dry run has found: each step, and the time of those to be made."""
+def answer(steps: Steps, results: Path, collection: str, *, as_json: bool) -> None:
+    """Write the report and print what was found; after a dry run print the plan: each step, and the time of those to be made."""
     from positionbias.studies.plan import plan_result, plan_table
 
-    emit([plan_result(shop.planned, collection)], as_json=as_json, table=lambda: plan_table(shop.planned))
+    if steps.dry_run:
+        emit([plan_result(steps.planned, collection)], as_json=as_json, table=lambda: plan_table(steps.planned))
+    else:
+        finish(results, steps.folder, as_json=as_json)
 
 
 def finish(results: Path, place: Path, *, as_json: bool) -> None:

@@ -1,0 +1,78 @@
+"""Every figure that the paper on test collections prints, Tables 1 and 2, each with its place, to stand beside ours.
+
+A task is the paper's where it has its 43 judged queries and documents named as its own are; no other is given a figure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from positionbias.core.published import PublishedCell, under_pools
+from positionbias.core.records import Qrel
+from positionbias.pooling.pools import PoolSettings
+from positionbias.pooling.reliability import ALL
+
+__all__ = ["CELLS", "DOCUMENTS", "PAPER", "PASSAGES", "paper_task"]
+
+PAPER = "On the Reliability of Test Collections for Evaluating Systems of Different Types (SIGIR 2020)"
+DOCUMENTS, PASSAGES = "TREC DL 2019 documents", "TREC DL 2019 passages"
+KINDS = ("traditional", "neural")
+DEPTH = 10
+
+# the topics of the TREC 2019 Deep Learning Track that were judged, the same for both tasks
+_TOPICS = frozenset(
+    (
+        "19335 47923 87181 87452 104861 130510 131843 146187 148538 156493 168216 182539 183378 207786 264014 359349 405717 443396 451602 489204 "
+        "490595 527433 573724 833860 855410 915593 962179 1037798 1063750 1103812 1106007 1110199 1112341 1113437 1114646 1114819 1115776 1117099 "
+        "1121402 1121709 1124210 1129237 1133167"
+    ).split()
+)
+
+# pools | τ of MRR for traditional, neural and all test systems | of NDCG@10
+_TABLES = {
+    DOCUMENTS: """
+traditional | 0.436 -0.12  -0.19 | 0.772 0.68  0.676
+neural      | 0.769  0.635  0.842 | 0.774 0.836 0.852
+""",
+    PASSAGES: """
+traditional | 0.63   0.004  0.0   | 0.789 0.574 0.612
+neural      | 0.7    0.81   0.875 | 0.89  0.874 0.881
+""",
+}
+# the paper's column → our measure; for passages a document of grade 1 is not relevant in the track's reciprocal rank
+_MEASURES = {DOCUMENTS: {"MRR": "RR", "NDCG@10": "nDCG@10"}, PASSAGES: {"MRR": "RR(rel=2)", "NDCG@10": "nDCG@10"}}
+_ROWS = {"traditional": "Trad Pool", "neural": "Neural Pool"}
+_COLUMNS = {"traditional": "Trad", "neural": "Neural", ALL: "All"}
+
+
+def _cells() -> Iterator[PublishedCell]:
+    for number, (task, text) in enumerate(_TABLES.items(), 1):
+        for line in text.strip().splitlines():
+            pool, *groups = (part.strip() for part in line.split("|"))
+            for (column, measure), group in zip(_MEASURES[task].items(), groups, strict=True):
+                for test, value in zip(_COLUMNS, map(float, group.split()), strict=True):
+                    place = f"Table {number}, {_ROWS[pool]}, {column}, {_COLUMNS[test]}"
+                    yield PublishedCell(number, task, measure, value, place, facts=under_pools(pool, test))
+
+
+CELLS: tuple[PublishedCell, ...] = tuple(_cells())
+
+
+def paper_task(qrels: Sequence[Qrel], kinds: Sequence[str], settings: PoolSettings) -> tuple[str, str]:
+    """Which of the paper's tasks this is, and ""; or "" and why it is none of them.
+
+    Documents of the track are named D and a number, its passages by a number [decision]: both have the same topics.
+    """
+    if {qrel.query_id for qrel in qrels} != _TOPICS:
+        return "", "its queries are not the 43 judged ones of the TREC 2019 Deep Learning Track"
+    if all(qrel.passage_id.isdecimal() for qrel in qrels):
+        task = PASSAGES
+    elif all(qrel.passage_id[:1] == "D" and qrel.passage_id[1:].isdecimal() for qrel in qrels):
+        task = DOCUMENTS
+    else:
+        return "", "its documents are named neither as the track's documents nor as its passages"
+    if set(kinds) != set(KINDS):
+        return "", f"its kinds are {', '.join(kinds)}, and the paper's {' and '.join(KINDS)}"
+    if (settings.depth, settings.gold, settings.gold_depth or DEPTH, settings.groups) != (DEPTH, "pool", DEPTH, None):
+        return "", f"the paper's pools are of depth {DEPTH} and of half of the groups, its gold is the pool of all runs"
+    return task, ""
