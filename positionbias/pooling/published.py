@@ -12,7 +12,7 @@ from positionbias.core.records import Qrel
 from positionbias.pooling.pools import PoolSettings
 from positionbias.pooling.reliability import ALL
 
-__all__ = ["CELLS", "DOCUMENTS", "PAPER", "PASSAGES", "paper_task"]
+__all__ = ["CELLS", "DOCUMENTS", "PAPER", "PASSAGES", "TOPICS", "paper_task"]
 
 PAPER = "On the Reliability of Test Collections for Evaluating Systems of Different Types (SIGIR 2020)"
 DOCUMENTS, PASSAGES = "TREC DL 2019 documents", "TREC DL 2019 passages"
@@ -20,7 +20,7 @@ KINDS = ("traditional", "neural")
 DEPTH = 10
 
 # the topics of the TREC 2019 Deep Learning Track that were judged, the same for both tasks
-_TOPICS = frozenset(
+TOPICS = frozenset(
     (
         "19335 47923 87181 87452 104861 130510 131843 146187 148538 156493 168216 182539 183378 207786 264014 359349 405717 443396 451602 489204 "
         "490595 527433 573724 833860 855410 915593 962179 1037798 1063750 1103812 1106007 1110199 1112341 1113437 1114646 1114819 1115776 1117099 "
@@ -63,7 +63,7 @@ def paper_task(qrels: Sequence[Qrel], kinds: Sequence[str], settings: PoolSettin
 
     Documents of the track are named D and a number, its passages by a number [decision]: both have the same topics.
     """
-    if {qrel.query_id for qrel in qrels} != _TOPICS:
+    if {qrel.query_id for qrel in qrels} != TOPICS:
         return "", "its queries are not the 43 judged ones of the TREC 2019 Deep Learning Track"
     if all(qrel.passage_id.isdecimal() for qrel in qrels):
         task = PASSAGES

@@ -1,0 +1,80 @@
+"""``posbias study pooling`` as a user runs it: the plan, the study and its report, published cells, bad input in one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from positionbias.core.run import Run, write_run
+from positionbias.formats.trec import write_qrels
+from positionbias.pooling.published import TOPICS
+from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
+
+from .conftest import RunPosbias
+
+SIMULATION = Simulation(queries=43, groups=2)
+TASK = ("--task", "docs", "runs", "qrels.txt", "systems.tsv")
+SMALL = ("--pools", 2, "--repeats", 2, "--deepest", 10)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Four simulated runs that have the track's topics and its documents' form of names."""
+    topics = dict(enumerate(sorted(TOPICS)))
+
+    def document(name: str) -> str:
+        what, _, number = name.partition("-")
+        return f"D{['common', 'hidden', 'other'].index(what)}{number}"
+
+    lines = ["run\tgroup\tkind"]
+    for system, run in simulated_runs(SIMULATION):
+        rankings = [(topics[int(r.query_id)], [document(p) for p in r.passage_ids], list(r.scores)) for r in run.rankings()]
+        write_run(tmp_path / "runs" / f"{system.run}.run", Run(system.run, rankings))
+        lines.append("\t".join(system))
+    (tmp_path / "systems.tsv").write_text("\n".join(lines) + "\n")
+    qrels = simulated_qrels(SIMULATION)
+    write_qrels(
+        tmp_path / "qrels.txt", [q._replace(query_id=topics[int(q.query_id)], passage_id=document(q.passage_id)) for q in qrels]
+    )
+    return tmp_path
+
+
+def test_the_plan_and_the_study(run_posbias: RunPosbias, folder: Path) -> None:
+    dry = run_posbias("study", "pooling", *TASK, *SMALL, "--out", "./study", "--dry-run")
+    assert dry.returncode == 0, dry.stderr
+    assert "6 of 6 steps to be made" in dry.stdout
+    assert not (folder / "study").exists()
+    done = run_posbias("study", "pooling", *TASK, *SMALL, "--out", "./study")
+    assert done.returncode == 0, done.stderr
+    assert "Kendall's τ by pools and test systems" in done.stdout
+    assert "Published: On the Reliability of Test Collections" in done.stdout
+    assert "−0.190" in done.stdout  # Table 1, traditional pools, MRR, all
+    assert "Pools of traditional runs" in done.stdout
+    page = (folder / "study" / "report.html").read_text("utf-8")
+    assert '<section id="pool-order"' in page
+    assert (folder / "study" / "tables" / "pool-order.csv").is_file()
+    again = run_posbias("study", "pooling", *TASK, *SMALL, "--out", "./study", "--json")
+    assert again.stderr.count("done before") == 6
+    results = json.loads(again.stdout)["results"]
+    assert {result["collection"] for result in results} == {"docs"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((*TASK, "--relevant-from", "passages=2"), "--relevant-from: wanted GRADE or TASK=GRADE, a grade from 1 up, of docs; found 'passages=2'"),
+        ((*TASK, "--relevant-from", "0"), "--relevant-from: wanted GRADE or TASK=GRADE"),
+        ((*TASK, *TASK), "--task: wanted at least one, each name once; found docs, docs"),
+        (("--task", "a/b", *TASK[2:]), "--task: wanted a name without slashes"),
+        (("--task", "docs", "./nowhere", *TASK[3:]), "nowhere: wanted a folder of runs in TREC form; found nothing there"),
+        ((*TASK, "-m", "quality"), "-m: wanted a measure; found 'quality'"),
+    ],
+    ids=["no-such-task", "grade", "twice", "name", "runs", "measure"],
+)  # fmt: skip
+def test_bad_input_is_one_line(run_posbias: RunPosbias, folder: Path, arguments: tuple[str, ...], message: str) -> None:
+    done = run_posbias("study", "pooling", *arguments, "--out", "./study")
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert done.stderr.startswith(f"posbias: {message}")
+    assert not (folder / "study").exists()

@@ -1,0 +1,124 @@
+"""The study of pools on simulated runs: what is measured is what the parts measure, a rerun makes what changed alone, no torch takes part."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.manifest import read_manifest
+from positionbias.core.payloads import Finding, Statistics
+from positionbias.core.result import Result, load_results
+from positionbias.core.run import write_run
+from positionbias.formats.trec import write_qrels
+from positionbias.pooling.judged_runs import judge_runs
+from positionbias.pooling.pools import PoolSettings
+from positionbias.pooling.reliability import reliability
+from positionbias.pooling.scores import pool_measures
+from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
+from positionbias.studies.pooling import PoolingSettings, PoolingTask, pooling
+from positionbias.studies.step import Steps
+
+SIMULATION = Simulation(rate=0.5, queries=5, groups=3)
+PARTS = ("coverage", "reliability", "left-out", "curves", "relabelled")
+
+
+def task(folder: Path, name: str, simulation: Simulation = SIMULATION, *, relevant_from: int = 1) -> PoolingTask:
+    """Six runs, their table and judgements."""
+    lines = ["run\tgroup\tkind"]
+    for system, run in simulated_runs(simulation):
+        write_run(folder / name / "runs" / f"{system.run}.run", run)
+        lines.append("\t".join(system))
+    (folder / name / "systems.tsv").write_text("\n".join(lines) + "\n")
+    write_qrels(folder / name / "qrels.txt", simulated_qrels(simulation))
+    places = (folder / name / part for part in ("runs", "qrels.txt", "systems.tsv"))
+    return PoolingTask(name, *places, relevant_from=relevant_from)  # type: ignore[arg-type]
+
+
+def settings(*tasks: PoolingTask, pools: int = 3) -> PoolingSettings:
+    return PoolingSettings(tasks=tasks, pools=PoolSettings(pools=pools), measures=("P@5",), deepest=5, repeats=2, relabel=0.2)
+
+
+def run(asked: PoolingSettings, folder: Path) -> tuple[list[Result], list[str]]:
+    """The results, and the steps that were made."""
+    told: list[str] = []
+    results = load_results(pooling(asked, Steps(folder, told.append)))
+    return results, [line.partition(":")[0] for line in told if not line.endswith("done before")]
+
+
+def test_two_tasks_and_what_a_rerun_makes(tmp_path: Path) -> None:
+    one, two = task(tmp_path, "one"), task(tmp_path, "two", replace(SIMULATION, seed=2))
+    results, made = run(settings(one, two), tmp_path / "study")
+    assert made == [*(f"one/{part}" for part in PARTS), *(f"two/{part}" for part in PARTS), "measure"]
+    assert {result.collection for result in results} == {"one", "two"}
+    assert sum(result.measure == "collection" for result in results) == 2  # told once a task
+    again, made = run(settings(one, two), tmp_path / "study")
+    assert (made, again) == ([], results)
+    _, made = run(replace(settings(one, two), repeats=3), tmp_path / "study")
+    assert made == ["one/relabelled", "two/relabelled", "measure"]
+    changed = (two.runs / "neural-0.run").read_text().splitlines()
+    (two.runs / "neural-0.run").write_text("\n".join(changed[:-1]) + "\n")
+    _, made = run(replace(settings(one, two), repeats=3), tmp_path / "study")
+    assert made == [*(f"two/{part}" for part in PARTS), "measure"]
+    roles = [item.role for item in read_manifest(tmp_path / "study" / "results").inputs]
+    assert roles == [f"{name}/{role}" for name in ("one", "two") for role in ("runs", "qrels", "systems")]
+
+
+def test_it_measures_what_its_parts_do(tmp_path: Path) -> None:
+    results, _ = run(settings(task(tmp_path, "one"), pools=4), tmp_path / "study")
+    judged = judge_runs(simulated_runs(SIMULATION), simulated_qrels(SIMULATION))
+    found = reliability(judged, pool_measures(["P@5"]), PoolSettings(pools=4))
+    means = {(item.pool, item.test): item.change.mean() for item in found.sets}
+    measured = {
+        (result.payload.rows["pool"], result.payload.rows["test"]): result.value
+        for result in results
+        if isinstance(result.payload, Statistics) and result.payload.rows.get("what") == "change"
+    }
+    assert measured == pytest.approx(means)
+    sentences = [result.payload.text for result in results if isinstance(result.payload, Finding)]
+    assert sentences[-1].startswith("No published figures stand beside one, which is none of the tasks of On the Reliability")
+    kinds = {result.payload.rows["what"] for result in results if isinstance(result.payload, Statistics)}
+    assert kinds == {
+        "collection", "coverage", "order", "change", "beside", "one pool", "left out", "left out by kind", "curve", "relabelled",
+    }  # fmt: skip
+
+
+def test_a_dry_run_writes_nothing_and_needs_no_runs_read(tmp_path: Path) -> None:
+    steps = Steps(tmp_path / "study", dry_run=True)
+    given = task(tmp_path, "one")
+    (given.runs / "neural-0.run").write_text("not a run\n")
+    pooling(replace(settings(given), relabel=0.0), steps)
+    assert [(step.name, step.done) for step in steps.planned] == [
+        *((f"one/{part}", False) for part in PARTS[:-1]),
+        ("measure", False),
+    ]
+    assert not (tmp_path / "study").exists()
+
+
+def test_bad_settings_and_files(tmp_path: Path) -> None:
+    given = task(tmp_path, "one")
+    with pytest.raises(SettingError, match="--task: wanted at least one, each name once; found one, one"):
+        settings(given, given)
+    for name in ("", "a/b", ".hidden", "results"):
+        with pytest.raises(SettingError, match="--task: wanted a name without slashes"):
+            replace(given, name=name)
+    with pytest.raises(SettingError, match="--relabel: wanted a share from 0 to 1"):
+        replace(settings(given), relabel=2.0)
+    with pytest.raises(SettingError, match="-m: wanted a measure; found 'quality'"):
+        replace(settings(given), measures=("quality",))
+    # the second task's table is looked at before the first task is measured
+    broken = task(tmp_path, "two")
+    broken.systems.write_text("run\tgroup\tkind\nneural-0\tg\tneural\n")
+    with pytest.raises(InputError, match="5 of 6 runs without one"):
+        run(settings(given, broken), tmp_path / "study")
+    assert not (tmp_path / "study").exists()
+
+
+def test_no_torch_takes_part() -> None:
+    code = "import sys; import positionbias.studies.pooling, positionbias.cli.studies.pooling; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
