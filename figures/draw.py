@@ -2,7 +2,7 @@
 
 ``python figures/draw.py figure-1 RESULTS`` draws the six histograms of the position-bias paper's Figure 1 from the results of one
 ``posbias histogram`` over original, word-rotated and sentence-rotated collections. A NAME with ``doses`` in it is a dose study's, one with ``audit`` an audit's
-(its --out). ``python figures/draw.py audit-power TABLE`` draws
+(its --out), one with ``pool`` a study's of pools, or a verdict's on one run. ``python figures/draw.py audit-power TABLE`` draws
 how often an audit finds a preference of known size, from the table that ``benchmarks/audit_coverage.py`` wrote, and ``leakage-memory TABLE``
 what models remember of leaked passages, from that of ``benchmarks/leakage_planted.py``.
 """
@@ -20,6 +20,7 @@ from positionbias.report.audit_page import audit_figures
 from positionbias.report.drawing import DASHES, MARKERS, colour_of, legend_above, line_handle, new_figure, under_all
 from positionbias.report.figure import MUTED, save_figure, styled
 from positionbias.report.plots import answer_positions, ats_curves, dose_figure, relative_change, training_curves
+from positionbias.report.pool_page import pool_figures
 
 HERE = Path(__file__).parent
 FIGURE_1 = {"msmarco": "MS MARCO", "squad": "SQuAD", "words": "word-rotated", "sentences": "sentence-rotated"}
@@ -48,6 +49,12 @@ def draw_doses(name: str, results: list[Result]) -> None:
 def draw_audit(name: str, results: list[Result]) -> None:
     """One SVG for each figure of an audit."""
     for part, figure in audit_figures(results).items():
+        save_figure(figure, HERE / f"{name}-{part}.svg", overwrite=True)
+
+
+def draw_pools(name: str, results: list[Result]) -> None:
+    """One SVG for each figure about pools."""
+    for part, figure in pool_figures(results, width=README_WIDTH).items():
         save_figure(figure, HERE / f"{name}-{part}.svg", overwrite=True)
 
 
@@ -134,6 +141,8 @@ if __name__ == "__main__":
         audit_power(place)
     elif name == "leakage-memory":
         leakage_memory(place)
+    elif "pool" in name:
+        draw_pools(name, load_results(place / "results" if (place / "results").is_dir() else place))
     elif "doses" in name:
         draw_doses(name, load_results(place / "results"))
     elif "audit" in name:
