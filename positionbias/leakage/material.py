@@ -30,7 +30,7 @@ class MaterialSettings:
 
     ``threshold`` of ``score`` as in ``leaks.leaks`` (None: every pair). ``labelled_only``: only pairs that people labelled leak; the others are
     candidates alone, as in the paper. A passage is relevant from ``relevant_from`` on, in the target from ``target_relevant_from``; what is
-    judged between 1 and that is neither relevant nor a negative [decision]. Negatives stand in the first ``depth`` candidates (the paper: 100).
+    judged between 1 and that is neither relevant nor a negative [decision]. Negatives stand in the first ``train_depth`` candidates (the paper: 100).
 
     Raises:
         SettingError: a grade or depth below 1.
@@ -41,10 +41,10 @@ class MaterialSettings:
     labelled_only: bool = False
     relevant_from: int = 1
     target_relevant_from: int = 1
-    depth: int = 100
+    train_depth: int = 100
 
     def __post_init__(self) -> None:
-        for name in ("relevant_from", "target_relevant_from", "depth"):
+        for name in ("relevant_from", "target_relevant_from", "train_depth"):
             if getattr(self, name) < 1:
                 raise SettingError(f"--{name.replace('_', '-')}: wanted at least 1; found {getattr(self, name)}; raise it")
 
@@ -81,7 +81,7 @@ class Source:
         settings: MaterialSettings,
         absent: Container[str] = (),
     ) -> None:
-        self.split, self.candidates, self._depth, self._absent = split, candidates, settings.depth, absent
+        self.split, self.candidates, self._depth, self._absent = split, candidates, settings.train_depth, absent
         self._relevant: dict[str, list[str]] = {}
         self._judged: dict[str, set[str]] = {}
         for qrel in qrels:

@@ -170,7 +170,7 @@ class _Study:
 
     def _candidates(self, split: str) -> Path:
         given = self.settings.candidates.get(split)
-        depth = self.settings.depth if split == self.settings.target else self.settings.material.depth
+        depth = self.settings.depth if split == self.settings.target else self.settings.material.train_depth
         return given if given is not None else self.shop.candidates(self.collection.path, split, depth, self.settings.bm25)
 
     @cached_property

@@ -61,7 +61,7 @@ HAND = material(
         # nobody can be drawn but one: e is unjudged, d has no candidate beside its own passage, f none at all
         run({"a": ["r-a", "n-a"], "b": ["x-b", "n-b", "r-b"], "c": ["n-c"], "d": ["r-d"], "g": ["n-g"]}),
         leaking("a"),
-        MaterialSettings(depth=2),
+        MaterialSettings(train_depth=2),
         absent={"x-b", "r-gone"},
     ),
     topics=[topic("t", 2, 2)],
@@ -301,7 +301,7 @@ def test_more_leaked_queries_than_room_is_one_line() -> None:
         leaked_groups(FEW, LeakedSettings("test", 10))
 
 
-@pytest.mark.parametrize("name", ["relevant_from", "target_relevant_from", "depth"])
+@pytest.mark.parametrize("name", ["relevant_from", "target_relevant_from", "train_depth"])
 def test_a_level_below_one_names_its_flag(name: str) -> None:
     with pytest.raises(SettingError, match=f"--{name.replace('_', '-')}: wanted at least 1; found 0"):
         MaterialSettings(**{name: 0})  # type: ignore[arg-type]

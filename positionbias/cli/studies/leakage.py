@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from positionbias.cli.common import all_of, input_place, out_option
+from positionbias.cli.common import all_of, out_option
+from positionbias.cli.leakage.material import Drawn, material_options
 from positionbias.cli.studies.common import Running, run_options, runs_by_split
 from positionbias.cli.studies.models import Decorator, model_options, models_of
 
@@ -16,13 +17,6 @@ _what_options: Decorator = all_of(
     click.option("--target", required=True, metavar="SPLIT", help="The test queries, judged."),
     click.option(
         "--source", "sources", multiple=True, required=True, metavar="SPLIT", help="Training queries; may be given again."
-    ),
-    click.option(
-        "--pairs",
-        multiple=True,
-        required=True,
-        metavar="FILE",
-        help="Which training queries leak which test queries: what posbias leakage find wrote, or a labelled sheet; may be given again.",
     ),
     click.option(
         "--kinds",
@@ -35,28 +29,6 @@ _what_options: Decorator = all_of(
     click.option(
         "--sizes", multiple=True, type=int, metavar="N", help="Training instances, two a query. [default: 1000, 2000 … 128000]"
     ),
-    click.option(
-        "--leaked-queries", type=int, metavar="N", help="That leak in each set. [default: twice the judged test queries]"
-    ),
-    click.option(
-        "--threshold", type=float, metavar="SCORE", help="Pairs without a label leak from this score up. [default: all do]"
-    ),
-    click.option(
-        "--score",
-        type=click.Choice(["cosine", "jaccard", "containment"]),
-        default="cosine",
-        show_default=True,
-        help="Of pairs.",
-    ),
-    click.option(
-        "--labelled-only", is_flag=True, help="Only pairs that people labelled leak; the others are kept out of all sets."
-    ),
-    click.option(
-        "--prefixes",
-        nargs=2,
-        metavar="NAME NAME",
-        help="Of a merged collection: the names behind which the pairs' training and test queries stand there.",
-    ),
 )
 _measuring_options: Decorator = all_of(
     click.option(
@@ -64,17 +36,10 @@ _measuring_options: Decorator = all_of(
     ),
     click.option("--epochs", type=int, default=1, show_default=True, help="Passes over a training set."),
     click.option("--depth", type=int, default=100, show_default=True, help="Candidates a test query."),
-    click.option("--train-depth", type=int, default=100, show_default=True, help="Candidates from which negatives are drawn."),
     click.option("--k1", type=float, default=0.9, show_default=True, help="Of BM25."),
     click.option("--b", type=float, default=0.4, show_default=True, help="Of BM25."),
     click.option(
         "--candidates", multiple=True, metavar="SPLIT=RUN", help="A run to take instead of BM25's; may be given again."
-    ),
-    click.option(
-        "--relevant-from", type=int, default=1, show_default=True, help="Grade from which a training passage is relevant."
-    ),
-    click.option(
-        "--target-relevant-from", type=int, default=1, show_default=True, help="Grade from which a test passage is relevant."
     ),
     click.option("--folds", type=int, default=5, show_default=True, help="Of test queries, to choose a size on the others."),
 )
@@ -83,13 +48,14 @@ _measuring_options: Decorator = all_of(
 @click.command()
 @click.argument("collection")
 @_what_options
+@material_options
 @out_option(what="The study, a folder.")
 @model_options
 @_measuring_options
 @run_options
 def leakage(
-    collection: str, out: str, dry_run: bool, workers: int, as_json: bool, target: str, sources: tuple[str, ...], pairs: tuple[str, ...],
-    prefixes: tuple[str, str] | None, seed: int, seeds: tuple[int, ...], **given: Any,
+    collection: str, out: str, dry_run: bool, workers: int, as_json: bool, target: str, sources: tuple[str, ...], drawn: Drawn,
+    seed: int, seeds: tuple[int, ...], **given: Any,
 ) -> None:  # fmt: skip
     """Do training queries of COLLECTION that near-duplicate its test queries change what re-rankers are worth?
 
@@ -101,32 +67,22 @@ def leakage(
       posbias study leakage both --target robust --source msmarco --pairs leaks --models knrm --models tk --out leaking
     """  # fmt: skip
     from positionbias.core.collection import find_collection
-    from positionbias.corpora.merge import under
     from positionbias.firststage.bm25 import Bm25Settings
-    from positionbias.leakage.material import MaterialSettings
     from positionbias.leakage.trainsets import SIZES
     from positionbias.studies.leakage import LeakageSettings
     from positionbias.studies.leakage import leakage as run_study
 
     running = Running.begin(out, workers=workers, dry_run=dry_run, as_json=as_json)
-    material = MaterialSettings(
-        threshold=given.pop("threshold"),
-        score=given.pop("score"),
-        labelled_only=given.pop("labelled_only"),
-        relevant_from=given.pop("relevant_from"),
-        target_relevant_from=given.pop("target_relevant_from"),
-        depth=given.pop("train_depth"),
-    )
     settings = LeakageSettings(
         target=target,
         sources=sources,
-        pairs=tuple(map(input_place, pairs)),
+        pairs=drawn.pairs,
         kinds=given.pop("kinds"),
         sizes=given.pop("sizes") or SIZES,
         seeds=seeds or (seed,),
-        leaked_queries=given.pop("leaked_queries"),
-        prefixes=(under(prefixes[0], ""), under(prefixes[1], "")) if prefixes else ("", ""),
-        material=material,
+        leaked_queries=drawn.leaked_queries,
+        prefixes=drawn.prefixes,
+        material=drawn.settings,
         bm25=Bm25Settings(given.pop("k1"), given.pop("b")),
         candidates=runs_by_split(given.pop("candidates")),
         depth=given["depth"],

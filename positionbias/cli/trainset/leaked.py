@@ -19,6 +19,7 @@ from positionbias.cli.common import (
     say,
     seed_option,
 )
+from positionbias.cli.leakage.material import Drawn, material_options
 
 if TYPE_CHECKING:
     from positionbias.core.result import Result
@@ -45,34 +46,6 @@ _what = all_of(
         metavar="[SPLIT=]RUN",
         help="BM25 candidates of a source's queries, from which negatives are drawn; one for each source.",
     ),
-    click.option(
-        "--pairs",
-        multiple=True,
-        required=True,
-        metavar="DIR|FILE",
-        help="Which training queries are near which test queries: what posbias leakage find wrote, or labelled; may be given again.",
-    ),
-    click.option(
-        "--prefixes",
-        nargs=2,
-        metavar="NAME NAME",
-        help="Of a merged collection: the names behind which the pairs' training and test queries stand there.",
-    ),
-    click.option(
-        "--threshold", type=float, metavar="SCORE", help="The score from which a pair without a label leaks. [default: all do]"
-    ),
-    click.option(
-        "--score",
-        type=click.Choice(["cosine", "jaccard", "containment"]),
-        default="cosine",
-        show_default=True,
-        help="Which score --threshold is of.",
-    ),
-    click.option(
-        "--labelled-only",
-        is_flag=True,
-        help="Only pairs that people labelled as leaks leak, as in the paper; the others keep their queries out of the filling.",
-    ),
 )
 _how = all_of(
     click.option(
@@ -92,26 +65,7 @@ _how = all_of(
     ),
     click.option("--seeds", type=click.IntRange(min=1), default=5, show_default=True, help="How many seeds, from --seed on."),
     seed_option(),
-    click.option(
-        "--leaked-queries",
-        type=int,
-        metavar="N",
-        help="Queries that leak, the same for all sizes. [default: twice the number of judged test queries]",
-    ),
     click.option("--leaked-share", type=float, metavar="0..1", help="Or the share of each size that leaks."),
-    click.option(
-        "--relevant-from", type=int, default=1, show_default=True, help="Grade from which a source's passage is relevant."
-    ),
-    click.option(
-        "--target-relevant-from",
-        type=int,
-        default=1,
-        show_default=True,
-        help="Grade from which a target's passage is relevant.",
-    ),
-    click.option(
-        "--depth", type=int, default=100, show_default=True, help="Candidates of a query that negatives are drawn from."
-    ),
     out_option(what="A folder of sets, one for each kind, size and seed."),
     overwrite_option,
     json_option,
@@ -120,11 +74,12 @@ _how = all_of(
 
 @click.command()
 @_what
+@material_options
 @_how
 def leaked(
-    collection: str, targets: tuple[str, ...], sources: tuple[str, ...], candidates: tuple[str, ...], pairs: tuple[str, ...],
-    prefixes: tuple[str, str] | None, kinds: tuple[Any, ...], sizes: tuple[int, ...], seeds: int, seed: int,
-    leaked_queries: int | None, leaked_share: float | None, out: str, overwrite: bool, as_json: bool, **counts: Any,
+    collection: str, drawn: Drawn, targets: tuple[str, ...], sources: tuple[str, ...], candidates: tuple[str, ...],
+    kinds: tuple[Any, ...], sizes: tuple[int, ...], seeds: int, seed: int, leaked_share: float | None,
+    out: str, overwrite: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Training sets from COLLECTION: some queries that leak, the same number whatever the size, and others that do not.
 
@@ -139,8 +94,6 @@ def leaked(
       posbias train tk both --trainset sets/msm-1000-1 --validation-candidates RUN --out tk.ckpt
     """  # fmt: skip
     from positionbias.core.collection import find_collection
-    from positionbias.corpora.merge import under
-    from positionbias.leakage.material import MaterialSettings
     from positionbias.leakage.write_trainsets import LeakedInputs, write_leaked_sets
 
     place = output_place(out)
@@ -148,11 +101,11 @@ def leaked(
         collection=find_collection(collection),
         targets=targets,
         candidates=_runs(sources or ("train",), candidates),
-        pairs=[input_place(name) for name in pairs],
-        prefixes=(under(prefixes[0], ""), under(prefixes[1], "")) if prefixes else ("", ""),
-        settings=MaterialSettings(**counts),
+        pairs=drawn.pairs,
+        prefixes=drawn.prefixes,
+        settings=drawn.settings,
     )
-    wanted = _sets(kinds, sizes, range(seed, seed + seeds), leaked_queries, leaked_share)
+    wanted = _sets(kinds, sizes, range(seed, seed + seeds), drawn.leaked_queries, leaked_share)
     results = write_leaked_sets(place, inputs, wanted, overwrite=overwrite)
     emit(results, as_json=as_json, table=lambda: _text(results))
     say(
