@@ -87,7 +87,7 @@ def render(studies: Sequence[Study], *, title: str | None = None, published_for:
     script = environment.get_template("sort.js").render()
     sections = build_sections(studies, published_for)
     return environment.get_template("report.html").render(
-        title=title or (studies[0].title if len(studies) == 1 else "Position bias in retrieval"),
+        title=title or (studies[0].title if len(studies) == 1 else "Artefacts in retrieval data"),
         subtitle=_subtitle(studies),
         several=len(studies) > 1,
         studies=studies,

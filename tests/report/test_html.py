@@ -221,7 +221,7 @@ def test_several_studies_stand_side_by_side(several: str) -> None:
     captions = [e.text for e in answers.every("caption")]
     assert captions[:3] == [f"Where answers start in their passages ({title})" for title in titles]
     assert "Change against front-loading" in [e.text for e in page.root.every("h2")]
-    assert page.root.every("title")[0].text == "Position bias in retrieval"
+    assert page.root.every("title")[0].text == "Artefacts in retrieval data"
     downloads = [e.attributes["href"] for e in page.root.every("a") if e.attributes.get("download") == "mats.csv"]
     assert len(downloads) == 3
 
