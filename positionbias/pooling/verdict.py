@@ -1,16 +1,16 @@
 """Can an existing collection judge one new run: how much of its top is unjudged, between which bounds its score lies, whom it can be compared with.
 
 Every unjudged document among the first k is either not relevant or has the collection's highest grade: which of them are is open, and the score
-lies between the least and the most over all choices [decision]. Two runs are compared safely where no choice changes who has the higher mean:
-the bounds of the two are taken apart, so an unjudged document that both have counts against them twice, and "open" is said rather too often.
-What lies deeper, and relevant documents that no run has, are beyond these bounds: they would lower every nDCG.
+lies between the least and the most over all choices [decision]. Two runs are compared safely where no choice among the documents of both changes
+who has the higher mean. Which unjudged documents the two share is not known here, so all numbers of shared ones are allowed, and "open" is said
+rather too often. Relevant documents that lie deeper, that only other runs have or that no run has are beyond these bounds: they lower every nDCG.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from positionbias.evaluation.rank_biased_precision import RankBiasedPrecision, j
 from positionbias.pooling.judged_runs import JudgedRuns
 from positionbias.pooling.scores import PoolMeasure, score_pools
 
-__all__ = ["Bounds", "Verdict", "check_bounds", "score_bounds", "verdict", "verdict_results"]
+__all__ = ["Bounds", "Verdict", "check_bounds", "difference_bounds", "score_bounds", "verdict", "verdict_results"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,12 +36,16 @@ class Bounds:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Verdict:
-    """The new run is the last of ``runs``. ``judged (queries, runs)`` is Judged@k, NaN where a run has nothing; bounds by measure."""
+    """The new run is the last of ``runs``. ``judged (queries, runs)`` is Judged@k, NaN where a run has nothing; bounds by measure.
+
+    ``differences`` are the bounds, by measure, of the new run's score less each other's, ``(queries, runs − 1)``.
+    """
 
     runs: JudgedRuns
     depth: int
     judged: np.ndarray
     bounds: dict[str, Bounds]
+    differences: dict[str, Bounds]
     precision: RankBiasedPrecision
 
 
@@ -81,7 +85,55 @@ def score_bounds(runs: JudgedRuns, measure: PoolMeasure) -> Bounds:
     return _ndcg_bounds(runs, score, measure.cutoff or 0)
 
 
+def difference_bounds(runs: JudgedRuns, measure: PoolMeasure, bounds: Bounds) -> Bounds:
+    """The last run's score less that of every other, ``(queries, runs − 1)``, over every choice among the unjudged documents of both.
+
+    RR and P of one run do not depend on what another has: their ``bounds`` (``score_bounds``) are taken apart. nDCG does, as a relevant document
+    of either run raises the best possible DCG of both. With a relevant documents in one and b in the other this is that of max(a, b), all
+    shared, to a + b, none shared; the difference of DCG is divided by the one of these that makes it least, or most.
+
+    Raises:
+        SettingError: as for ``check_bounds``.
+    """
+    check_bounds([measure])
+    score = bounds.score[:, -1:] - bounds.score[:, :-1]
+    if measure.kind != "nDCG":
+        return Bounds(score, bounds.low[:, -1:] - bounds.high[:, :-1], bounds.high[:, -1:] - bounds.low[:, :-1])
+    depth = measure.cutoff or 0
+    gain = _gain_bounds(runs, depth)
+    others = np.arange(depth + 1)
+    low, high = np.full(score.shape, np.inf), np.full(score.shape, -np.inf)
+    for own in range(int(gain.counts[:, -1].max()) + 1):
+        shared, apart = gain.best[:, None, np.maximum(own, others)], gain.best[:, None, np.minimum(own + others, depth)]
+        possible = (own <= gain.counts[:, -1:, None]) & (others <= gain.counts[:, :-1, None])
+        least, most = gain.least[:, -1:, own, None] - gain.most[:, :-1], gain.most[:, -1:, own, None] - gain.least[:, :-1]
+        low = np.minimum(low, np.where(possible, least / np.where(least < 0, shared, apart), np.inf).min(axis=-1))
+        high = np.maximum(high, np.where(possible, most / np.where(most > 0, shared, apart), -np.inf).max(axis=-1))
+    return Bounds(score, np.minimum(low, score), np.maximum(high, score))
+
+
 def _ndcg_bounds(runs: JudgedRuns, score: np.ndarray, depth: int) -> Bounds:
+    gain = _gain_bounds(runs, depth)
+    possible = np.arange(depth + 1) <= gain.counts[..., None]
+    over = gain.best[:, None, :]
+    high = np.where(possible, gain.most / over, -np.inf).max(axis=-1)
+    low = np.where(possible, gain.least / over, np.inf).min(axis=-1)
+    return Bounds(score, np.minimum(low, score), np.maximum(high, score))
+
+
+class _Gain(NamedTuple):
+    """DCG with n unjudged documents relevant, ``least`` and ``most (queries, runs, depth + 1)``; ``counts (queries, runs)`` of unjudged ones.
+
+    ``best (queries, depth + 1)`` is the best possible DCG, 1 where there is none.
+    """
+
+    least: np.ndarray
+    most: np.ndarray
+    counts: np.ndarray
+    best: np.ndarray
+
+
+def _gain_bounds(runs: JudgedRuns, depth: int) -> _Gain:
     queries, width, longest = runs.places.shape
     # the best order fills the cutoff where no run does
     places = np.pad(runs.places[:, :, :depth], ((0, 0), (0, 0), (0, max(0, depth - longest))), constant_values=runs.nothing)
@@ -96,32 +148,27 @@ def _ndcg_bounds(runs: JudgedRuns, score: np.ndarray, depth: int) -> Bounds:
             row = np.concatenate([np.full(more, highest), best])[:depth]
             ideal[query, more] = (row * discounts[: len(row)]).sum()
     padded = np.concatenate([gains, [0, 0]])
-    found = (padded[places] * discounts).sum(axis=-1)
-    worth = np.where(open_, discounts * highest, 0.0)
+    found = (padded[places] * discounts).sum(axis=-1)[..., None]
     counts = open_.sum(axis=-1)
-    falling = np.sort(worth, axis=-1)[..., ::-1]  # the open ranks first, from the top down
+    falling = np.sort(np.where(open_, discounts * highest, 0.0), axis=-1)[..., ::-1]  # the open ranks first, from the top down
     first = np.concatenate([np.zeros((queries, width, 1)), falling.cumsum(axis=-1)], axis=-1)  # n open ranks from the top
-    whole = first[..., -1:]
-    last = whole - np.take_along_axis(first, np.maximum(counts[..., None] - np.arange(depth + 1), 0), axis=-1)
-    possible = np.arange(depth + 1) <= counts[..., None]
-    over = np.where(ideal > 0, ideal, 1)[:, None, :]
-    high = np.where(possible, (found[..., None] + first) / over, -np.inf).max(axis=-1)
-    low = np.where(possible, (found[..., None] + last) / over, np.inf).min(axis=-1)
-    return Bounds(score, np.minimum(low, score), np.maximum(high, score))
+    last = first[..., -1:] - np.take_along_axis(first, np.maximum(counts[..., None] - np.arange(depth + 1), 0), axis=-1)
+    return _Gain(found + last, found + first, counts, np.where(ideal > 0, ideal, 1))
 
 
 def verdict(runs: JudgedRuns, measures: Sequence[PoolMeasure], *, depth: int = 10, level: int = 1) -> Verdict:
     """Judged shares within ``depth``, the bounds of every measure, and RBP with its residual (binary gain, p = 0.8), of every run and query."""
     top = runs.places[:, :, :depth]
     relevant = np.concatenate([runs.grades >= level, [False, False]])
-    known = runs.places != runs.unjudged
+    bounds = {measure.name: score_bounds(runs, measure) for measure in measures}
     return Verdict(
         runs,
         depth,
         judged_share(top < runs.unjudged, top != runs.nothing),
-        {measure.name: score_bounds(runs, measure) for measure in measures},
-        # a ranking that has ended says nothing more: what it lacks is open only where the depth that was read ends
-        rank_biased_precision(relevant[runs.places].astype(np.float64), known & (runs.places != runs.nothing)),
+        bounds,
+        {measure.name: difference_bounds(runs, measure, bounds[measure.name]) for measure in measures},
+        # a rank behind the end of a ranking is as open as one that holds an unjudged document
+        rank_biased_precision(relevant[runs.places].astype(np.float64), runs.places < runs.unjudged),
     )
 
 
@@ -153,7 +200,7 @@ def verdict_results(found: Verdict, *, collection: str) -> list[Result]:
     results.append(Result(f"unjudged@{found.depth} by query", collection, "", name, None, rows["share"], None, count, shares))
     for measure, bounds in found.bounds.items():
         results.append(_score(measure, bounds, found, collection))
-        compared = [_compared(bounds, run, new, runs) for run in range(new)]
+        compared = [_compared(found.differences[measure], run, runs) for run in range(new)]
         listing = Statistics({"what": "comparisons", "measure": measure, "run": name, "comparisons": compared})
         safe = sum(item["says"] != "open" for item in compared)
         results.append(
@@ -185,13 +232,12 @@ def _score(measure: str, bounds: Bounds, found: Verdict, collection: str) -> Res
     return Result(f"score by {measure}", collection, "", name, None, score, None, count, Statistics(rows))
 
 
-def _compared(bounds: Bounds, run: int, new: int, runs: JudgedRuns) -> dict[str, Any]:
-    now = bounds.score[:, new] - bounds.score[:, run]
-    least, most = bounds.low[:, new] - bounds.high[:, run], bounds.high[:, new] - bounds.low[:, run]
+def _compared(differences: Bounds, run: int, runs: JudgedRuns) -> dict[str, Any]:
+    now, least, most = (values[:, run] for values in (differences.score, differences.low, differences.high))
     says, sure = "open", False
-    for word, differences, sign in (("better", least, 1), ("worse", most, -1)):
-        if sign * differences.mean() > 0:
-            interval = clustered_mean(differences, None).interval
+    for word, limit, sign in (("better", least, 1), ("worse", most, -1)):
+        if sign * limit.mean() > 0:
+            interval = clustered_mean(limit, None).interval
             says, sure = word, interval is not None and sign * (interval.low if sign > 0 else interval.high) > 0
     return {
         **runs.systems[run]._asdict(), "difference": float(now.mean()), "least": float(least.mean()), "most": float(most.mean()),

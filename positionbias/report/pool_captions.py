@@ -100,5 +100,5 @@ def verdict_caption(results: Sequence[Result]) -> str:
     share = f" {percent(head['share'])} of its first {head['depth']} are unjudged." if head else ""
     return (
         f"The new run (band) and every pooled run (bars): the range of scores over all choices of which unjudged documents are relevant. {'; '.join(parts)}.{share} "
-        "Where bar and band do not meet, the comparison holds."
+        "Each is of one run's own documents; which comparisons hold whatever those of both are stands in the table."
     )

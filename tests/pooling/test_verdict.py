@@ -15,7 +15,7 @@ from positionbias.core.records import Qrel
 from positionbias.pooling.judged_runs import JudgedRuns, judge_runs
 from positionbias.pooling.scores import PoolMeasure, pool_measures, score_pools
 from positionbias.pooling.systems import System
-from positionbias.pooling.verdict import score_bounds, verdict, verdict_results
+from positionbias.pooling.verdict import difference_bounds, score_bounds, verdict, verdict_results
 
 from .worked import as_run
 
@@ -65,6 +65,41 @@ def test_bounds_are_those_of_every_choice(data: st.DataObject, name: str) -> Non
         chosen = judged({"r": ranking}, grades | dict(zip(unknown, choice, strict=True)))
         values.append(score_pools(chosen, np.ones((1, chosen.unjudged), bool), measure).item())
     assert (bounds.low.item(), bounds.high.item()) == pytest.approx((min(values), max(values)))
+
+
+@settings(max_examples=60)
+@given(data=st.data(), name=st.sampled_from(["nDCG@2", "nDCG@3", "P@3", "RR@3"]))
+def test_no_choice_among_the_documents_of_two_runs_leaves_the_bounds_of_their_difference(
+    data: st.DataObject, name: str
+) -> None:
+    ids = [f"d{number}" for number in range(6)]
+    grades = data.draw(st.dictionaries(st.sampled_from(ids), st.integers(0, 2), min_size=1, max_size=3))
+    rankings = {run: data.draw(st.permutations(ids))[: data.draw(st.integers(1, 4))] for run in ("old", "new")}
+    runs = judged(rankings, grades)
+    [measure] = pool_measures([name])
+    bounds = difference_bounds(runs, measure, score_bounds(runs, measure))
+    unknown = sorted({passage for ranking in rankings.values() for passage in ranking[: measure.cutoff]} - set(grades))
+    for choice in product([0, max(1, *grades.values())], repeat=len(unknown)):
+        chosen = judged(rankings, grades | dict(zip(unknown, choice, strict=True)))
+        [[old, new]] = score_pools(chosen, np.ones((1, chosen.unjudged), bool), measure)[0].tolist()
+        assert bounds.low.item() - 1e-9 <= new - old <= bounds.high.item() + 1e-9
+
+
+def test_relevant_documents_of_the_other_run_lower_one_s_ndcg() -> None:
+    # query 1: the one relevant document against two unjudged; query 2: it at rank 2 against none
+    old, new = as_run("old", {"1": ["x", "y"], "2": ["n"]}), as_run("new", {"1": ["a"], "2": ["n", "a"]})
+    qrels = [Qrel("1", "a", 1), Qrel("2", "a", 1), Qrel("2", "n", 0)]
+    runs = judge_runs([(System("old", "o", "k"), old), (System("new", "n", "new"), new)], qrels)
+    results = verdict_results(verdict(runs, pool_measures(["nDCG@2"])), collection="worked")
+    [compared] = next(result for result in results if result.measure == "safe comparisons by nDCG@2").payload.rows[
+        "comparisons"
+    ]
+    # with x and y relevant, query 1: new 1 / (1 + 1 / log2 3), old 1; query 2 stays 1 / log2 3 and 0
+    second = 1 / np.log2(3)
+    assert compared["least"] == pytest.approx((1 / (1 + second) - 1 + second) / 2)
+    assert compared["most"] == pytest.approx((1 + second) / 2)
+    # each alone would have new at 1 and old at 1 on query 1
+    assert compared["least"] < second / 2
 
 
 @pytest.mark.parametrize(
