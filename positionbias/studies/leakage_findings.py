@@ -114,7 +114,7 @@ def _weak(results: Sequence[Result]) -> list[Finding]:
 
 
 def _by_size(results: Sequence[Result]) -> list[Finding]:
-    """On topics with leaked queries: what leakage gains with the smallest and with the largest sets, and whether that shrinks."""
+    """On topics with leaked queries: what leakage changes with the smallest and with the largest sets, and whether that shrinks."""
     found = []
     for result in results:
         if result.measure != BY_SIZE or rows_of(result)["topics"] != "leaked":
@@ -122,12 +122,7 @@ def _by_size(results: Sequence[Result]) -> list[Finding]:
         rows = rows_of(result)
         for condition, change in rows["change of the gain"].items():
             first, last = rows["gains"][condition][0], rows["gains"][condition][-1]
-            bounds = _interval(change["interval"])
-            verdict, holds = ("these data do not tell whether it shrinks", None)
-            if bounds is not None and bounds.high < 0:
-                verdict, holds = "it shrinks as the sets grow", True
-            elif bounds is not None and bounds.low > 0:
-                verdict, holds = "it grows with the sets, which goes against the paper", False
+            verdict, holds = _change(first, last, change)
             found.append(
                 Finding(
                     f"On the {result.count:,} topics with leaked queries {condition} changes {rows['measure']} of {result.system} by "
@@ -137,6 +132,22 @@ def _by_size(results: Sequence[Result]) -> list[Finding]:
                 )
             )
     return found
+
+
+def _change(first: Mapping[str, Any], last: Mapping[str, Any], change: Mapping[str, Any]) -> tuple[str, bool | None]:
+    """Whether the effect shrinks, a gain or a loss, where the interval of the change is beside 0; one that may be none at the end has shrunk."""
+    if not _beside_zero(change):
+        return "these data do not tell whether it shrinks", None
+    if first["mean"] * last["mean"] < 0 and _beside_zero(last):
+        return "the effect turns round as the sets grow", None
+    if abs(last["mean"]) < abs(first["mean"]):
+        return "the effect shrinks as the sets grow", True
+    return "the effect grows with the sets, which goes against the paper", False
+
+
+def _beside_zero(point: Mapping[str, Any]) -> bool:
+    bounds = _interval(point["interval"])
+    return bounds is not None and not bounds.low <= 0 <= bounds.high
 
 
 def _orders(results: Sequence[Result]) -> list[Finding]:

@@ -97,6 +97,36 @@ def sizes(model: str) -> Result:
     return replace(result(BY_SIZE, Statistics(rows), Facts(model=model), count=172), system=model)
 
 
+@pytest.mark.parametrize(
+    ("small", "large", "sure", "verdict", "holds"),
+    [
+        (0.3, 0.1, True, "the effect shrinks as the sets grow.", True),
+        (-0.3, -0.1, True, "the effect shrinks as the sets grow.", True),  # what harm it does
+        (-0.1, -0.3, True, "the effect grows with the sets, which goes against the paper.", False),
+        (0.1, 0.3, True, "the effect grows with the sets, which goes against the paper.", False),
+        (0.3, -0.05, True, "the effect shrinks as the sets grow.", True),  # to what may be none: −0.15 to +0.05
+        (0.3, -0.2, True, "the effect turns round as the sets grow.", None),
+        (0.3, 0.1, False, "these data do not tell whether it shrinks.", None),
+    ],
+)
+def test_whether_the_effect_shrinks(small: float, large: float, sure: bool, verdict: str, holds: bool | None) -> None:
+    given = sizes("knrm")
+    assert isinstance(given.payload, Statistics)
+    within = 0.01 if sure else 1.0
+
+    def point(size: int, mean: float, half: float) -> dict:
+        return {"instances": size, "mean": mean, "interval": {"low": mean - half, "high": mean + half}}
+
+    gains = [point(1000, small, 0.05), point(2000, large, 0.1 if small * large < 0 else 0.05)]
+    change = point(2000, large - small, within)
+    payload = Statistics(
+        {**given.payload.rows, "gains": {"test leakage": gains}, "change of the gain": {"test leakage": change}}
+    )
+    (said,) = (f for f in leakage_findings([replace(given, payload=payload)], ROBUST) if f.text.startswith("On the 172 topics"))
+    assert said.text.endswith(f": {verdict}")
+    assert said.holds is holds
+
+
 def tables(tmp_path: Path, results: list[Result]) -> dict[str, Table]:
     save_results(tmp_path / "study", results, Manifest("results", "Leaking", "study leakage"))
     return report_tables(load_studies([tmp_path / "study"]), published_for)
@@ -185,7 +215,7 @@ def test_the_sentences() -> None:
     assert said[f"{alone}knrm with leakage overtakes tk without."] is True
     (size,) = (text for text in said if text.startswith("On the 172 topics"))
     assert "by +0.300 (95 % interval +0.200 to +0.400) with 1,000 instances" in size
-    assert size.endswith("−0.200 (95 % interval −0.300 to −0.100): it shrinks as the sets grow.")
+    assert size.endswith("−0.200 (95 % interval −0.300 to −0.100): the effect shrinks as the sets grow.")
     assert said[size] is True
     assert not any("BM25" in text for text in said)  # 0.2, which all models beat
     strong = [replace(r, value=0.33) if r.facts.model == "bm25" else r for r in study()]
