@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from positionbias.core.errors import InputError, bad_input
+from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.leakage.pairs import Pair
 
-__all__ = ["Leaks", "leaked_tests", "leaks"]
+__all__ = ["Leaks", "check_threshold", "leaked_tests", "leaks"]
 
 
 @dataclass(slots=True)
@@ -24,6 +25,16 @@ class Leaks:
     other_sources: int = 0
 
 
+def check_threshold(threshold: float | None) -> None:
+    """Whether a threshold is one.
+
+    Raises:
+        SettingError: it is no number, which no score would be below.
+    """
+    if threshold is not None and math.isnan(threshold):
+        raise SettingError(f"--threshold: wanted a number; found {threshold}; give one, or leave it out")
+
+
 def leaks(pairs: Iterable[Pair], *, threshold: float | None = None, score: str = "cosine", source: str | None = None) -> Leaks:
     """A pair leaks where its label says so; without a label where its score is at or above ``threshold`` (None: always).
 
@@ -32,7 +43,9 @@ def leaks(pairs: Iterable[Pair], *, threshold: float | None = None, score: str =
     Raises:
         InputError: no pair; a pair without label and score (with its line) where a threshold is given; pairs of several sources, or none
             of ``source``.
+        SettingError: as ``check_threshold``.
     """
+    check_threshold(threshold)
     found, sources = Leaks(), dict[str, int]()
     for pair in _of_source(pairs, source, sources):
         found.pairs += 1

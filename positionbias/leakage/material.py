@@ -17,7 +17,7 @@ from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.groups import group_queries
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
-from positionbias.leakage.leaks import leaks
+from positionbias.leakage.leaks import check_threshold, leaks
 from positionbias.leakage.pairs import Pair
 from positionbias.leakage.queries import is_empty
 
@@ -33,7 +33,7 @@ class MaterialSettings:
     judged between 1 and that is neither relevant nor a negative [decision]. Negatives stand in the first ``train_depth`` candidates (the paper: 100).
 
     Raises:
-        SettingError: a grade or depth below 1.
+        SettingError: a grade or depth below 1, a threshold that is no number.
     """
 
     threshold: float | None = None
@@ -44,6 +44,7 @@ class MaterialSettings:
     train_depth: int = 100
 
     def __post_init__(self) -> None:
+        check_threshold(self.threshold)
         for name in ("relevant_from", "target_relevant_from", "train_depth"):
             if getattr(self, name) < 1:
                 raise SettingError(f"--{name.replace('_', '-')}: wanted at least 1; found {getattr(self, name)}; raise it")

@@ -14,6 +14,7 @@ from positionbias.core.groups import TrainingGroup
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
 from positionbias.leakage.labels import Label
+from positionbias.leakage.leaks import leaks
 from positionbias.leakage.material import Leaking, Material, MaterialSettings, Source, Topic, leaking_queries, read_topics
 from positionbias.leakage.pairs import Pair
 from positionbias.leakage.trainsets import KINDS, SIZES, LeakedSettings, leaked_groups, leaked_number
@@ -305,3 +306,10 @@ def test_more_leaked_queries_than_room_is_one_line() -> None:
 def test_a_level_below_one_names_its_flag(name: str) -> None:
     with pytest.raises(SettingError, match=f"--{name.replace('_', '-')}: wanted at least 1; found 0"):
         MaterialSettings(**{name: 0})  # type: ignore[arg-type]
+
+
+def test_a_threshold_that_is_no_number_does_not_let_all_pairs_leak() -> None:
+    with pytest.raises(SettingError, match="--threshold: wanted a number; found nan"):
+        MaterialSettings(threshold=float("nan"))
+    with pytest.raises(SettingError, match="--threshold: wanted a number; found nan"):
+        leaks([pair("a", cosine=0.1)], threshold=float("nan"))
