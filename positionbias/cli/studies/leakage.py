@@ -24,7 +24,7 @@ _what_options: Decorator = all_of(
         type=click.Choice(["no", "msm", "test"]),
         default=("no", "msm", "test"),
         show_default=True,
-        help="Training sets: without leakage, with leaking training queries, with the test queries themselves; no is always one.",
+        help="Training sets: without leakage, with leaking training queries, with the test queries themselves. Name no, and one of the others.",
     ),
     click.option(
         "--sizes", multiple=True, type=int, metavar="N", help="Training instances, two a query. [default: 1000, 2000 … 128000]"
