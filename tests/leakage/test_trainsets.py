@@ -295,6 +295,11 @@ def test_settings_out_of_range_name_their_flag(wrong: dict[str, object], flag: s
     assert str(error.value).startswith(flag)
 
 
+def test_where_nothing_leaks_no_number_is_offered() -> None:
+    with pytest.raises(InputError, match=r"found 0 that can be used, .* of which 0 leak\); give more pairs, or --kind no"):
+        leaked_groups(material(source("train", 9)), LeakedSettings("msm", 4, leaked_queries=1))
+
+
 def test_more_leaked_queries_than_room_is_one_line() -> None:
     with pytest.raises(
         SettingError, match="--size: wanted room for 6 leaked queries; found 10 instances, which are 5 queries; give --size 12"
