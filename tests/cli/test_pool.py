@@ -143,6 +143,14 @@ def test_bad_input_is_one_line(run_posbias: RunPosbias, folder: Path, arguments:
     assert "Traceback" not in done.stderr
 
 
+def test_two_pooled_runs_of_one_name_are_refused_without_a_table_too(run_posbias: RunPosbias, folder: Path) -> None:
+    (folder / "runs" / "traditional-0.txt").write_bytes((folder / "runs" / "traditional-2.run").read_bytes())
+    done = run_posbias("pool", "verdict", "new.run", "qrels.txt", "--pool-runs", "runs")
+    assert (done.returncode, done.stdout) == (2, "")
+    message = "runs: wanted one file of run 'traditional-0'; found traditional-0.run and traditional-0.txt; rename one of them"
+    assert message in done.stderr
+
+
 def test_a_taken_place_is_refused_before_anything_is_read(run_posbias: RunPosbias, folder: Path) -> None:
     (folder / "taken").mkdir()
     done = run_posbias("pool", "coverage", "nowhere", "qrels.txt", "--systems", "systems.tsv", "--out", "./taken")

@@ -106,13 +106,20 @@ def judged_pool(runs: str, qrels: str, systems: str | None, *, new: str | None =
 
 
 def _run_files(folder: Path, systems: str | None) -> tuple[Mapping[System, Path], Sequence[System]]:
+    from positionbias.core.errors import bad_input
     from positionbias.pooling.systems import System, find_runs, read_systems, run_name, run_paths
 
     if systems:
         found = find_runs(folder, read_systems(input_place(systems)), table=systems)
         return found.files, found.absent
-    names = [(run_name(path), path) for path in run_paths(folder)]
-    return {System(name, name, ""): path for name, path in names}, ()
+    named: dict[System, Path] = {}
+    for path in run_paths(folder):
+        name = run_name(path)
+        other = named.setdefault(System(name, name, ""), path)
+        if other != path:
+            both = f"{other.name} and {path.name}"
+            raise bad_input(folder, wanted=f"one file of run {name!r}", found=both, do="rename one of them or move it away")
+    return named, ()
 
 
 def _new_run(new: str, pooled: Sequence[Path]) -> tuple[System, Run]:
