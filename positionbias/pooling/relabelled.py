@@ -15,7 +15,7 @@ from positionbias.pooling.pools import PoolSettings
 from positionbias.pooling.reliability import Reliability, reliability
 from positionbias.pooling.reliability_results import average, change_of
 from positionbias.pooling.scores import PoolMeasure
-from positionbias.pooling.systems import System, kinds_of
+from positionbias.pooling.systems import System, groups_of, kinds_of
 
 __all__ = ["relabel", "relabelled", "relabelled_results"]
 
@@ -48,17 +48,27 @@ def relabelled(
     repeats: int = 20,
     level: int = 1,
 ) -> list[Reliability]:
-    """``reliability`` with other labels, ``repeats`` times."""
+    """``reliability`` with other labels, ``repeats`` times: fewer where a draw leaves one kind only, or no kind with two groups."""
+    drawn = (relabel(runs.systems, share, number, settings.seed) for number in range(repeats))
     return [
-        reliability(runs.with_systems(relabel(runs.systems, share, number, settings.seed)), measures, settings, level=level)
-        for number in range(repeats)
-    ]  # fmt: skip
+        reliability(runs.with_systems(systems), measures, settings, level=level)
+        for systems in drawn
+        if _can_be_measured(systems)
+    ]
 
 
-def relabelled_results(given: Reliability, repeats: Sequence[Reliability], *, collection: str, share: float) -> list[Result]:
+def _can_be_measured(systems: Sequence[System]) -> bool:
+    kinds = kinds_of(systems)
+    return len(kinds) > 1 and any(len(groups_of(systems, kind)) > 1 for kind in kinds)
+
+
+def relabelled_results(
+    given: Reliability, repeats: Sequence[Reliability], *, collection: str, share: float, drawn: int
+) -> list[Result]:
     """For each pool kind, test set and measure, τ_b and change with the labels as given and over the repeats: mean and middle 95 %.
 
-    ``value`` is the mean τ_b over repeats; rows "tau_b" and "change" have "given", "mean", "low", "high".
+    ``value`` is the mean τ_b over repeats; rows "tau_b" and "change" have "given", "mean", "low", "high"; "repeats" of the "drawn" relabellings
+    have such pools and systems.
     """
     results = []
     for item in given.sets:
@@ -68,12 +78,12 @@ def relabelled_results(given: Reliability, repeats: Sequence[Reliability], *, co
         changes = [change_of(own.change)[0] for own in same]
         tau = _over(average(item.figures["tau_b"]), taus)
         rows = {
-            "what": "relabelled", "pool": item.pool, "test": item.test, "measure": item.measure, "share": share,
+            "what": "relabelled", "pool": item.pool, "test": item.test, "measure": item.measure, "share": share, "drawn": drawn,
             "repeats": len(same), "tau_b": tau, "change": _over(change_of(item.change)[0], changes),
         }  # fmt: skip
         interval = None
         if tau["low"] is not None and tau["high"] is not None:
-            interval = Interval(tau["low"], tau["high"], 0.95, f"middle 95 % of {len(same)} relabellings")
+            interval = Interval(tau["low"], tau["high"], 0.95, f"middle 95\u00a0% of {len(same)} relabellings")
         name, system = f"relabelled by {item.measure}", f"{item.test} systems, {item.pool} pools"
         results.append(
             Result(name, collection, "", system, given.settings.seed, tau["mean"], interval, len(same), Statistics(rows))

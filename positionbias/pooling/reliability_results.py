@@ -16,6 +16,7 @@ from positionbias.core.payloads import Finding, Interval, Statistics
 from positionbias.core.result import Result
 from positionbias.evaluation.repeats import crossed_interval
 from positionbias.pooling.judged_runs import JudgedRuns
+from positionbias.pooling.per_cent import NBSP, percent
 from positionbias.pooling.reliability import ALL, OnePool, Reliability, TestSet
 from positionbias.pooling.systems import System, groups_of, kinds_of
 
@@ -185,20 +186,22 @@ def _sentence(item: TestSet, own: TestSet) -> Finding | None:
     if value is None:
         return None
     if interval is None or interval.low * interval.high <= 0:
-        sure = f" (95 % interval {_range(interval)}): no change is shown" if interval else ": one pool and query show nothing"
+        sure = (
+            f" (95{NBSP}% interval {_range(interval)}): no change is shown"
+            if interval
+            else ": nothing varies over pools and queries"
+        )
         return Finding(
             _minus(f"Pools of {item.pool} runs change {item.measure} of {item.test} runs by {value:+.3f}{sure}."), None
         )
     does = "underestimate" if value < 0 else "overestimate"
-    text = f"Pools of {item.pool} runs {does} {item.test} runs by {abs(value):.3f} {item.measure} (95 % interval of the change {_range(interval)})"
+    text = f"Pools of {item.pool} runs {does} {item.test} runs by {abs(value):.3f} {item.measure} (95{NBSP}% interval of the change {_range(interval)})"
     beside, sure_beside = change_of(item.beside)
     share = _beside(item, own)
     if beside is None or sure_beside is None or share["relative low"] is None:
         return Finding(_minus(f"{text}; there is no unseen {item.pool} run to hold it against."), None)
     text += f"; beside unseen {item.pool} runs by {beside:+.3f} ({_range(sure_beside)})"
-    text += (
-        f", in shares of the score by {share['relative']:+.1%} ({share['relative low']:+.1%} to {share['relative high']:+.1%})"
-    )
+    text += f", in shares of the score by {percent(share['relative'], '+')} ({percent(share['relative low'], '+')} to {percent(share['relative high'], '+')})"
     ends = (sure_beside.low, sure_beside.high, share["relative low"], share["relative high"])
     if max(ends) < 0:
         return Finding(_minus(f"{text}: they fare worse than being unseen alone would have it."), True)

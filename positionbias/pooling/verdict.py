@@ -20,6 +20,7 @@ from positionbias.core.result import Result
 from positionbias.evaluation.clustered import clustered_mean
 from positionbias.evaluation.rank_biased_precision import RankBiasedPrecision, judged_share, rank_biased_precision
 from positionbias.pooling.judged_runs import JudgedRuns
+from positionbias.pooling.per_cent import percent
 from positionbias.pooling.scores import PoolMeasure, score_pools
 
 __all__ = ["Bounds", "Verdict", "check_bounds", "difference_bounds", "score_bounds", "verdict", "verdict_results"]
@@ -249,8 +250,8 @@ def _sentence(measure: str, bounds: Bounds, rows: dict[str, Any], compared: Sequ
     score, low, high = (float(values[:, -1].mean()) for values in (bounds.score, bounds.low, bounds.high))
     safe = sum(item["says"] != "open" for item in compared)
     text = (
-        f"Of the first {rows['depth']} of {rows['run']} {rows['share']:.1%} are unjudged (of the pooled runs {rows['pooled mean']:.1%}, at most "
-        f"{rows['pooled most']:.1%}); its {measure} is {score:.3f} and could be {low:.3f} to {high:.3f}; {safe} of {len(compared)} comparisons "
+        f"Of the first {rows['depth']} of {rows['run']} {percent(rows['share'])} are unjudged (of the pooled runs {percent(rows['pooled mean'])}, at most "
+        f"{percent(rows['pooled most'])}); its {measure} is {score:.3f} and could be {low:.3f} to {high:.3f}; {safe} of {len(compared)} comparisons "
         "hold whatever the unjudged documents are."
     )
     return Finding(text, safe == len(compared))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from positionbias.core.payloads import Interval
 from positionbias.core.result import Result
 from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
+from positionbias.report.formatting import percent
 from positionbias.report.pool_select import by_measure, of_what
 from positionbias.report.table import Column, Table
 
@@ -115,8 +116,8 @@ def verdict_table(results: Sequence[Result]) -> Table:
     notes = []
     if head:
         notes.append(
-            f"Unjudged among the first {head['depth']} of {head['run']}: {head['share']:.1%}; of the {head['pooled runs']} pooled runs "
-            f"{head['pooled mean']:.1%} on average, at most {head['pooled most']:.1%}. RBP (p = 0.8) {head['RBP']:.3f}, residual {head['RBP residual']:.3f}."
+            f"Unjudged among the first {head['depth']} of {head['run']}: {percent(head['share'])}; of the {head['pooled runs']} pooled runs "
+            f"{percent(head['pooled mean'])} on average, at most {percent(head['pooled most'])}. RBP (p = 0.8) {head['RBP']:.3f}, residual {head['RBP residual']:.3f}."
         )
     return Table("pool-verdict", "What the new run can score", columns, body, notes)
 

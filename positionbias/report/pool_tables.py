@@ -9,6 +9,7 @@ from positionbias.core.payloads import Interval
 from positionbias.core.published import PublishedCell, under_pools
 from positionbias.core.result import Result
 from positionbias.report.cells import as_interval, count_cell, decimal_cell, level_heading, percent_cell, text_cell
+from positionbias.report.formatting import percent
 from positionbias.report.pool_select import by_measure, measures_in, of_what, pools_in, task_rows, tests_in
 from positionbias.report.published import Published
 from positionbias.report.select import distinct
@@ -188,8 +189,10 @@ def relabelled_table(results: Sequence[Result]) -> Table:
     columns += [Column("as given", "Change of score"), Column("relabelled", "Change of score")]
     notes = []
     if found:
-        share, repeats = found[0][1]["share"], found[0][1]["repeats"]
+        share, drawn = found[0][1]["share"], found[0][1]["drawn"]
         notes.append(
-            f"Relabelled: {share:.0%} of the runs given another kind at random, {repeats} times; the mean, and in brackets the middle 95\u00a0% of these."
+            f"Relabelled: {percent(share, 0)} of the runs given another kind at random, {drawn} times; the mean, and in brackets the middle 95\u00a0% of these."
         )
+        if missing := drawn - min(rows["repeats"] for _, rows in found):
+            notes.append(f"{missing} of these, or fewer, left a row without pools or kinds and are not in it.")
     return Table("pool-labels", "What wrong labels do", columns, body, notes, stub=3)

@@ -257,4 +257,4 @@ class _Task:
     def _relabelled(self) -> list[Result]:
         chosen, level = self.settings, self.given.relevant_from
         again = relabelled(self.judged, self.measures, chosen.pools, share=chosen.relabel, repeats=chosen.repeats, level=level)
-        return relabelled_results(self._measured, again, collection=self.given.name, share=chosen.relabel)
+        return relabelled_results(self._measured, again, collection=self.given.name, share=chosen.relabel, drawn=chosen.repeats)

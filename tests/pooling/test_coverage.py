@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from positionbias.core.errors import SettingError
 from positionbias.core.payloads import PerQuery
+from positionbias.core.records import Qrel
 from positionbias.pooling.coverage import coverage, coverage_results
 from positionbias.pooling.curves import curve_results, depth_curve, groups_curve
 from positionbias.pooling.judged_runs import JudgedRuns, judge_runs
@@ -20,7 +21,7 @@ from positionbias.pooling.scores import pool_measures
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 from positionbias.pooling.systems import System
 
-from .worked import worked
+from .worked import as_run, worked
 
 
 def simulated(**options: float) -> JudgedRuns:
@@ -137,7 +138,7 @@ def test_relabelled_results_have_the_labels_as_given_beside_the_repeats() -> Non
     measures, options = pool_measures(["P@10"]), PoolSettings(pools=3)
     given_labels = reliability(runs, measures, options)
     again = relabelled(runs, measures, options, share=0.25, repeats=3)
-    results = relabelled_results(given_labels, again, collection="simulated", share=0.25)
+    results = relabelled_results(given_labels, again, collection="simulated", share=0.25, drawn=3)
     assert len(results) == 6
     rows = next(r.payload.rows for r in results if r.system == "neural systems, traditional pools")
     item = next(item for item in given_labels.sets if (item.pool, item.test) == ("traditional", "neural"))
@@ -146,6 +147,19 @@ def test_relabelled_results_have_the_labels_as_given_beside_the_repeats() -> Non
     assert rows["change"]["low"] <= rows["change"]["mean"] <= rows["change"]["high"]
     # no label changed: the same again
     unchanged = relabelled_results(
-        given_labels, relabelled(runs, measures, options, share=0, repeats=1), collection="x", share=0
+        given_labels, relabelled(runs, measures, options, share=0, repeats=1), collection="x", share=0, drawn=1
     )
     assert unchanged[0].payload.rows["tau_b"]["given"] == unchanged[0].payload.rows["tau_b"]["mean"]
+
+
+def test_labels_that_leave_one_kind_are_passed_over_and_counted() -> None:
+    old = [(System(f"old{n}", f"old{n}", "old"), as_run(f"old{n}", {"1": ["a", "b"]})) for n in range(4)]
+    runs = judge_runs([*old, (System("new", "new", "new"), as_run("new", {"1": ["b", "a"]}))], [Qrel("1", "a", 1)])
+    measures, options = pool_measures(["RR"]), PoolSettings(pools=2)
+    # one of five labels changes; where it is that of the only new run, all are old
+    lost = sum(relabel(runs.systems, 0.2, number, 1)[-1].kind == "old" for number in range(10))
+    assert 0 < lost < 10
+    again = relabelled(runs, measures, options, share=0.2, repeats=10)
+    assert len(again) == 10 - lost
+    results = relabelled_results(reliability(runs, measures, options), again, collection="x", share=0.2, drawn=10)
+    assert (results[0].payload.rows["drawn"], results[0].payload.rows["repeats"]) == (10, 10 - lost)

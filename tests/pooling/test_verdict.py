@@ -134,7 +134,7 @@ def test_a_verdict_by_hand() -> None:
     }
     assert comparisons.value == 0
     finding = next(result.payload for result in results if isinstance(result.payload, Finding))
-    assert "Of the first 2 of new 100.0% are unjudged" in finding.text
+    assert "Of the first 2 of new 100.0\u00a0% are unjudged" in finding.text
     assert finding.holds is False
 
 

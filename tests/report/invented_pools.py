@@ -104,7 +104,15 @@ def more(task: str) -> list[Result]:
         rows = {"what": "curve", "axis": axis, "pool": pool, "test": test, "measure": "RR", **curve}
         found.append(result(f"{axis} of pools by RR", rows, task))
     again = {"given": 0.5, "mean": 0.45, "low": 0.4, "high": 0.55}
-    labels = {"what": "relabelled", "pool": "traditional", "test": "neural", "measure": "RR", "share": 0.1, "repeats": 20}
+    labels = {
+        "what": "relabelled",
+        "pool": "traditional",
+        "test": "neural",
+        "measure": "RR",
+        "share": 0.1,
+        "drawn": 20,
+        "repeats": 19,
+    }
     found.append(result("relabelled by RR", {**labels, "tau_b": again, "change": {**again, "given": -0.2}}, task, 0.45))
     return found
 

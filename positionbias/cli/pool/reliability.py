@@ -117,5 +117,5 @@ def _more(
         results += curve_results("groups", groups_curve(runs, measures, settings, level=level), runs, collection=name)
     if relabel:
         again = relabelled(runs, measures, settings, share=relabel, repeats=repeats, level=level)
-        results += relabelled_results(found, again, collection=name, share=relabel)
+        results += relabelled_results(found, again, collection=name, share=relabel, drawn=repeats)
     return results

@@ -143,7 +143,7 @@ def _relabelled(found: Sequence[tuple[Result, Mapping[str, Any]]]) -> str:
     first = found[0][1]
     lines = [
         (
-            f"{first['share']:.0%} relabelled, {first['repeats']} times",
+            f"{first['share']:.0%} relabelled, {first['drawn']} times",
             "pool",
             "test",
             "tau",
@@ -156,7 +156,9 @@ def _relabelled(found: Sequence[tuple[Result, Mapping[str, Any]]]) -> str:
         figures = [_number(rows["tau_b"]["given"], ".3f"), _spread(rows["tau_b"], ".3f")]
         figures += [_number(rows["change"]["given"], "+.3f"), _spread(rows["change"], "+.3f")]
         lines.append((rows["measure"], rows["pool"], rows["test"], *figures))
-    return aligned(lines, left=3)
+    missing = first["drawn"] - min(rows["repeats"] for _, rows in found)
+    note = f"\n{missing} of these, or fewer, left a row without pools or kinds and are not in it." if missing else ""
+    return aligned(lines, left=3) + note
 
 
 _MORE = {"left out": _left_out, "left out by kind": _left_out_by_kind, "curve": _curves, "relabelled": _relabelled}
