@@ -69,12 +69,15 @@ class _Measuring:
             groups = Groups(path)
             leaked = int(groups.manifest.content["leaked"])
             leaks = groups.manifest.content["leaks"]
+            topics = {test for tests in leaks.values() for test in tests}
             rows = {
                 "instances": size,
                 "leaked instances": 2 * leaked,
                 "leaked queries": len(leaks),
-                "topics leaked": len({test for tests in leaks.values() for test in tests}),
+                "topics leaked": len(topics),
             }
+            if without := sum(topic not in self.measured.candidates for topic in topics):  # nothing of them can be ranked
+                rows["topics leaked without candidates"] = without
             system = f"{CONDITIONS[kind]}, {size:,} instances"
             facts, share = Facts(variant=CONDITIONS[kind]), leaked / len(groups)
             found.append(self._result(TRAINSETS, system, Statistics(rows), facts, value=share, count=size))

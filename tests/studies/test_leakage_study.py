@@ -18,7 +18,7 @@ from positionbias.core.groups import Groups
 from positionbias.core.manifest import read_manifest
 from positionbias.core.payloads import Comparison, Finding, PerQuery, Statistics
 from positionbias.core.result import Facts, Result, load_results
-from positionbias.core.run import read_run
+from positionbias.core.run import Run, read_run, write_run
 from positionbias.evaluation.cross_validation import query_folds
 from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.memorisation import OFFSET, RANK
@@ -290,6 +290,27 @@ def test_an_interrupted_study_goes_on_to_the_same_results(
     at = STEPS.index(f"train-{TRIALS[2]}")
     assert run(collection, tmp_path / "study", settings) == STEPS[at:]
     assert load_results(tmp_path / "study" / "results") == load_results(finished / "results")
+
+
+def test_leaked_topics_without_candidates_are_counted(
+    finished: Path, collection: Collection, settings: LeakageSettings, tmp_path: Path
+) -> None:
+    topics = {pair.query_id for pair in leaked_pairs(Groups(finished / "trainsets" / "msm-12"))}
+    candidates = read_run(finished / "runs" / "bm25-topics.run")
+    gone = min(topics)
+    rankings = ((r.query_id, r.passage_ids, r.scores) for r in candidates.rankings() if r.query_id != gone)
+    write_run(tmp_path / "part.run", Run("part", rankings))
+    given = replace(settings, candidates={"topics": tmp_path / "part.run"}, kinds=("no", "msm"), sizes=(12,), seeds=(1,))
+    run(collection, tmp_path / "study", given)
+    results = load_results(tmp_path / "study" / "results")
+    plain, leaked = (rows(r) for r in results if r.measure == TRAINSETS)
+    assert leaked["topics leaked"] == len(topics) == 4
+    assert leaked["topics leaked without candidates"] == 1
+    assert "topics leaked without candidates" not in plain
+    assert one(results, OFFSET, model="tk", variant="MSM leakage").count == 3
+    table = report_tables(load_studies([tmp_path / "study"]))["leakage-sets"]
+    place = [column.full_name for column in table.columns].index("Topics leaked without candidates")
+    assert [row[place].text for row in table.rows] == ["–", "1"]
 
 
 def test_the_manifest_says_what_was_run(finished: Path) -> None:
