@@ -190,7 +190,7 @@ def test_collections_are_merged_and_sampled(run_posbias: RunPosbias, small_colle
     assert merged.returncode == 0, merged.stderr
     assert merged.stdout.splitlines()[0] == "both: 14 passages"
     shown = run_posbias("show", "both").stdout
-    assert "merge (collections {'A': 'small', 'B': 'small'})" in shown
+    assert "merge (collections {'A': 'small', 'B': 'small'}, apart False)" in shown
     drawn = run_posbias(
         "sample", "both", "--queries", 2, "--passages", 8, "--split", "test", "--seed", 4, "--out", "./few", "--json"
     )
