@@ -2,9 +2,10 @@
 
 ``python figures/draw.py figure-1 RESULTS`` draws the six histograms of the position-bias paper's Figure 1 from the results of one
 ``posbias histogram`` over original, word-rotated and sentence-rotated collections. A NAME with ``doses`` in it is a dose study's, one with ``audit`` an audit's
-(its --out), one with ``pool`` a study's of pools, or a verdict's on one run. ``python figures/draw.py audit-power TABLE`` draws
+(its --out), one with ``leakage`` a leakage study's, one with ``pool`` a study's of pools, or a verdict's on one run. ``python figures/draw.py audit-power TABLE`` draws
 how often an audit finds a preference of known size, from the table that ``benchmarks/audit_coverage.py`` wrote, and ``leakage-memory TABLE``
-what models remember of leaked passages, from that of ``benchmarks/leakage_planted.py``.
+what models remember of leaked passages, from that of ``benchmarks/leakage_planted.py``; ``pool-simulated TABLE`` what is measured of a known pool
+bias, from that of ``benchmarks/pool_simulated.py``.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from positionbias.core.result import Result, load_results
 from positionbias.report.audit_page import audit_figures
 from positionbias.report.drawing import DASHES, MARKERS, colour_of, legend_above, line_handle, new_figure, under_all
 from positionbias.report.figure import MUTED, save_figure, styled
+from positionbias.report.leakage_figure import sizes_figure
 from positionbias.report.plots import answer_positions, ats_curves, dose_figure, relative_change, training_curves
 from positionbias.report.pool_page import pool_figures
 
@@ -129,6 +131,39 @@ def leakage_memory(table: Path) -> None:
     save_figure(figure, HERE / "leakage-memory.svg", overwrite=True)
 
 
+def pool_simulated(table: Path) -> None:
+    """The measured bias of simulated pools against the rate that is set, with the truth; and how often intervals leave out zero, or hold the truth."""
+    lines = [line.strip("| ").split(" | ") for line in table.read_text("utf-8").splitlines() if line.startswith("|")]
+    heads = next(cells for cells in lines if cells[0] == "rate")
+    rows = [dict(zip(heads, cells, strict=True)) for cells in lines if len(cells) == len(heads) and cells[0] != "rate"]
+    rates = [float(row["rate"]) for row in rows]
+    shares = ("intervals that hold the truth", "intervals below 0")
+    with styled():
+        figure = new_figure(README_WIDTH, 3.2)
+        left, right = figure.subplots(1, 2)
+        for index, measure in enumerate(("P@10", "nDCG@10")):
+            column = f"{measure}, measured, middle 95 %"
+            ends = [[float(number) for number in row[column].split(" to ")] for row in rows]
+            left.fill_between(rates, *map(list, zip(*ends, strict=True)), color=colour_of(index), alpha=0.16, linewidth=0)
+            means = [float(row[f"{measure}, measured, mean"]) for row in rows]
+            left.plot(rates, means, color=colour_of(index), marker=MARKERS[index], linestyle="none")
+        left.plot(rates, [float(row["P@10, truth"]) for row in rows], color=MUTED.light)
+        left.set_ylabel("Change beside unseen runs")
+        for index, share in enumerate(shares, 2):
+            looks = {"color": colour_of(index), "linestyle": DASHES[index - 2], "marker": MARKERS[index - 2]}
+            right.plot(rates, [_share(row[share]) for row in rows], **looks)  # type: ignore[arg-type]
+        right.axhline(95, color=MUTED.light, linewidth=0.8)
+        right.set_ylim(0, 102)
+        right.set_ylabel("Evaluations (%)")
+        under_all(figure, "Rate at which neural runs find what others cannot", README_WIDTH)
+        handles = [line_handle(colour_of(index), "none", marker=MARKERS[index]) for index in range(2)]
+        handles += [line_handle(MUTED.light, "-")]
+        handles += [line_handle(colour_of(index), DASHES[index - 2], marker=MARKERS[index - 2]) for index in (2, 3)]
+        names = ["P@10, measured", "nDCG@10, measured", "truth of P@10", *(f"P@10: {share}" for share in shares)]
+        legend_above(figure, handles, names, README_WIDTH)
+    save_figure(figure, HERE / "pool-simulated.svg", overwrite=True)
+
+
 def _share(cell: str) -> float:
     return float(cell.removesuffix("%"))
 
@@ -141,6 +176,10 @@ if __name__ == "__main__":
         audit_power(place)
     elif name == "leakage-memory":
         leakage_memory(place)
+    elif "leakage" in name:
+        save_figure(sizes_figure(load_results(place / "results")), HERE / f"{name}-sizes.svg", overwrite=True)
+    elif name == "pool-simulated":
+        pool_simulated(place)
     elif "pool" in name:
         draw_pools(name, load_results(place / "results" if (place / "results").is_dir() else place))
     elif "doses" in name:
