@@ -141,25 +141,22 @@ def pool_simulated(table: Path) -> None:
     with styled():
         figure = new_figure(README_WIDTH, 3.2)
         left, right = figure.subplots(1, 2)
-        for index, measure in enumerate(("P@10", "nDCG@10")):
-            column = f"{measure}, measured, middle 95 %"
-            ends = [[float(number) for number in row[column].split(" to ")] for row in rows]
-            left.fill_between(rates, *map(list, zip(*ends, strict=True)), color=colour_of(index), alpha=0.16, linewidth=0)
-            means = [float(row[f"{measure}, measured, mean"]) for row in rows]
-            left.plot(rates, means, color=colour_of(index), marker=MARKERS[index], linestyle="none")
+        ends = [[float(number) for number in row["P@10, measured, middle 95 %"].split(" to ")] for row in rows]
+        left.fill_between(rates, *map(list, zip(*ends, strict=True)), color=colour_of(0), alpha=0.16, linewidth=0)
+        means = [float(row["P@10, measured, mean"]) for row in rows]
+        left.plot(rates, means, color=colour_of(0), marker=MARKERS[0], linestyle="none")
         left.plot(rates, [float(row["P@10, truth"]) for row in rows], color=MUTED.light)
-        left.set_ylabel("Change beside unseen runs")
-        for index, share in enumerate(shares, 2):
-            looks = {"color": colour_of(index), "linestyle": DASHES[index - 2], "marker": MARKERS[index - 2]}
+        left.set_ylabel("Change of P@10")
+        for index, share in enumerate(shares, 1):
+            looks = {"color": colour_of(index), "linestyle": DASHES[index - 1], "marker": MARKERS[index]}
             right.plot(rates, [_share(row[share]) for row in rows], **looks)  # type: ignore[arg-type]
         right.axhline(95, color=MUTED.light, linewidth=0.8)
         right.set_ylim(0, 102)
         right.set_ylabel("Evaluations (%)")
         under_all(figure, "Rate at which neural runs find what others cannot", README_WIDTH)
-        handles = [line_handle(colour_of(index), "none", marker=MARKERS[index]) for index in range(2)]
-        handles += [line_handle(MUTED.light, "-")]
-        handles += [line_handle(colour_of(index), DASHES[index - 2], marker=MARKERS[index - 2]) for index in (2, 3)]
-        names = ["P@10, measured", "nDCG@10, measured", "truth of P@10", *(f"P@10: {share}" for share in shares)]
+        handles = [line_handle(colour_of(0), "none", marker=MARKERS[0]), line_handle(MUTED.light, "-")]
+        handles += [line_handle(colour_of(index), DASHES[index - 1], marker=MARKERS[index]) for index in (1, 2)]
+        names = ["measured: mean, middle 95\u00a0% of evaluations", "truth", *shares]
         legend_above(figure, handles, names, README_WIDTH)
     save_figure(figure, HERE / "pool-simulated.svg", overwrite=True)
 
