@@ -16,9 +16,13 @@ from positionbias.core.seeds import generator
 from positionbias.pooling.judged_runs import NOT_RETRIEVED, JudgedRuns
 from positionbias.pooling.systems import System, groups_of, kinds_of
 
-__all__ = ["DrawnPools", "PoolSettings", "draw_groups", "draw_pools", "gold_pool", "pool_kinds"]
+__all__ = ["NOTES", "DrawnPools", "PoolSettings", "draw_groups", "draw_pools", "gold_pool", "pool_kinds"]
 
 GOLDS = ("pool", "all")
+NOTES = (
+    "Half of a kind's groups feed a pool, rounded down; a drawn group's runs of other kinds are not tested [decision].",
+    "What is not in a pool counts as not relevant; every mean is over all judged queries [decision].",
+)  # what a manifest says of drawn pools
 RESERVED = ("all", "gold")  # the test set of every kind, and what pools are held against
 
 

@@ -31,7 +31,7 @@ from positionbias.pooling.coverage import coverage_results
 from positionbias.pooling.curves import curve_depths, curve_results, depth_curve, groups_curve
 from positionbias.pooling.judged_runs import JudgedRuns, judge_runs
 from positionbias.pooling.leave_out import leave_out, leave_out_results
-from positionbias.pooling.pools import PoolSettings, pool_kinds
+from positionbias.pooling.pools import NOTES, PoolSettings, pool_kinds
 from positionbias.pooling.published import PAPER, paper_task
 from positionbias.pooling.relabelled import relabelled, relabelled_results
 from positionbias.pooling.reliability import Reliability, reliability
@@ -41,12 +41,8 @@ from positionbias.pooling.systems import RunFiles, System, find_runs, kinds_of, 
 from positionbias.report.pool_select import RECOGNISED
 from positionbias.studies.step import Steps, Work
 
-__all__ = ["NOTES", "PoolingSettings", "PoolingTask", "pooling"]
+__all__ = ["PoolingSettings", "PoolingTask", "pooling"]
 
-NOTES = (
-    "Half of a kind's groups feed a pool, rounded down; a drawn group's runs of other kinds are not tested [decision].",
-    "What is not in a pool counts as not relevant; every mean is over all judged queries [decision].",
-)
 SCORED_RUN = 3e-5  # seconds for one run under one pool by one measure, on one of two cores of an AMD EPYC
 
 

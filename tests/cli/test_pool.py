@@ -66,6 +66,7 @@ def test_reliability_with_all_that_can_be_asked(run_posbias: RunPosbias, folder:
         assert part in done.stdout
     assert "20% relabelled, 2 times" in done.stdout
     assert "Pools of traditional runs underestimate neural runs by 0." in done.stdout
+    assert read_manifest(folder / "pools").notes[0].startswith("Half of a kind's groups feed a pool")
     saved = load_results(folder / "pools")
     assert {result.payload.rows["what"] for result in saved if result.kind == "statistics"} == {
         "collection", "order", "change", "beside", "one pool", "left out", "left out by kind", "curve", "relabelled",
@@ -110,6 +111,7 @@ def test_verdict(run_posbias: RunPosbias, folder: Path) -> None:
     assert "of the first" in done.stdout.lower()
     assert "traditional-0" in done.stdout
     assert {item.role for item in read_manifest(folder / "said").inputs} == {"runs", "qrels", "run"}
+    assert read_manifest(folder / "said").notes == ()  # no pool was drawn
 
 
 @pytest.mark.parametrize(

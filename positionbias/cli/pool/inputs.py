@@ -136,7 +136,8 @@ def _new_run(new: str, pooled: Sequence[Path]) -> tuple[System, Run]:
 
 
 def save(
-    place: Path, results: Sequence[Result], judged: Judged, command: str, settings: Mapping[str, Any], *, seed: int | None, overwrite: bool
+    place: Path, results: Sequence[Result], judged: Judged, command: str, settings: Mapping[str, Any], *, seed: int | None, overwrite: bool,
+    notes: Sequence[str] = (),
 ) -> None:  # fmt: skip
     """Write the results; the runs of a folder are one input, by a checksum of their names and contents."""
     from positionbias.core.manifest import Manifest, package_versions, provenance
@@ -150,10 +151,7 @@ def save(
         settings=settings,
         seed=seed,
         inputs=tuple(inputs),
-        notes=(
-            "Half of a kind's groups feed a pool, rounded down; a drawn group's runs of other kinds are not tested [decision].",
-            "What is not in a pool counts as not relevant; every mean is over all judged queries [decision].",
-        ),
+        notes=tuple(notes),
         versions=package_versions("numpy", "scipy", "ir_measures", "pytrec-eval-terrier"),
         provenance=provenance(),
     )

@@ -70,7 +70,7 @@ def reliability(
     """
     from positionbias.cli.pool.reliability_text import reliability_text
     from positionbias.core.files import refuse_existing
-    from positionbias.pooling.pools import PoolSettings
+    from positionbias.pooling.pools import NOTES, PoolSettings
     from positionbias.pooling.reliability import reliability as measured
     from positionbias.pooling.reliability_results import reliability_results
     from positionbias.pooling.scores import pool_measures
@@ -93,7 +93,7 @@ def reliability(
             "relevant_from": level,
         }
         told |= {"leave_out": leave_out, "curves": curves, "relabel": relabel, "repeats": repeats if relabel else None}
-        save(place, results, judged, "pool reliability", told, seed=seed, overwrite=overwrite)
+        save(place, results, judged, "pool reliability", told, seed=seed, overwrite=overwrite, notes=NOTES)
     emit(results, as_json=as_json, table=lambda: reliability_text(results))
 
 
