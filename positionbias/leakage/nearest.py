@@ -9,12 +9,14 @@ of Numerical Algorithms, 2002, section 3.1).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
+from positionbias.core.ahead import ahead
 from positionbias.core.errors import InputError, SettingError, bad_input
 
 __all__ = ["Encode", "NearestSettings", "Neighbours", "cosines", "encoded_blocks", "nearest", "stored_blocks"]
@@ -60,7 +62,7 @@ class NearestSettings:
         """
         # vectors of the tests in two precisions; state, candidates in waiting and their sort; pairs that are computed again
         fixed = 12 * tests * dimension + 160 * tests * self.neighbours + 64 * RESCORE + 32 * _CACHED * dimension
-        row = 4 * tests + 24 * (dimension + _LOOKED_AT)
+        row = 4 * tests + 36 * (dimension + _LOOKED_AT)  # three tiles under way
         rows = int((self.memory * _GIB - fixed) // row)
         if rows < FEWEST_ROWS:
             wanted = (fixed + FEWEST_ROWS * row) / _GIB
@@ -93,12 +95,21 @@ def nearest(tests: np.ndarray, blocks: Iterable[Block], settings: NearestSetting
     """
     settings = settings or NearestSettings()
     search = _Search(tests, settings)
-    for numbers, vectors in blocks:
-        _check(vectors, tests.shape[1])
-        for start in range(0, len(vectors), search.rows):
-            tile = slice(start, start + search.rows)
-            search.look(np.asarray(numbers[tile], np.int64), np.asarray(vectors[tile], np.float32))
+    # read, measured and scaled in a thread, while the tile before is multiplied and looked through
+    with closing(ahead(_tiles(blocks, tests.shape[1], search.rows))) as tiles:
+        for numbers, tile, units in tiles:
+            search.look(numbers, tile, units)
     return search.done()
+
+
+def _tiles(blocks: Iterable[Block], dimension: int, rows: int) -> Iterator[tuple[np.ndarray, _Exact, np.ndarray]]:
+    """Numbers ``(n,)``, vectors and unit vectors ``(n, dim)`` float32 of one tile after another, n at most ``rows``."""
+    for numbers, vectors in blocks:
+        _check(vectors, dimension)
+        for start in range(0, len(vectors), rows):
+            part = slice(start, start + rows)
+            tile = _Exact(np.asarray(vectors[part], np.float32))
+            yield np.asarray(numbers[part], np.int64), tile, tile.units()
 
 
 class _Search:
@@ -126,11 +137,10 @@ class _Search:
         lowest = np.maximum(self.cosines[:, -1:], self.floor) - self.margin
         return np.nextafter(lowest.astype(np.float32), np.float32(-np.inf))
 
-    def look(self, numbers: np.ndarray, vectors: np.ndarray) -> None:
-        """One tile: ``(n,)`` and ``(n, dim)`` float32, n at most ``rows``."""
-        tile = _Exact(vectors)
-        product = self.product[: len(self.tests) * len(vectors)].reshape(len(self.tests), len(vectors))
-        np.matmul(self.tests, tile.units().T, out=product)
+    def look(self, numbers: np.ndarray, tile: _Exact, units: np.ndarray) -> None:
+        """One tile: its numbers ``(n,)``, its vectors, and these at length 1, ``(n, dim)`` float32."""
+        product = self.product[: len(self.tests) * len(units)].reshape(len(self.tests), len(units))
+        np.matmul(self.tests, units.T, out=product)
         # after the first tiles most tests find nothing nearer in one, which their highest product tells
         reached = np.flatnonzero(product.max(axis=1) >= self.bounds[:, 0])
         for start in range(0, len(reached), _LOOKED_AT):

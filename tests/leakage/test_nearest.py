@@ -93,9 +93,9 @@ def test_memory_and_so_the_size_of_tiles_changes_no_bit(rows: int, monkeypatch: 
 
 
 def test_little_memory_means_small_tiles_and_too_little_is_said() -> None:
-    # 12·100·8 + 160·100·10 + 64·4,096 + 32·128·8 bytes stand, and a row takes 4·100 + 24·136 = 3,664
+    # 12·100·8 + 160·100·10 + 64·4,096 + 32·128·8 bytes stand, and a row takes 4·100 + 36·136 = 5,296
     fixed = 9_600 + 160_000 + 262_144 + 32_768
-    settings = [NearestSettings(10, memory=(fixed + rows * 3_664 + 5) / 2**30) for rows in (16, 200, 15)]
+    settings = [NearestSettings(10, memory=(fixed + rows * 5_296 + 5) / 2**30) for rows in (16, 200, 15)]
     assert [chosen.tile_rows(100, 8) for chosen in settings[:2]] == [16, 200]
     assert NearestSettings(10, memory=8).tile_rows(100, 8) == 4_096
     with pytest.raises(SettingError, match=r"--memory: wanted at least 0.00 GiB for 100 test texts with 10 neighbours each"):
