@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.files import read_json, write_json
 from positionbias.models.cls_only import cls_logits, cls_states
 from positionbias.models.encoder_source import encoder_folder
@@ -22,7 +22,16 @@ from positionbias.models.linear import use_fast_linears
 from positionbias.models.protocols import Tokens
 from positionbias.models.tensors import weight_errors
 
-__all__ = ["Encoder", "load_encoder", "open_encoder", "plain_read", "quiet_transformers", "save_pretrained"]
+__all__ = [
+    "Encoder",
+    "load_encoder",
+    "open_encoder",
+    "plain_read",
+    "quiet_transformers",
+    "read_pretrained",
+    "save_pretrained",
+    "unreadable",
+]
 
 
 class Encoder(nn.Module):
@@ -166,24 +175,12 @@ def open_encoder(folder: Path, *, classifier: bool = False) -> Encoder:
     Raises:
         InputError: damaged files, tensors that are missing, or no text encoder.
     """
-    from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
+    from transformers import AutoModel, AutoModelForSequenceClassification
 
     kind = AutoModelForSequenceClassification if classifier else AutoModel
     try:
-        with (
-            quiet_transformers(),
-            torch.random.fork_rng(devices=[]),
-        ):  # unused parts are drawn anew: the caller's generator stays
-            tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
-            model, report = kind.from_pretrained(
-                folder,
-                dtype=torch.float32,
-                trust_remote_code=False,
-                local_files_only=True,
-                weights_only=True,
-                output_loading_info=True,
-            )
-        missing = sorted(name for name in report["missing_keys"] if classifier or not name.startswith("pooler."))
+        model, tokenizer, lacking = read_pretrained(folder, kind)
+        missing = sorted(name for name in lacking if classifier or not name.startswith("pooler."))
         if missing:
             raise ValueError(f"no tensor {missing[0]}{' and others' * (len(missing) > 1)}")
         if not classifier and getattr(model, "pooler", None) is not None:
@@ -192,10 +189,35 @@ def open_encoder(folder: Path, *, classifier: bool = False) -> Encoder:
         _check_reads(encoder)
         return encoder
     except Exception as error:  # transformers, tokenizers and safetensors each have errors of their own
-        found = (str(error).strip() or type(error).__name__).splitlines()[0]
-        if type(error).__name__ == "UnpicklingError":
-            found = "a .bin file with more in it than weights, which is never run"
-        raise bad_input(folder, wanted="a text encoder with its tokenizer", found=found, do="give another encoder") from error
+        raise unreadable(folder, error, wanted="a text encoder with its tokenizer", do="give another encoder") from error
+
+
+def read_pretrained(folder: Path, kind: Any) -> tuple[Any, Any, Collection[str]]:
+    """What one of transformers' auto classes makes of a folder, in float32: the model, its tokenizer, and the tensors that its files lack.
+
+    Nothing is fetched, no code of the folder runs, and torch's generator stays as it was, though unused parts are drawn anew.
+    """
+    from transformers import AutoTokenizer
+
+    with quiet_transformers(), torch.random.fork_rng(devices=[]):
+        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
+        model, report = kind.from_pretrained(
+            folder,
+            dtype=torch.float32,
+            trust_remote_code=False,
+            local_files_only=True,
+            weights_only=True,
+            output_loading_info=True,
+        )
+    return model, tokenizer, report["missing_keys"]
+
+
+def unreadable(folder: Path, error: Exception, *, wanted: str, do: str) -> InputError:
+    """The one line for a folder that could not be read, whatever the library said."""
+    found = (str(error).strip() or type(error).__name__).splitlines()[0]
+    if type(error).__name__ == "UnpicklingError":
+        found = "a .bin file with more in it than weights, which is never run"
+    return bad_input(folder, wanted=wanted, found=found, do=do)
 
 
 def _check_reads(encoder: Encoder) -> None:

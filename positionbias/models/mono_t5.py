@@ -11,8 +11,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from positionbias.core.errors import SettingError, bad_input
-from positionbias.models.encoder import plain_read, quiet_transformers, save_pretrained
+from positionbias.core.errors import SettingError
+from positionbias.models.encoder import plain_read, read_pretrained, save_pretrained, unreadable
 from positionbias.models.encoder_source import check_encoder_folder, encoder_folder
 from positionbias.models.encoder_template import Frame, Template
 from positionbias.models.linear import use_fast_linears
@@ -158,27 +158,17 @@ def load_t5(name: str | Path) -> T5:
         InputError: a folder without config, weights or tokenizer; a hub id out of reach; a model of another kind; a tokenizer that
             cannot tell true from false.
     """
-    from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+    from transformers import AutoModelForSeq2SeqLM
 
     folder = encoder_folder(name)
     try:
-        with quiet_transformers(), torch.random.fork_rng(devices=[]):
-            tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
-            model, report = AutoModelForSeq2SeqLM.from_pretrained(
-                folder,
-                dtype=torch.float32,
-                trust_remote_code=False,
-                local_files_only=True,
-                weights_only=True,
-                output_loading_info=True,
-            )
+        model, tokenizer, lacking = read_pretrained(folder, AutoModelForSeq2SeqLM)
         if model.config.model_type not in ("t5", "mt5", "umt5"):
             raise ValueError(f"a {model.config.model_type}")
-        if report["missing_keys"]:
-            raise ValueError(f"no tensor {min(report['missing_keys'])}")
+        if lacking:
+            raise ValueError(f"no tensor {min(lacking)}")
         if len(tokenizer) > model.get_input_embeddings().num_embeddings:
             raise ValueError(f"a tokenizer of {len(tokenizer):,} tokens with embeddings for fewer")
         return T5(model, tokenizer)
     except Exception as error:  # transformers, tokenizers and safetensors each have errors of their own
-        found = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise bad_input(folder, wanted=_WANTED, found=found, do=_DO) from error
+        raise unreadable(folder, error, wanted=_WANTED, do=_DO) from error
