@@ -82,6 +82,10 @@ class Collection:
     def _texts(self) -> Strings:
         return Strings(self._tables, "text")
 
+    @cached_property
+    def _ids(self) -> Strings:
+        return Strings(self._tables, "passage_id")
+
     def __reduce__(self) -> tuple[type[Collection], tuple[Path]]:
         return Collection, (self.path,)  # what is mapped here is mapped again by whoever unpickles it
 
@@ -99,6 +103,10 @@ class Collection:
     def passage_ids(self) -> list[str]:
         """All passage ids in stored order (this one holds them all: about 70 bytes a passage)."""
         return [item for table in self._tables for item in table.column("passage_id").to_pylist()]
+
+    def passage_ids_at(self, rows: np.ndarray) -> list[str]:
+        """The ids of the passages at these stored rows, in the order asked for: the way back from ``rows``."""
+        return self._ids.take(rows)
 
     def rows(self, passage_ids: Sequence[str]) -> np.ndarray:
         """The stored row of each passage, ``(len(passage_ids),)`` int64.

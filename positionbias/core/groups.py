@@ -161,12 +161,13 @@ def write_groups(
     inputs: Sequence[InputRef] = (),
     licence: str = "",
     notes: Sequence[str] = (),
-    content: Mapping[str, Any] | None = None,
+    content: Mapping[str, Any] | Callable[[], Mapping[str, Any]] | None = None,
     **provenance_facts: Any,
 ) -> int:
     """Write the groups of each item as one shard into ``folder``, which is in the making (``resumable_folder``); gives how many.
 
-    ``groups_of`` must be picklable (a function of a module). ``splits`` name the queries that the groups speak of.
+    ``groups_of`` must be picklable (a function of a module). ``splits`` name the queries that the groups speak of. ``content`` is what the
+    manifest says of them, or a function that gives it, called when all are written.
 
     Raises:
         InputError: a group of fewer than two passages, or with another number of labels or scores than passages.
@@ -191,7 +192,7 @@ def write_groups(
             "groups": count,
             "shards": shards,
             "splits": list(splits),
-            **(content or {}),
+            **((content() if callable(content) else content) or {}),
         },
         versions=package_versions("pyarrow"),
         provenance=provenance(**provenance_facts),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +17,16 @@ import numpy as np
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import atomic_file, byte_writer, input_errors, open_text
 
-__all__ = ["Ranking", "Run", "order_by_score", "read_run", "strictly_decreasing", "write_rankings", "write_run"]
+__all__ = [
+    "Ranking",
+    "Run",
+    "order_by_score",
+    "read_rankings",
+    "read_run",
+    "strictly_decreasing",
+    "write_rankings",
+    "write_run",
+]
 
 
 class Ranking(NamedTuple):
@@ -45,6 +55,33 @@ def strictly_decreasing(scores: np.ndarray) -> np.ndarray:
     return out
 
 
+def _ranked(
+    name: str, query_id: str, passage_ids: Sequence[str], scores: Sequence[float] | np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The rank order of passages that are to stand once each, and the scores in it."""
+    if len(set(passage_ids)) != len(passage_ids):
+        seen: set[str] = set()
+        twice = next(p for p in passage_ids if p in seen or seen.add(p))  # type: ignore[func-returns-value]
+        raise InputError(
+            f"run {name!r}: wanted each passage once a query; found {twice!r} twice for query {query_id!r}; drop one"
+        )
+    return _ordered(name, query_id, passage_ids, scores)
+
+
+def _ordered(
+    name: str, query_id: str, passage_ids: Sequence[str], scores: Sequence[float] | np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The rank order, and the scores in it."""
+    with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and is refused below
+        values = np.asarray(scores, dtype=np.float32)
+    if not np.isfinite(values).all():
+        raise InputError(
+            f"run {name!r}: wanted finite scores; found one that is not for query {query_id!r}; check the system that made it"
+        )
+    order = order_by_score(passage_ids, values)
+    return order, values[order]
+
+
 class Run(Mapping[str, Ranking]):
     """Rankings by query id. Passage ids are held once and pointed to by integers.
 
@@ -60,30 +97,10 @@ class Run(Mapping[str, Ranking]):
         for query_id, passage_ids, scores in rankings:
             if query_id in self._index:
                 raise InputError(f"run {name!r}: wanted each query once; found query {query_id!r} twice; merge its lines")
-            if len(set(passage_ids)) != len(passage_ids):
-                seen: set[str] = set()
-                twice = next(p for p in passage_ids if p in seen or seen.add(p))  # type: ignore[func-returns-value]
-                raise InputError(
-                    f"run {name!r}: wanted each passage once a query; found {twice!r} twice for query {query_id!r}; drop one"
-                )
-            order, values = self._ordered(query_id, passage_ids, scores)
+            order, values = _ranked(name, query_id, passage_ids, scores)
             ids = np.fromiter((numbers.setdefault(passage_ids[i], len(numbers)) for i in order), np.int32, len(order))
             self._index[query_id] = (ids, values)
         self._vocabulary = list(numbers)
-
-    def _ordered(
-        self, query_id: str, passage_ids: Sequence[str], scores: Sequence[float] | np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """The rank order, and the scores in it."""
-        with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and is refused below
-            values = np.asarray(scores, dtype=np.float32)
-        if not np.isfinite(values).all():
-            raise InputError(
-                f"run {self.name!r}: wanted finite scores; found one that is not for query {query_id!r}; "
-                "check the system that made it"
-            )
-        order = order_by_score(passage_ids, values)
-        return order, values[order]
 
     def __getitem__(self, query_id: str) -> Ranking:
         ids, scores = self._index[query_id]
@@ -130,7 +147,7 @@ class Run(Mapping[str, Ranking]):
         run = Run(name, ())
         run._vocabulary = self._vocabulary
         for query_id, (numbers, _) in self._index.items():
-            order, values = run._ordered(query_id, [self._vocabulary[i] for i in numbers], scores[query_id])
+            order, values = _ordered(name, query_id, [self._vocabulary[i] for i in numbers], scores[query_id])
             run._index[query_id] = (numbers[order], values)
         return run
 
@@ -153,7 +170,48 @@ def read_run(path: Path | str, name: str | None = None) -> Run:
     path = Path(path)
     found: dict[str, tuple[list[str], list[float]]] = {}
     tags: set[str] = set()
-    wanted = "six columns: query Q0 passage rank score tag"
+    for _, query_id, passage_id, score, tag in _lines(path):
+        passages, scores = found.setdefault(query_id, ([], []))
+        passages.append(passage_id)
+        scores.append(score)
+        tags.add(tag)
+    tag = name or (tags.pop() if len(tags) == 1 else _stem(path))
+    try:
+        return Run(tag, ((query_id, passages, scores) for query_id, (passages, scores) in found.items()))
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from error
+
+
+def read_rankings(path: Path | str) -> Iterator[Ranking]:
+    """The rankings of a TREC run as ``read_run`` orders them, in the file's order, one held at a time: for a run that no memory holds.
+
+    Raises:
+        InputError: as ``read_run``; the lines of a query do not stand together.
+    """
+    path = Path(path)
+    seen: set[str] = set()
+    for query_id, lines in groupby(_lines(path), key=lambda line: line[1]):
+        numbers, _, passage_ids, scores, _ = zip(*lines, strict=True)
+        if query_id in seen:
+            found = f"query {query_id!r} again, after others"
+            raise bad_input(
+                path, line=numbers[0], wanted="a query's lines together", found=found, do="sort the file by its first column"
+            )
+        seen.add(query_id)
+        try:
+            order, values = _ranked(_stem(path), query_id, passage_ids, scores)
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
+        yield Ranking(query_id, [passage_ids[place] for place in order], values)
+
+
+def _stem(path: Path) -> str:
+    return path.name.removesuffix(".gz").removesuffix(".zst").removesuffix(".run")
+
+
+def _lines(path: Path) -> Iterator[tuple[int, str, str, float, str]]:
+    """Line number, query id, passage id, score and tag of each line."""
+    wanted, some = "six columns: query Q0 passage rank score tag", False
     with input_errors(path, wanted="a TREC run"), open_text(path) as handle:
         for number, line in enumerate(handle, 1):
             parts = line.split()
@@ -167,18 +225,10 @@ def read_run(path: Path | str, name: str | None = None) -> Run:
                 score = math.nan
             if not math.isfinite(score):
                 raise bad_input(path, line=number, wanted="a finite score", found=repr(parts[4]), do="mend or drop the line")
-            passages, scores = found.setdefault(parts[0], ([], []))
-            passages.append(parts[2])
-            scores.append(score)
-            tags.add(parts[5])
-    if not found:
+            some = True
+            yield number, parts[0], parts[2], score, parts[5]
+    if not some:
         raise bad_input(path, wanted=wanted, found="an empty file", do="check the path")
-    stem = path.name.removesuffix(".gz").removesuffix(".zst").removesuffix(".run")
-    tag = name or (tags.pop() if len(tags) == 1 else stem)
-    try:
-        return Run(tag, ((query_id, passages, scores) for query_id, (passages, scores) in found.items()))
-    except InputError as error:
-        raise InputError(f"{path}: {error}") from error
 
 
 def write_run(path: Path | str, run: Run, *, overwrite: bool = False) -> None:

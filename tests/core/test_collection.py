@@ -32,6 +32,12 @@ def test_everything_that_goes_in_comes_out(small_collection: Collection) -> None
     assert small_collection.manifest.content["splits"]["test"]["answers"] == 4
 
 
+def test_ids_by_their_rows_and_rows_by_their_ids(small_collection: Collection) -> None:
+    ids = [passage.passage_id for passage in small_collection.passages()]
+    wanted = [ids[3], ids[0], ids[3], ids[-1]]
+    assert small_collection.passage_ids_at(small_collection.rows(wanted)) == wanted
+
+
 def test_an_unknown_split_names_those_there_are(small_collection: Collection) -> None:
     with pytest.raises(InputError, match="wanted split 'dev'; found train, test; give one of these to --split"):
         small_collection.queries("dev")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,21 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
     assert list(stored) == [*GROUPS, SCORED]
     assert (len(stored), stored.splits) == (41, ("train", "test"))
     assert stored.take([40, 0, 12, 13, 0]) == [SCORED, GROUPS[0], GROUPS[12], GROUPS[13], GROUPS[0]]
+
+
+def test_what_is_counted_while_groups_are_made_stands_in_the_manifest(tmp_path: Path) -> None:
+    counts = {"items": 0}
+
+    def items() -> Iterator[list[TrainingGroup]]:
+        for part in (GROUPS[:3], GROUPS[3:]):
+            counts["items"] += 1
+            yield part
+
+    (tmp_path / "set").mkdir()
+    write_groups(
+        tmp_path / "set", list, items(), splits=("train",), name="set", command="a test", settings={}, content=lambda: counts
+    )
+    assert Groups(tmp_path / "set").manifest.content["items"] == 2
 
 
 def test_the_checksum_is_of_the_groups_alone(tmp_path: Path) -> None:

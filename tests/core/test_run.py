@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError, OutputExistsError
-from positionbias.core.run import Run, order_by_score, read_run, strictly_decreasing, write_run
+from positionbias.core.run import Run, order_by_score, read_rankings, read_run, strictly_decreasing, write_run
 
 ids = st.text(st.characters(codec="utf-8", exclude_categories=["Z", "C"]), min_size=1, max_size=6)
 scores = st.floats(-(2.0**100), 2.0**100, width=32) | st.sampled_from([0.0, -0.0, 1.0, 1.0 + 1e-12])
@@ -125,8 +125,29 @@ def test_zstd_and_windows_line_ends_are_read(tmp_path: Path) -> None:
 )
 def test_a_malformed_run_is_one_line(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "bad.run").write_text(text)
-    with pytest.raises(InputError, match=rf"bad.run.*{message}"):
-        read_run(tmp_path / "bad.run")
+    for read in (read_run, lambda path: list(read_rankings(path))):
+        with pytest.raises(InputError, match=rf"bad.run.*{message}"):
+            read(tmp_path / "bad.run")
+
+
+def test_one_ranking_at_a_time_is_the_whole_run(tmp_path: Path) -> None:
+    text = "q Q0 a 1 1.0 x\nq Q0 b 2 2.0 y\nq Q0 c 3 1.0 x\n\nr Q0 a 1 0.5 x\n"
+    (tmp_path / "some.run").write_text(text)
+    whole = read_run(tmp_path / "some.run")
+    rankings = list(read_rankings(tmp_path / "some.run"))
+    assert [ranking.passage_ids for ranking in rankings] == [["b", "c", "a"], ["a"]]  # equal scores: id descending
+    for one, other in zip(rankings, whole.rankings(), strict=True):
+        assert (one.query_id, one.passage_ids) == (other.query_id, other.passage_ids)
+        np.testing.assert_array_equal(one.scores, other.scores)
+
+
+def test_rankings_that_come_in_pieces_are_refused_one_at_a_time(tmp_path: Path) -> None:
+    (tmp_path / "mixed.run").write_text("q Q0 a 1 2.0 x\nr Q0 a 1 2.0 x\nq Q0 b 2 1.0 x\n")
+    assert read_run(tmp_path / "mixed.run")["q"].passage_ids == ["a", "b"]
+    with pytest.raises(
+        InputError, match=r"mixed.run:3: wanted a query's lines together; found query 'q' again, after others; sort"
+    ):
+        list(read_rankings(tmp_path / "mixed.run"))
 
 
 def test_a_bad_byte_is_named_with_its_line(tmp_path: Path) -> None:
