@@ -32,6 +32,9 @@ class Facts:
     trained on before, ``source_training`` the passages of that. ``rotation`` the seed of the draw behind every rotated passage
     of training and test, ``seed`` that of the training. ``pretrained`` the weights that training began with (an encoder, word
     vectors; empty: drawn at random). ``variant`` what else a study varies, in words ("no positions", "answers in 0:0.2").
+
+    Of distillation: ``role`` is "teacher" or "student", ``loss`` the loss's name. Where a teacher saw test judgements, ``source`` is their
+    split and ``share`` how much of its queries it saw; a student's are its teacher's.
     """
 
     model: str = ""
@@ -43,6 +46,9 @@ class Facts:
     seed: int | None = None
     pretrained: str = ""
     variant: str = ""
+    role: str = ""
+    loss: str = ""
+    share: float | None = None
 
     def __post_init__(self) -> None:
         for name in ("training", "test", "source_training"):

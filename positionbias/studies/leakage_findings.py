@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from positionbias.core.payloads import Comparison, Finding, Interval
+from positionbias.core.payloads import Comparison, Finding
 from positionbias.core.result import Result
 from positionbias.evaluation.memorisation import OFFSET, RANK, SCORE
 from positionbias.leakage.published import TARGETS, target_of
@@ -19,9 +19,9 @@ from positionbias.report.leakage_select import (
     rows_of,
     tests_of_leakage,
 )
-from positionbias.studies.against import signed
 from positionbias.studies.leakage_trials import LOWER_IS_BETTER
 from positionbias.studies.systems import FIRST_STAGE
+from positionbias.studies.wording import beside_zero, capital, p_shown, point_shown, shown
 
 __all__ = ["leakage_findings"]
 
@@ -55,7 +55,7 @@ def _shares(results: Sequence[Result]) -> list[Finding]:
         share += f" to {last.value:.1%} of {last.count:,}" if last.count > first.count else ""
         found.append(
             Finding(
-                f"{_capital(condition)}: {share} leaked, from {rows['leaked queries']:,} queries that leak {rows['topics leaked']:,} "
+                f"{capital(condition)}: {share} leaked, from {rows['leaked queries']:,} queries that leak {rows['topics leaked']:,} "
                 "topics.",
                 None,
             )
@@ -82,8 +82,8 @@ def _effects(results: Sequence[Result]) -> list[Finding]:
 
 def _effect(result: Result, payload: Comparison) -> Finding:
     text = (
-        f"{_capital(result.facts.variant)} of {result.facts.model}: {result.measure} {payload.candidate_mean:.3f} against "
-        f"{payload.baseline_mean:.3f} without, difference {_shown(payload.difference, payload.difference_interval)} over "
+        f"{capital(result.facts.variant)} of {result.facts.model}: {result.measure} {payload.candidate_mean:.3f} against "
+        f"{payload.baseline_mean:.3f} without, difference {shown(payload.difference, payload.difference_interval)} over "
         f"{result.count:,} topics"
     )
     p = payload.p_adjusted.get(BONFERRONI)
@@ -91,7 +91,8 @@ def _effect(result: Result, payload: Comparison) -> Finding:
         return Finding(f"{text}; no test: {payload.notes.get('tests', 'undefined')}.", None)
     verdict = "significant" if p < LEVEL else "not significant"
     return Finding(
-        f"{text}; {verdict} by Student's t-test after Bonferroni's correction (p {_p(p)}).", p < LEVEL if p < LEVEL else None
+        f"{text}; {verdict} by Student's t-test after Bonferroni's correction (p {p_shown(p)}).",
+        p < LEVEL if p < LEVEL else None,
     )
 
 
@@ -126,8 +127,8 @@ def _by_size(results: Sequence[Result]) -> list[Finding]:
             found.append(
                 Finding(
                     f"On the {result.count:,} topics with leaked queries {condition} changes {rows['measure']} of {result.system} by "
-                    f"{_point(first)} with {first['instances']:,} instances and by {_point(last)} with {last['instances']:,}; the "
-                    f"second less the first is {_point(change)}: {verdict}.",
+                    f"{point_shown(first)} with {first['instances']:,} instances and by {point_shown(last)} with {last['instances']:,}; the "
+                    f"second less the first is {point_shown(change)}: {verdict}.",
                     holds,
                 )
             )
@@ -136,18 +137,13 @@ def _by_size(results: Sequence[Result]) -> list[Finding]:
 
 def _change(first: Mapping[str, Any], last: Mapping[str, Any], change: Mapping[str, Any]) -> tuple[str, bool | None]:
     """Whether the effect shrinks, a gain or a loss, where the interval of the change is beside 0; one that may be none at the end has shrunk."""
-    if not _beside_zero(change):
+    if not beside_zero(change):
         return "these data do not tell whether it shrinks", None
-    if first["mean"] * last["mean"] < 0 and _beside_zero(last):
+    if first["mean"] * last["mean"] < 0 and beside_zero(last):
         return "the effect turns round as the sets grow", None
     if abs(last["mean"]) < abs(first["mean"]):
         return "the effect shrinks as the sets grow", True
     return "the effect grows with the sets, which goes against the paper", False
-
-
-def _beside_zero(point: Mapping[str, Any]) -> bool:
-    bounds = _interval(point["interval"])
-    return bounds is not None and not bounds.low <= 0 <= bounds.high
 
 
 def _orders(results: Sequence[Result]) -> list[Finding]:
@@ -193,9 +189,9 @@ def _memory(of: Mapping[str, Result]) -> Finding:
         verdict, holds = "these data do not show that it is remembered", None
     text = (
         f"{offset.facts.model} with {offset.facts.variant}: the {rank.count:,} leaked relevant passages change their rank by "
-        f"{_shown(rank.value or 0.0, rank.interval, '+.2f')} and their score by {_shown(score.value or 0.0, score.interval, '+.3f')}, the "
-        f"{negative.count:,} leaked others their rank by {_shown(negative.value or 0.0, negative.interval, '+.2f')}; the gap between them "
-        f"changes by {_shown(offset.value or 0.0, bounds, '+.2f')} ranks, over {offset.count:,} topics: {verdict}."
+        f"{shown(rank.value or 0.0, rank.interval, '+.2f')} and their score by {shown(score.value or 0.0, score.interval, '+.3f')}, the "
+        f"{negative.count:,} leaked others their rank by {shown(negative.value or 0.0, negative.interval, '+.2f')}; the gap between them "
+        f"changes by {shown(offset.value or 0.0, bounds, '+.2f')} ranks, over {offset.count:,} topics: {verdict}."
     )
     return Finding(text, holds)
 
@@ -211,10 +207,6 @@ def _target(topics: Collection[str]) -> list[Finding]:
     ]
 
 
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 def _significant(payload: Comparison) -> bool:
     p = payload.p_adjusted.get(BONFERRONI)
     return p is not None and p < LEVEL
@@ -222,21 +214,4 @@ def _significant(payload: Comparison) -> bool:
 
 def _better(result: Result, payload: Comparison) -> str:
     better = (payload.difference > 0) != (result.measure in LOWER_IS_BETTER)
-    return f"{'better' if better else 'worse'} by {_shown(payload.difference, payload.difference_interval)}"
-
-
-def _point(point: Mapping[str, Any]) -> str:
-    return _shown(point["mean"], _interval(point["interval"]))
-
-
-def _interval(bounds: Mapping[str, Any] | None) -> Interval | None:
-    return None if bounds is None else Interval(**bounds)
-
-
-def _shown(value: float, bounds: Interval | None, form: str = "+.3f") -> str:
-    sure = f"95 % interval {signed(bounds.low, form)} to {signed(bounds.high, form)}" if bounds else "no interval"
-    return f"{signed(value, form)} ({sure})"
-
-
-def _p(p: float) -> str:
-    return f"= {p:.3f}" if p >= 0.001 else "< 0.001"
+    return f"{'better' if better else 'worse'} by {shown(payload.difference, payload.difference_interval)}"

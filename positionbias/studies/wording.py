@@ -1,0 +1,43 @@
+"""How the sentences of a study write a difference, its interval and a p-value."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from positionbias.core.payloads import Interval
+from positionbias.studies.against import signed
+
+__all__ = ["beside_zero", "bounds_of", "capital", "p_shown", "point_shown", "shown"]
+
+
+def capital(text: str) -> str:
+    """With a capital letter in front, the rest as it is."""
+    return text[:1].upper() + text[1:]
+
+
+def bounds_of(bounds: Mapping[str, Any] | None) -> Interval | None:
+    """An interval that stands in a payload's rows."""
+    return None if bounds is None else Interval(**bounds)
+
+
+def beside_zero(point: Mapping[str, Any]) -> bool:
+    """Whether a point ``{"mean", "interval"}`` has an interval that leaves out 0."""
+    bounds = bounds_of(point["interval"])
+    return bounds is not None and not bounds.low <= 0 <= bounds.high
+
+
+def shown(value: float, bounds: Interval | None, form: str = "+.3f") -> str:
+    """A value with its interval."""
+    sure = f"95 % interval {signed(bounds.low, form)} to {signed(bounds.high, form)}" if bounds else "no interval"
+    return f"{signed(value, form)} ({sure})"
+
+
+def point_shown(point: Mapping[str, Any]) -> str:
+    """A point ``{"mean", "interval"}`` of a payload's rows."""
+    return shown(point["mean"], bounds_of(point["interval"]))
+
+
+def p_shown(p: float) -> str:
+    """A p-value behind its letter."""
+    return f"= {p:.3f}" if p >= 0.001 else "< 0.001"

@@ -1,0 +1,50 @@
+"""Fieller's interval of a ratio of paired means: worked by hand, by its defining inequality, and where it is undefined."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from scipy import stats
+
+from positionbias.evaluation.ratio import ratio_of_means
+
+
+def test_by_hand() -> None:
+    # x = 2, 4 and y = 1, 3: means 3 and 2; s_xx = s_yy = s_xy = 2, so t² s / n = t² with n = 2
+    x, y = np.array([2.0, 4.0]), np.array([1.0, 3.0])
+    assert ratio_of_means(y, x) == (pytest.approx(2 / 3), None)  # t(0.975, 1)² = 161.4 is above 3²
+    # 50 of each: n = 100, s = 100/99, t² s / n = 1.98422² / 99 = 0.039769
+    found, interval = ratio_of_means(np.tile(y, 50), np.tile(x, 50))
+    e = 1.98421695**2 / 99
+    half = ((6 - e) ** 2 - (9 - e) * (4 - e)) ** 0.5
+    assert found == pytest.approx(2 / 3)
+    assert interval is not None
+    assert (interval.low, interval.high) == (
+        pytest.approx((6 - e - half) / (9 - e), abs=1e-6),
+        pytest.approx((6 - e + half) / (9 - e), abs=1e-6),
+    )
+
+
+def test_what_is_undefined() -> None:
+    assert ratio_of_means(np.array([1.0, 2.0]), np.array([1.0, -1.0])) == (None, None)  # mean 0
+    assert ratio_of_means(np.array([]), np.array([])) == (None, None)
+    assert ratio_of_means(np.array([1.0]), np.array([2.0])) == (0.5, None)
+    with pytest.raises(ValueError, match="wanted one a denominator, 2; found 1"):
+        ratio_of_means(np.array([1.0]), np.array([1.0, 2.0]))
+
+
+@given(st.integers(0, 10_000), st.floats(-2, 2))
+def test_the_ends_are_where_the_t_test_turns(seed: int, shift: float) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(shift, 1, 20)
+    y = 0.5 * x + rng.normal(0, 1, 20)
+    assume(abs(x.mean()) > 1e-6)
+    _, interval = ratio_of_means(y, x)
+    p = stats.ttest_1samp(x, 0).pvalue
+    assume(abs(p - 0.05) > 1e-6)
+    assert (interval is None) == (p > 0.05)
+    if interval is not None:
+        for end in (interval.low, interval.high):
+            assert stats.ttest_1samp(y - end * x, 0).pvalue == pytest.approx(0.05, abs=1e-6)
