@@ -1,0 +1,130 @@
+"""A small BERT with random weights, its word pieces learned from collections: an encoder where none can be fetched."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.files import atomic_folder, refuse_existing
+from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
+from positionbias.core.seeds import key64
+from positionbias.models.encoder import save_pretrained
+from positionbias.models.tensors import weights_checksum
+from positionbias.text.vocabulary import known_words
+from positionbias.text.word_pieces import learn_pieces
+
+__all__ = ["EncoderSettings", "make_encoder"]
+
+SPECIAL = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+KIND = "encoder"
+_LEAST = {"layers": 1, "width": 1, "heads": 1, "pieces": len(SPECIAL) + 1, "positions": 8, "seed": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderSettings:
+    """The shape of a BERT: by default the smallest of Turc et al. (2019), "Well-read students learn better".
+
+    ``pieces`` is the size of its vocabulary at most, special ones counted; ``positions`` the tokens that it can read.
+    """
+
+    layers: int = 2
+    width: int = 128
+    heads: int = 2
+    pieces: int = 8_000
+    positions: int = 512
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        for name, least in _LEAST.items():
+            if getattr(self, name) < least:
+                raise SettingError(f"--{name}: wanted at least {least}; found {getattr(self, name)}; raise it")
+        if self.width % self.heads:
+            raise SettingError(
+                f"--width: wanted a multiple of the {self.heads} heads; found {self.width}; give another, or other --heads"
+            )
+
+
+def make_encoder(
+    collections: Sequence[Collection], out: Path, settings: EncoderSettings | None = None, *, overwrite: bool = False
+) -> Manifest:
+    """Write the encoder to the folder ``out`` in Hugging Face's layout, and its manifest; return the manifest.
+
+    Pieces are learned from all passages and the training queries. The feed-forward layers are four times as wide as the encoder, and weights
+    are drawn as BERT's are. A function of the settings and the collections' content.
+
+    Raises:
+        InputError: collections without a word.
+        OutputExistsError: ``out`` exists and ``overwrite`` is false.
+    """
+    settings = settings or EncoderSettings()
+    refuse_existing(out, overwrite=overwrite)
+    counts = _normal_words(known_words(collections, None))
+    if not counts:
+        names = ", ".join(str(collection.path) for collection in collections)
+        raise InputError(f"{names}: wanted passages to learn word pieces from; found no word in them; give another collection")
+    pieces = [*SPECIAL, *learn_pieces(counts, settings.pieces - len(SPECIAL))]
+    with atomic_folder(out, overwrite=overwrite) as partial:
+        model = _random_bert(settings, len(pieces))
+        save_pretrained(partial, model, _tokenizer(pieces), length=settings.positions)
+        manifest = Manifest(
+            kind=KIND,
+            name=out.name,
+            command="encoder",
+            settings={name: value for name, value in asdict(settings).items() if name != "seed"},
+            seed=settings.seed,
+            inputs=tuple(input_ref("collection", c.path, c.checksum, artefact=out) for c in collections),
+            content={
+                "checksum": weights_checksum(partial),
+                "pieces": len(pieces),
+                "words": len(counts),
+                "weights": sum(weight.numel() for weight in model.parameters()),
+            },
+            licence="; ".join(f"{c.name}: {c.manifest.licence or 'not stated'}" for c in collections),
+            notes=("Weights are random: the encoder has read nothing.",),
+            versions=package_versions("torch", "transformers", "tokenizers"),
+            provenance=provenance(),
+        )
+        write_manifest(manifest_path(partial), manifest)
+    return manifest
+
+
+def _normal_words(counts: Counter[str]) -> Counter[str]:
+    """The words as BERT's tokenizer will see them: without accents, parted from punctuation."""
+    from tokenizers.normalizers import BertNormalizer
+    from tokenizers.pre_tokenizers import BertPreTokenizer
+
+    normalizer, parts = BertNormalizer(lowercase=True), BertPreTokenizer()
+    found: Counter[str] = Counter()
+    for word, count in counts.items():
+        for part, _ in parts.pre_tokenize_str(normalizer.normalize_str(word)):
+            found[part] += count
+    return found
+
+
+def _tokenizer(pieces: Sequence[str]) -> Any:
+    from transformers import BertTokenizer
+
+    return BertTokenizer(vocab={piece: number for number, piece in enumerate(pieces)}, do_lower_case=True)
+
+
+def _random_bert(settings: EncoderSettings, pieces: int) -> Any:
+    from transformers import BertConfig, BertModel
+
+    shape = BertConfig(
+        vocab_size=pieces,
+        hidden_size=settings.width,
+        num_hidden_layers=settings.layers,
+        num_attention_heads=settings.heads,
+        intermediate_size=4 * settings.width,
+        max_position_embeddings=settings.positions,
+    )
+    with torch.random.fork_rng(devices=[]):  # drawn from the global generator: seeded here, and left as it was
+        torch.manual_seed(key64(settings.seed, "encoder weights") % 2**63)
+        return BertModel(shape, add_pooling_layer=False)
