@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.files import refuse_existing, sha256_file
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
 from positionbias.core.payloads import Statistics
-from positionbias.core.progress import step
+from positionbias.core.progress import Progress, step
 from positionbias.core.records import Query
 from positionbias.core.result import Result
 from positionbias.core.run import Run, write_run
@@ -27,7 +27,7 @@ from positionbias.ranking.pairs import score_by_pair
 from positionbias.ranking.scored import PassageTexts, Scored
 from positionbias.ranking.texts import score_texts
 
-__all__ = ["Rescored", "known_queries", "rerank_run", "rescore"]
+__all__ = ["Rescored", "known_queries", "rerank_run", "rescore", "score_candidates"]
 
 FOUND_BLOCK = 1 << 16  # passages looked up at once
 
@@ -102,17 +102,30 @@ def rescore(
     settings = config or RankingConfig()
     began = time.perf_counter()
     with step(description, candidates.pairs, unit="pairs") as bar:
-        if isinstance(model, PassageEncoder):
-            counts = score_cached(model, collection, texts, candidates, settings, bar)
-        elif isinstance(model, Ranker):
-            counts = score_by_pair(model, collection, texts, candidates, settings, bar)
-        else:
-            counts = score_texts(model, collection, texts, candidates, settings, bar, name=name)
+        counts = score_candidates(model, collection, texts, candidates, settings, bar, name=name)
     seconds = time.perf_counter() - began
     run = candidates.rescored(name, counts.scores)
     counts.scores = {}
     room = getattr(model, "room", None)
     return Rescored(run, len(candidates.passage_ids), isinstance(model, PassageEncoder), room, counts, seconds)
+
+
+def score_candidates(
+    model: AnyRanker,
+    collection: PassageTexts,
+    texts: Mapping[str, str],
+    candidates: Run,
+    config: RankingConfig,
+    bar: Progress,
+    *,
+    name: str,
+) -> Scored:
+    """The scores of all candidates by whichever way the model allows, as ``rescore``; ``texts`` are the queries', by id."""
+    if isinstance(model, PassageEncoder):
+        return score_cached(model, collection, texts, candidates, config, bar)
+    if isinstance(model, Ranker):
+        return score_by_pair(model, collection, texts, candidates, config, bar)
+    return score_texts(model, collection, texts, candidates, config, bar, name=name)
 
 
 def rerank_run(

@@ -96,6 +96,7 @@ WITHOUT_SEED = {
     "show",
     "retrieve",
     "rerank",
+    "teach",
     "report",
     "vectors distil",
     "completion",

@@ -1,0 +1,169 @@
+"""Scores of an outside teacher in a file: a ranking of a commercial model, or what others have published.
+
+    query Q0 passage rank score tag                          a TREC run
+    query passage score                                      a table
+    positive_score negative_score query positive negative    margins, as published for distillation
+
+Columns stand apart by tabs or spaces; the number of columns in the first line tells which layout it is. Plain, ``.gz`` or ``.zst``.
+"""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from positionbias.core.errors import bad_input
+from positionbias.core.files import input_errors, open_text
+from positionbias.core.run import Ranking, order_by_score
+
+__all__ = ["Repeats", "ScoredPair", "TeacherPart", "read_teacher_file", "scored_pairs", "spilled_parts", "teacher_name"]
+
+RUN, TABLE, MARGINS = 6, 3, 5  # columns
+_WANTED = (
+    "six columns (query Q0 passage rank score tag), three (query passage score) or five (positive_score negative_score query "
+    "positive negative)"
+)
+_MOST = float(np.finfo(np.float32).max)
+_SPILL_BYTES = 64 << 20  # of a file that are held at once
+_MOST_SPILLS = 256  # files open at once
+
+
+class ScoredPair(NamedTuple):
+    """A pair with its score, and the line it stands in, from 1."""
+
+    line: int
+    query_id: str
+    passage_id: str
+    score: float
+
+
+@dataclass
+class Repeats:
+    """Pairs that margins give again with another score, of which the first is kept [decision]: how often, and how far apart at most."""
+
+    differing: int = 0
+    largest: float = 0.0
+
+    def count(self, first: float, again: float) -> None:
+        """One more score of a pair that already had the first."""
+        if first != again:
+            self.differing, self.largest = self.differing + 1, max(self.largest, abs(first - again))
+
+
+def teacher_name(path: Path) -> str:
+    """What an outside teacher is called: its file's name without endings."""
+    return path.name.split(".")[0] or path.name
+
+
+def scored_pairs(path: Path | str) -> Iterator[tuple[int, ScoredPair]]:
+    """(columns, pair) of every pair in the file, in its order; a line of margins gives two.
+
+    Raises:
+        InputError: an empty file; a line with another number of columns than the first, or a score that is no finite number (numbered).
+    """
+    path = Path(path)
+    columns = 0
+    with input_errors(path, wanted="teacher scores"), open_text(path) as handle:
+        for number, line in enumerate(handle, 1):
+            parts = (line.removeprefix("\ufeff") if number == 1 else line).split()
+            if not parts:
+                continue
+            if not columns and len(parts) not in (RUN, TABLE, MARGINS):
+                do = "check that it is a file of scores"
+                raise bad_input(path, line=number, wanted=_WANTED, found=f"{len(parts)} columns", do=do)
+            columns = columns or len(parts)
+            if len(parts) != columns:
+                wanted, found = f"{columns} columns, as in the lines before", f"{len(parts)} columns"
+                raise bad_input(path, line=number, wanted=wanted, found=found, do="mend or drop the line")
+            if columns == MARGINS:
+                yield columns, ScoredPair(number, parts[2], parts[3], _score(path, number, parts[0]))
+                yield columns, ScoredPair(number, parts[2], parts[4], _score(path, number, parts[1]))
+            else:
+                passage, score = (parts[2], parts[4]) if columns == RUN else (parts[1], parts[2])
+                yield columns, ScoredPair(number, parts[0], passage, _score(path, number, score))
+    if not columns:
+        raise bad_input(path, wanted=_WANTED, found="an empty file", do="check the path")
+
+
+def _score(path: Path, number: int, text: str) -> float:
+    try:
+        score = float(text)
+    except ValueError:
+        score = math.nan
+    if not abs(score) <= _MOST:
+        raise bad_input(path, line=number, wanted="a finite score", found=repr(text), do="mend or drop the line")
+    return score
+
+
+def read_teacher_file(path: Path | str) -> list[Ranking]:
+    """All rankings of the file, best first, held in memory.
+
+    Raises:
+        InputError: as ``scored_pairs``; a pair twice, other than in margins.
+    """
+    return _part(scored_pairs(path), Path(path), Repeats()).rankings
+
+
+@dataclass(frozen=True)
+class TeacherPart:
+    """Some of a file's queries with all their passages, best first, and the line of each (query id, passage id)."""
+
+    rankings: list[Ranking]
+    lines: dict[tuple[str, str], int]
+
+
+def spilled_parts(path: Path, folder: Path, repeats: Repeats) -> Iterator[TeacherPart]:
+    """The whole file by parts; ``folder`` has room for a copy of it.
+
+    Lines are first parted by query into files of about 64 MB, so that margins in any order are put together without being held.
+
+    Raises:
+        InputError: as ``read_teacher_file``.
+    """
+    size = path.stat().st_size * (8 if path.suffix in (".gz", ".zst") else 1)
+    spills = [folder / f"{number:03d}.tsv" for number in range(min(_MOST_SPILLS, 1 + size // _SPILL_BYTES))]
+    with ExitStack() as stack:
+        handles = [stack.enter_context(open(spill, "w", encoding="utf-8")) for spill in spills]
+        for columns, pair in scored_pairs(path):
+            handle = handles[zlib.crc32(pair.query_id.encode()) % len(handles)]
+            handle.write(f"{columns} {pair.line} {pair.query_id} {pair.passage_id} {pair.score!r}\n")
+    for spill in spills:
+        with open(spill, encoding="utf-8") as lines:
+            yield _part(map(_spilled, lines), path, repeats)
+
+
+def _spilled(line: str) -> tuple[int, ScoredPair]:
+    columns, number, query_id, passage_id, score = line.split()
+    return int(columns), ScoredPair(int(number), query_id, passage_id, float(score))
+
+
+def _part(pairs: Iterable[tuple[int, ScoredPair]], path: Path, repeats: Repeats) -> TeacherPart:
+    found: dict[str, dict[str, float]] = {}
+    first: dict[tuple[str, str], int] = {}
+    for columns, (line, query_id, passage_id, score) in pairs:
+        known = found.setdefault(query_id, {}).setdefault(passage_id, score)
+        earlier = first.setdefault((query_id, passage_id), line)
+        if columns == MARGINS:
+            repeats.count(known, score)
+        elif earlier != line:
+            raise bad_input(
+                path,
+                line=line,
+                wanted="each pair once",
+                found=f"passage {passage_id!r} of query {query_id!r} again, first at line {earlier}",
+                do="drop one of the lines",
+            )
+    return TeacherPart([_ranking(query_id, scores) for query_id, scores in found.items()], first)
+
+
+def _ranking(query_id: str, scores: dict[str, float]) -> Ranking:
+    passage_ids, values = list(scores), np.fromiter(scores.values(), np.float32, len(scores))
+    order = order_by_score(passage_ids, values)
+    return Ranking(query_id, [passage_ids[place] for place in order], values[order])

@@ -1,0 +1,249 @@
+"""A teacher's scores of passages, by query: what a student learns from.
+
+    manifest.json
+    scores/00000.arrow …    Arrow IPC, uncompressed: query_id, passage_ids, scores; a row a query, its passages best first
+
+An outside teacher's file (``core.teacher_files``) is opened in the same way. What is stored is memory-mapped: rows are read as they are
+asked for, and only the ids of the queries are held. The checksum does not depend on how the rows are cut into shards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.ipc as ipc
+
+from positionbias.core.errors import bad_input
+from positionbias.core.files import sha256_file
+from positionbias.core.manifest import MANIFEST, InputRef, Manifest, package_versions, provenance, read_manifest, write_manifest
+from positionbias.core.run import Ranking, Run
+from positionbias.core.shard_work import make_shards
+from positionbias.core.shards import CHECKSUM_MODULUS, rows_checksum
+from positionbias.core.teacher_files import read_teacher_file, teacher_name
+
+__all__ = ["ScoredBlock", "TeacherScores", "open_teacher_scores", "write_teacher_scores"]
+
+Item = TypeVar("Item")
+ScoredBlock = tuple[Iterable[Ranking], Mapping[str, int]]
+KIND = "teacher-scores"
+_BATCH = 1_024  # queries
+_SCORES = pa.schema([("query_id", pa.string()), ("passage_ids", pa.list_(pa.string())), ("scores", pa.list_(pa.float32()))])
+
+
+class TeacherScores:
+    """A teacher's scores, opened for reading; an outside teacher's file is held in memory once it is asked for scores.
+
+    ``splits`` are those whose queries were scored, empty where only the file's own ids say so. With ``order_only`` the scores mean
+    nothing but their order.
+
+    Raises:
+        InputError: no such folder or file, or not as its manifest says; of a file, when it is read.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.manifest: Manifest | None = None
+        self.splits: tuple[str, ...] = ()
+        self.order_only = False
+        if not self.path.exists():
+            do = "check the path, or make them with: posbias teach"
+            raise bad_input(self.path, wanted="teacher scores, a folder or a file", found="nothing there", do=do)
+        if not self.path.is_dir():
+            self.name = teacher_name(self.path)
+            return
+        self.manifest = read_manifest(self.path, kind=KIND)
+        content = self.manifest.content
+        if missing := {"checksum", "queries", "pairs", "shards", "splits", "order_only"} - content.keys():
+            found = f"one without {min(missing)!r}"
+            raise bad_input(self.path, wanted="a whole manifest", found=found, do="score with the teacher again")
+        self.name, self.order_only = self.manifest.name, bool(content["order_only"])
+        self.splits = tuple(content["splits"])
+
+    @property
+    def split(self) -> str | None:
+        """The split whose queries were scored; None where it is not known, or they are of several."""
+        return self.splits[0] if len(self.splits) == 1 else None
+
+    @cached_property
+    def checksum(self) -> str:
+        """Of the content; of an outside teacher's file, its SHA-256."""
+        return sha256_file(self.path) if self.manifest is None else str(self.manifest.content["checksum"])
+
+    @property
+    def query_ids(self) -> Sequence[str]:
+        """The queries that have scores, in stored order."""
+        return list(self._rankings)
+
+    def __contains__(self, query_id: object) -> bool:
+        return query_id in self._rankings
+
+    def rankings(self) -> Iterator[Ranking]:
+        """Every query's passages and scores, best first, in stored order."""
+        return (self._rankings[query_id] for query_id in self._rankings)
+
+    def scores(self, query_id: str, passage_ids: Sequence[str]) -> tuple[float, ...]:
+        """The scores of these passages for the query, in the order asked for.
+
+        Raises:
+            InputError: a pair has none; the first one is named. Nothing stands in for a missing score.
+        """
+        if query_id not in self._rankings:
+            raise self._missing(query_id, passage_ids[0] if passage_ids else "", found="none of any passage for this query")
+        ranking = self._rankings[query_id]
+        known = dict(zip(ranking.passage_ids, ranking.scores.tolist(), strict=True))
+        for passage_id in passage_ids:
+            if passage_id not in known:
+                raise self._missing(query_id, passage_id, found=f"those of {len(known):,} other passages")
+        return tuple(known[passage_id] for passage_id in passage_ids)
+
+    def ranked(self, query_id: str, depth: int) -> Sequence[str]:
+        """The teacher's first ``depth`` passages for the query, by score, then by passage id, both falling; none for an unknown query."""
+        return self._rankings[query_id].passage_ids[:depth] if query_id in self._rankings else []
+
+    def _missing(self, query_id: str, passage_id: str, *, found: str) -> Exception:
+        return bad_input(
+            self.path,
+            wanted=f"the teacher's score of passage {passage_id!r} for query {query_id!r}",
+            found=found,
+            do="have the teacher score this pair as well (posbias teach), or leave it out of the training",
+        )
+
+    @cached_property
+    def _rankings(self) -> Mapping[str, Ranking]:
+        if self.manifest is None:
+            return Run(self.name, read_teacher_file(self.path))
+        return _Stored(self.path, int(self.manifest.content["shards"]))
+
+
+def open_teacher_scores(path: Path | str) -> TeacherScores:
+    """The scores that ``posbias teach`` has written, or those in an outside teacher's file, as ``TeacherScores``."""
+    return TeacherScores(path)
+
+
+class _Stored(Mapping[str, Ranking]):
+    """Rankings by query id, straight from mapped shards.
+
+    Raises:
+        InputError: a shard is not there or not whole.
+    """
+
+    def __init__(self, path: Path, shards: int) -> None:
+        # by number: the hundred-thousandth has a digit more
+        paths = sorted((path / "scores").glob("*.arrow"), key=lambda shard: (len(shard.name), shard.name))
+        if len(paths) != shards:
+            do = "score with the teacher again"
+            raise bad_input(path, wanted=f"{shards} shards of scores", found=str(len(paths)), do=do)
+        self._batches = [batch for shard in paths for batch in _mapped(shard)]
+        self._starts = np.cumsum([0, *(batch.num_rows for batch in self._batches)], dtype=np.int64)
+        ids = (query_id for batch in self._batches for query_id in batch.column("query_id").to_pylist())
+        self._rows = {query_id: row for row, query_id in enumerate(ids)}
+
+    def __getitem__(self, query_id: str) -> Ranking:
+        row = self._rows[query_id]
+        place = int(np.searchsorted(self._starts, row, side="right")) - 1
+        batch, at = self._batches[place], row - int(self._starts[place])
+        scores = batch.column("scores")[at].values.to_numpy(zero_copy_only=False)
+        return Ranking(query_id, batch.column("passage_ids")[at].values.to_pylist(), scores)
+
+    def __contains__(self, query_id: object) -> bool:
+        return query_id in self._rows
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+
+def _mapped(path: Path) -> list[pa.RecordBatch]:
+    try:
+        with pa.memory_map(str(path)) as mapped:
+            table = ipc.open_file(mapped).read_all()
+    except (pa.ArrowInvalid, OSError) as error:
+        found = str(error).splitlines()[0]
+        raise bad_input(path, wanted="a whole shard of scores", found=found, do="score with the teacher again") from error
+    if table.schema != _SCORES:
+        found = ", ".join(table.schema.names)
+        raise bad_input(path, wanted=f"columns {', '.join(_SCORES.names)}", found=found, do="score with the teacher again")
+    return list(table.to_batches())
+
+
+def write_teacher_scores(
+    folder: Path,
+    score: Callable[[Item], ScoredBlock],
+    items: Iterable[Item],
+    *,
+    name: str,
+    command: str,
+    settings: Mapping[str, Any],
+    splits: Sequence[str],
+    order_only: bool = False,
+    inputs: Sequence[InputRef] = (),
+    licence: str = "",
+    notes: Sequence[str] = (),
+    content: Callable[[], Mapping[str, Any]] = dict,
+    facts: Callable[[], Mapping[str, Any]] = dict,
+) -> None:
+    """Write the scores of each item as one shard into ``folder``, which is in the making (``resumable_folder``).
+
+    ``score(item)`` gives rankings, best first, and counts; each query comes once. The manifest's content is the sums of the counts, and
+    what ``content()`` says at the end; ``facts()`` go into its provenance.
+    """
+    (folder / "scores").mkdir(parents=True, exist_ok=True)
+    counts: dict[str, int] = {"queries": 0, "pairs": 0}
+    checksum = shards = 0
+    total, least, most = 0.0, np.inf, -np.inf
+    for done in make_shards(partial(_make, score), items, lambda index: folder / "scores" / f"{index:05d}.arrow"):
+        for what, count in done["counts"].items():
+            counts[what] = counts.get(what, 0) + count
+        if done["counts"]["pairs"]:
+            total, least, most = total + done["sum"], min(least, done["least"]), max(most, done["most"])
+        checksum, shards = checksum + done["checksum"], shards + 1
+    pairs = counts["pairs"]
+    measured = {"mean": total / pairs, "least": float(least), "most": float(most)} if pairs else {}
+    manifest = Manifest(
+        kind=KIND,
+        name=name,
+        command=command,
+        settings=dict(settings),
+        inputs=tuple(inputs),
+        licence=licence,
+        notes=tuple(notes),
+        content={
+            "checksum": f"{checksum % CHECKSUM_MODULUS:032x}",
+            "shards": shards,
+            "splits": list(splits),
+            "order_only": order_only,
+            **counts,
+            **({} if order_only else measured),
+            **content(),
+        },
+        versions=package_versions("pyarrow"),
+        provenance=provenance(**facts()),
+    )
+    write_manifest(folder / MANIFEST, manifest)
+
+
+def _make(score: Callable[[Any], ScoredBlock], item: Any, path: Path) -> Mapping[str, Any]:
+    rankings, counts = score(item)
+    queries = pairs = checksum = 0
+    total, least, most = 0.0, np.inf, -np.inf
+    left = iter(rankings)
+    with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, _SCORES) as writer:
+        while batch := list(islice(left, _BATCH)):
+            columns = zip(*batch, strict=True)
+            arrays = [pa.array(list(column), field.type) for column, field in zip(columns, _SCORES, strict=True)]
+            writer.write_batch(pa.record_batch(arrays, schema=_SCORES))
+            checksum += rows_checksum((r.query_id, *r.passage_ids, r.scores.astype("<f4").tobytes().hex()) for r in batch)
+            scores = np.concatenate([ranking.scores for ranking in batch]).astype(np.float64)
+            queries, pairs = queries + len(batch), pairs + len(scores)
+            if len(scores):
+                total, least, most = total + float(scores.sum()), min(least, scores.min()), max(most, scores.max())
+    made: dict[str, Any] = {"counts": {"queries": queries, "pairs": pairs, **counts}, "checksum": checksum % CHECKSUM_MODULUS}
+    return {**made, "sum": total, "least": float(least), "most": float(most)} if pairs else made
