@@ -208,9 +208,22 @@ def ranking_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 _TRAINING_OPTIONS: tuple[Decorator, ...] = (
-    click.option("--batch-size", type=int, default=32, show_default=True, help="Training pairs a batch."),
     click.option(
-        "--accumulate", type=int, default=1, show_default=True, help="Batches a step of training: more pairs than memory holds."
+        "--batch-size", type=int, default=32, show_default=True, help="Training groups (a query and its passages) a batch."
+    ),
+    click.option(
+        "--group-size",
+        type=int,
+        default=2,
+        show_default=True,
+        help="Passages of a query in a step: a positive, and negatives drawn for it.",
+    ),
+    click.option(
+        "--accumulate",
+        type=int,
+        default=1,
+        show_default=True,
+        help="Batches a step of training: more groups than memory holds.",
     ),
     click.option(
         "--learning-rate",
@@ -222,6 +235,16 @@ _TRAINING_OPTIONS: tuple[Decorator, ...] = (
     ),
     click.option(
         "--warmup-steps", type=int, default=0, show_default=True, help="Steps over which the learning rate grows from nothing."
+    ),
+    click.option(
+        "--warmup-share", type=float, default=0.0, show_default=True, help="Instead of --warmup-steps: a share of all steps."
+    ),
+    click.option(
+        "--schedule",
+        type=click.Choice(["constant", "linear"]),
+        default="constant",
+        show_default=True,
+        help="The learning rate after the warm-up: as it is, or falling to nothing at the last step.",
     ),
     click.option("--clip", type=float, default=0.0, show_default=True, help="Largest norm of a step's gradient; 0: any."),
     click.option("--max-steps", type=int, default=100_000, show_default=True, help="Steps at most."),

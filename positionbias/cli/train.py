@@ -44,6 +44,14 @@ _data_options: Decorator = all_of(
     click.option("--candidates", metavar="RUN", help="Over the training queries: negatives are drawn from it."),
     click.option("--trainset", metavar="DIR", help="Training groups to take as they are, instead of --candidates."),
     click.option(
+        "--teacher-scores",
+        metavar="FILE",
+        help="A teacher's scores (posbias teach; or a run, or a TSV), for losses that read them; alone, negatives come from its ranking.",
+    ),
+    click.option(
+        "--teacher-depth", type=int, help="First passages in the teacher's order that negatives are drawn from. [default: 100]"
+    ),
+    click.option(
         "--validation-candidates",
         metavar="RUN",
         help="Over the validation queries; without them all steps are made, and the last weights are kept.",
@@ -67,9 +75,11 @@ _training_options: Decorator = all_of(
     click.option(
         "--loss",
         type=click.Choice(list(LOSSES)),
-        help="Pairwise hinge, or each passage for itself: cross-entropy of relevant and not. [default: hinge; pointwise for mono_t5]",
+        help="Over a query's passages: pairwise hinge; pointwise, cross-entropy of relevant and not; lce, cross-entropy of the positive among "
+        "all; of distillation margin_mse, kl, ranknet. [default: hinge; pointwise for mono_t5]",
     ),
     click.option("--margin", type=float, default=1.0, show_default=True, help="Of the pairwise hinge loss."),
+    click.option("--temperature", type=float, default=1.0, show_default=True, help="Of the softmax in kl."),
     click.option(
         "--most-depth", type=int, default=100, show_default=True, help="Deepest re-ranking depth tried in validation."
     ),
@@ -209,9 +219,9 @@ def _train(kind: str, given: dict[str, Any]) -> None:
         return
     content = checkpoint.manifest.content
     say(
-        f"{content['training_pairs']:,} training pairs; left out: {content['pairs_without_negatives']:,} without a candidate to "
-        f"set against them, {content['pairs_without_their_passage']:,} whose passage is not in the collection, "
-        f"{content['pairs_with_an_empty_side']:,} reads with an empty side"
+        f"{content['training_groups']:,} training groups; left out: {content['groups_without_negatives']:,} without a candidate to "
+        f"set against them, {content['groups_without_their_passage']:,} whose passage is not in the collection, "
+        f"{content['groups_with_an_empty_side']:,} reads with an empty side"
     )
     if plan.word_vectors:
         say(f"{content['words_with_a_given_vector']:,} of {content['words']:,} words started from a given vector")
@@ -241,7 +251,7 @@ def _plan(kind: str, given: dict[str, Any]) -> Any:
     own = {name: given.pop(name) for name in shape.__dataclass_fields__ if name in given}
     seed, rotate = given["seed"], given.pop("rotate")
     training = TrainConfig(**{name: given.pop(name) for name in TrainConfig.__dataclass_fields__ if name in given})
-    for name in ("candidates", "trainset", "validation_candidates", "start"):
+    for name in ("candidates", "trainset", "teacher_scores", "validation_candidates", "start"):
         given[name] = input_place(given[name]) if given[name] is not None else None
     if kind in ENCODERS and given["encoder"] is None and given["start"] is None:
         given["encoder"] = ENCODERS[kind]

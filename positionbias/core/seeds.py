@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["below", "below_many", "generator", "key64", "keys128", "keys64"]
+__all__ = ["below", "below_many", "choose", "generator", "key64", "keys128", "keys64"]
 
 _TWO_64 = 1 << 64
 
@@ -53,6 +53,17 @@ def below(bound: int, seed: int, purpose: str, *parts: str | int) -> int:
             retry += 1
             product = key64(seed, purpose, *parts, retry) * bound
     return product // _TWO_64
+
+
+def choose(count: int, size: int, seed: int, purpose: str, *parts: str | int) -> list[int]:
+    """``size`` different integers of {0 … count−1} in a uniform random order, all of them where there are fewer; the first is ``below``'s."""
+    order: dict[int, int] = {}  # what stands at a place of the shuffled range, where it is not the place itself
+    chosen = []
+    for place in range(min(size, count)):
+        other = place + below(count - place, seed, purpose, *parts, *([place] if place else []))
+        chosen.append(order.get(other, other))
+        order[other] = order.get(place, place)
+    return chosen
 
 
 def keys64(seed: int, purpose: str, keys: Sequence[bytes]) -> np.ndarray:

@@ -95,10 +95,10 @@ def _measure(model: Ranker, plan: TrainPlan, passages: Sequence[Passage], querie
     if plan.training.threads:
         torch.set_num_threads(plan.training.threads)
     with devices.own_generator():
-        trainer = Trainer(model, plan.training, devices, Path())
+        trainer = Trainer(model, plan.training, devices, Path(), steps=plan.training.max_steps)
         wanted = plan.training.batch_size
         size = min(wanted, AT_ONCE) if begins_with(plan.kind) == "encoder" else wanted
-        batch = _batch(model, size, passages, queries)
+        batch = _batch(model, size, plan.training.group_size, passages, queries)
 
         def train() -> None:
             trainer.step([batch])
@@ -126,12 +126,14 @@ def _scoring(model: Ranker, passages: Sequence[Passage], queries: Sequence[Query
     return passage, max(0.0, seconds(many, apart=False) - alone) / (depth * max(1, many - 1))
 
 
-def _batch(model: Ranker, size: int, passages: Sequence[Passage], queries: Sequence[Query]) -> Batch:
+def _batch(model: Ranker, size: int, group_size: int, passages: Sequence[Passage], queries: Sequence[Query]) -> Batch:
     asked = [queries[i % len(queries)] for i in range(size)]
-    read = [passages[i % len(passages)] for i in range(2 * size)]
-    groups = [TrainingGroup(q.query_id, (read[i].passage_id, read[size + i].passage_id), (1, 0)) for i, q in enumerate(asked)]
+    read = [passages[i % len(passages)] for i in range(group_size * size)]
+    labels = (1, *([0] * (group_size - 1)))
+    groups = [TrainingGroup(q.query_id, tuple(p.passage_id for p in read[i::size]), labels) for i, q in enumerate(asked)]
     tokens = model.read_queries([query.text for query in asked]), model.read_passages([passage.text for passage in read])
-    return Batch(0, 0, groups, *tokens, model.inputs(*tokens), 0)
+    teacher = torch.arange(float(group_size)).expand(size, group_size)  # any order will do
+    return Batch(0, 0, groups, *tokens, model.inputs(*tokens), 0, teacher=teacher)
 
 
 def _candidates(passages: Sequence[Passage], query_ids: Sequence[str], *, apart: bool) -> Run:

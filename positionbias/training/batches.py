@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+import torch
 from torch import Tensor
 
 from positionbias.core.collection import Collection
@@ -34,10 +35,12 @@ class TrainingTexts:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One process's part of a batch, read: ``queries`` (n), ``passages`` (2n), the positives first, then the negatives.
+    """One process's part of a batch, read: ``queries`` (n), ``passages`` (n · m), the n positives first, then the first negatives …
 
+    m is the size of the largest group; where another has fewer passages, a short one of the batch stands in, and ``there`` (n, m) is
+    false (None: all groups are of one size). ``teacher`` (n, m) are a teacher's scores, None where a group has none.
     ``number`` counts batches within the epoch; ``dropped`` groups have an empty side and were left out. Where nothing is left
-    for a process that others wait for, it computes a pair of theirs, and ``idle`` is true: nothing comes of it.
+    for a process that others wait for, it computes a group of theirs, and ``idle`` is true: nothing comes of it.
     """
 
     epoch: int
@@ -47,6 +50,8 @@ class Batch:
     passages: Sequence[Tokens]
     inputs: dict[str, Tensor]
     dropped: int
+    there: Tensor | None = None
+    teacher: Tensor | None = None
     idle: bool = False
 
     def __len__(self) -> int:
@@ -66,9 +71,9 @@ def batches(
 ) -> Iterator[Batch]:
     """The batches of one epoch from batch ``start`` on; ``part`` (i, n): of each the groups i, i + n, i + 2n …
 
-    ``bucket`` batches at a time are sorted by the length of the longer passage (in characters [decision]: a text need not be
+    ``bucket`` batches at a time are sorted by the length of the longest passage (in characters [decision]: a text need not be
     read for that), cut, and shuffled, keyed by (seed, epoch, first batch). With a rotation, each read of a passage draws its
-    own cut, keyed by (seed, epoch, index of the example in the epoch, passage id), so positive and negative turn independently
+    own cut, keyed by (seed, epoch, index of the example in the epoch, passage id), so positive and negatives turn independently
     and a second epoch sees other cuts.
     """
     number = start // bucket * bucket
@@ -84,8 +89,8 @@ def _cut(
     window: Sequence[Indexed], collection: Collection, size: int, seed: int, epoch: int, number: int
 ) -> list[Sequence[Indexed]]:
     """A window's batches of alike length, in a random order."""
-    lengths = [len(text) for text in collection.texts([item for _, group in window for item in group.passage_ids])]
-    longest = [max(pair) for pair in zip(lengths[::2], lengths[1::2], strict=True)]
+    lengths = iter([len(text) for text in collection.texts([item for _, group in window for item in group.passage_ids])])
+    longest = [max(islice(lengths, len(group.passage_ids))) for _, group in window]
     order = sorted(range(len(window)), key=longest.__getitem__)
     cuts = [[window[place] for place in order[first : first + size]] for first in range(0, len(order), size)]
     return [cuts[place] for place in generator(seed, "batch order", epoch, number).permutation(len(cuts))]
@@ -101,24 +106,48 @@ def _part(
     others = _read(model, texts, block, epoch, number)
     # where the whole batch has nothing, any token will do
     queries: Sequence[Tokens] = others.queries[:1] or [[1]]
-    passages: Sequence[Tokens] = others.passages[:: max(1, len(others.groups))][:2] or [[1], [1]]
+    passages: Sequence[Tokens] = others.passages[:: max(1, len(others.groups))] or [[1], [1]]
+    teacher = torch.zeros(1, len(passages))  # nothing comes of it
     inputs = model.inputs(queries, passages)
-    return Batch(epoch, number, others.groups[:1], queries, passages, inputs, batch.dropped, idle=True)
+    return Batch(epoch, number, others.groups[:1], queries, passages, inputs, batch.dropped, teacher=teacher, idle=True)
 
 
 def _read(model: Ranker, texts: TrainingTexts, block: Sequence[Indexed], epoch: int, number: int) -> Batch:
     groups = [group for _, group in block]
-    passage_ids = [passage_id for side in (0, 1) for passage_id in (group.passage_ids[side] for group in groups)]
+    passage_ids = [passage_id for group in groups for passage_id in group.passage_ids]
     stored = texts.collection.texts(passage_ids)
     if (rotation := texts.rotation) is not None:
-        indices = [index for index, _ in block] * 2
+        indices = [index for index, group in block for _ in group.passage_ids]
         reads = zip(stored, indices, passage_ids, strict=True)
         stored = [rotation.apply(text, epoch, index, item, purpose=PURPOSE) for text, index, item in reads]
     queries = model.read_queries([texts.queries[group.query_id] for group in groups])
-    passages = model.read_passages(stored)
-    half = len(groups)
-    kept = [i for i in range(half) if queries[i] and passages[i] and passages[half + i]]
-    asked = [queries[i] for i in kept]
-    read = [passages[i] for i in kept] + [passages[half + i] for i in kept]
-    inputs = model.inputs(asked, read) if kept else {}
-    return Batch(epoch, number, [groups[i] for i in kept], asked, read, inputs, half - len(kept))
+    read = iter(model.read_passages(stored))
+    passages = [list(islice(read, len(group.passage_ids))) for group in groups]
+    kept = [i for i in range(len(groups)) if len(queries[i]) and all(map(len, passages[i]))]
+    groups, asked = [groups[i] for i in kept], [queries[i] for i in kept]
+    dropped = len(block) - len(kept)
+    if not kept:
+        return Batch(epoch, number, groups, asked, [], {}, dropped)
+    columns, there = _columns([passages[i] for i in kept])
+    return Batch(epoch, number, groups, asked, columns, model.inputs(asked, columns), dropped, there, _teacher(groups, there))
+
+
+def _columns(passages: Sequence[Sequence[Tokens]]) -> tuple[list[Tokens], Tensor | None]:
+    """Passages of groups column by column, and which of them are there, (groups, passages); None where all are."""
+    sizes = [len(group) for group in passages]
+    largest = max(sizes)
+    if min(sizes) == largest:
+        return [group[column] for column in range(largest) for group in passages], None
+    shortest = min((passage for group in passages for passage in group), key=len)
+    filled = [[*group, *([shortest] * (largest - len(group)))] for group in passages]
+    there = torch.arange(largest) < torch.tensor(sizes)[:, None]
+    return [group[column] for column in range(largest) for group in filled], there
+
+
+def _teacher(groups: Sequence[TrainingGroup], there: Tensor | None) -> Tensor | None:
+    """A teacher's scores (groups, passages), 0 where no passage is there; None where a group has none."""
+    scores = [group.teacher_scores for group in groups]
+    if any(of is None for of in scores):
+        return None
+    width = len(scores[0] or ()) if there is None else there.shape[1]
+    return torch.tensor([[*(of or ()), *([0.0] * (width - len(of or ())))] for of in scores])

@@ -4,16 +4,33 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from positionbias.core.errors import SettingError
 
-__all__ = ["LEARNING_RATES", "LOSSES", "PRECISIONS", "TrainConfig"]
+__all__ = ["LEARNING_RATES", "LOSSES", "PRECISIONS", "SCHEDULES", "LossKind", "TrainConfig"]
 
 PRECISIONS = ("float32", "bfloat16", "float16")
 
-# the losses of ``training.losses``, and whether their scores are log-probabilities of "relevant"
-LOSSES = {"hinge": False, "pointwise": True}
+SCHEDULES = ("constant", "linear")
+
+
+class LossKind(NamedTuple):
+    """What a loss takes: scores that are log-probabilities of "relevant"; a teacher's scores beside them."""
+
+    log_probabilities: bool = False
+    teacher: bool = False
+
+
+# the losses of ``training.losses``
+LOSSES = {
+    "hinge": LossKind(),
+    "pointwise": LossKind(log_probabilities=True),
+    "lce": LossKind(),
+    "margin_mse": LossKind(teacher=True),
+    "kl": LossKind(teacher=True),
+    "ranknet": LossKind(teacher=True),
+}
 
 # of a kind's body, and of TK's word vectors (position-bias paper, §3); monoT5's paper has 1e-3, with Adafactor: that is much for Adam [decision]
 # KNRM's and PACRR's are of their authors' code (Adam); Duet's paper has plain gradient descent, so its rate is theirs [decision]
@@ -27,12 +44,14 @@ _MEANS = ("threads", "read_ahead", "save_every", "save_minutes")
 class TrainConfig:
     """Settings of one training (position-bias paper, §3, and the reference where the paper is silent).
 
-    A *batch* is ``batch_size`` pairs, over all processes together; a *step* is ``accumulate`` batches and one update of the
-    weights. ``learning_rate`` None is the kind's own. It grows linearly over ``warmup_steps`` and then stays [decision: the
-    paper names no schedule, the reference has none]. ``clip`` bounds the norm of a step's gradient; 0 leaves it.
+    A *batch* is ``batch_size`` groups, over all processes together; a *step* is ``accumulate`` batches and one update of the
+    weights. A *group* is a query with ``group_size`` passages, a positive and negatives drawn for it (a pair of passages: 2).
+    ``learning_rate`` None is the kind's own. It grows linearly over ``warmup_steps``, or over the share ``warmup_share`` of all steps, and
+    then stays [decision: the position-bias paper names no schedule, its reference has none], or with ``schedule`` "linear" falls to
+    nothing at the last step (contaminated-distillation paper, §4). ``clip`` bounds the norm of a step's gradient; 0 leaves it.
 
     ``loss`` is one of ``LOSSES``; None is the model's own: pointwise where its scores are log-probabilities, else hinge, with
-    its ``margin``. At most ``max_steps`` steps are made, or, where ``epochs`` is given, those of so many passes over the groups.
+    its ``margin``; ``temperature`` is that of kl. At most ``max_steps`` steps are made, or, where ``epochs`` is given, those of so many passes over the groups.
 
     ``dropout`` false turns off an encoder's own (TK has none): on a CPU drawing it can take as long as the rest of a step.
 
@@ -46,10 +65,12 @@ class TrainConfig:
     """
 
     batch_size: int = 32
+    group_size: int = 2
     learning_rate: float | None = None
     kernel_learning_rate: float = 1e-3
     loss: str | None = None
     margin: float = 1.0
+    temperature: float = 1.0
     max_steps: int = 100_000
     epochs: int | None = None
     validate_every: int = 2_000
@@ -58,6 +79,8 @@ class TrainConfig:
     probe_passages: int = 500
     precision: str = "float32"
     warmup_steps: int = 0
+    warmup_share: float = 0.0
+    schedule: str = "constant"
     accumulate: int = 1
     clip: float = 0.0
     dropout: bool = True
@@ -78,7 +101,16 @@ class TrainConfig:
             raise SettingError(f"--epochs: wanted at least 1; found {self.epochs}; raise it")
         if self.loss not in (None, *LOSSES):
             raise SettingError(f"--loss: wanted one of {', '.join(LOSSES)}; found {self.loss!r}; pick one")
-        for name in ("learning_rate", "kernel_learning_rate", "margin"):
+        if self.group_size < 2:
+            raise SettingError(f"--group-size: wanted a positive and a negative or more; found {self.group_size}; raise it")
+        if self.schedule not in SCHEDULES:
+            raise SettingError(f"--schedule: wanted one of {', '.join(SCHEDULES)}; found {self.schedule!r}; pick one")
+        if not 0 <= self.warmup_share <= 1 or (self.warmup_share and self.warmup_steps):
+            found = f"{self.warmup_share}" + (f" beside --warmup-steps {self.warmup_steps}" if self.warmup_steps else "")
+            raise SettingError(
+                f"--warmup-share: wanted a share from 0 to 1, or --warmup-steps; found {found}; give one of the two"
+            )
+        for name in ("learning_rate", "kernel_learning_rate", "margin", "temperature"):
             value = getattr(self, name)
             if not (0 < (1.0 if value is None else value) < math.inf):
                 raise SettingError(f"{_flag(name)}: wanted a number above 0; found {value}; give another")
@@ -94,7 +126,7 @@ class TrainConfig:
         ``log_probabilities``: whether the model's scores are.
         """
         rate = LEARNING_RATES[kind] if self.learning_rate is None else self.learning_rate
-        own = next(name for name, wanted in LOSSES.items() if wanted == log_probabilities)
+        own = next(name for name, wanted in LOSSES.items() if wanted.log_probabilities == log_probabilities)
         return replace(self, learning_rate=rate, loss=self.loss or own)
 
     def steps(self, groups: int) -> int:

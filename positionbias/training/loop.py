@@ -56,12 +56,12 @@ def train(
     """
     saved = find_state(out, settings, resume=resume)
     folder = working_folder(out)
-    trainer = Trainer(model, config, devices, folder)
+    steps = config.steps(len(texts.source))
+    trainer = Trainer(model, config, devices, folder, steps=steps)
     if saved is not None:
         restore_state(out, model, trainer.optimizers, devices.scaler)
         trainer.record = _recorded(saved["record"], folder)
     record = trainer.record
-    steps = config.steps(len(texts.source))
     board = Board(tensorboard if devices.main else None, record.step + 1 if saved is not None else 0)
 
     def save() -> None:

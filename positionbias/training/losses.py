@@ -1,31 +1,62 @@
-"""Losses over training groups: functions of the scores of each group's passages, of which the first is the positive.
+"""Losses over training groups: functions of a student's scores and, where a loss is one of distillation, of its teacher's.
 
-Scores are ``(groups, passages)``, losses ``(groups,)``; a step's loss is the mean over its groups.
+Scores are ``(groups, passages)``, the positive in column 0; losses ``(groups,)``, a step's loss their mean. Groups of uneven size
+are padded: ``there`` ``(groups, passages)`` is false where no passage stands, and such places change neither a loss nor a
+gradient. None means that all are there.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from positionbias.training.config import TrainConfig
 
-__all__ = ["FUNCTIONS", "group_losses", "log_one_minus_exp", "pairwise_hinge", "pointwise"]
+__all__ = [
+    "FUNCTIONS",
+    "Scored",
+    "group_losses",
+    "kl_divergence",
+    "lce",
+    "log_one_minus_exp",
+    "margin_mse",
+    "mean_there",
+    "pairwise_hinge",
+    "pointwise",
+    "ranknet",
+]
 
 
-def pairwise_hinge(scores: Tensor, margin: float = 1.0) -> Tensor:
+class Scored(NamedTuple):
+    """What a loss sees of a batch: ``(groups, passages)`` each; ``teacher`` None where the groups have no teacher's scores."""
+
+    student: Tensor
+    there: Tensor | None = None
+    teacher: Tensor | None = None
+
+
+def mean_there(values: Tensor, there: Tensor | None) -> Tensor:
+    """Means over the columns of ``values`` ``(groups, n)`` where ``there`` is true; 0 of a row where it nowhere is."""
+    if there is None:
+        return values.mean(dim=1)
+    return torch.where(there, values, 0.0).sum(dim=1) / there.sum(dim=1).clamp(min=1)
+
+
+def pairwise_hinge(scores: Tensor, margin: float = 1.0, there: Tensor | None = None) -> Tensor:
     """mean over negatives of max(0, margin − positive + negative) (position-bias paper, §3, whose groups are pairs).
 
     >>> pairwise_hinge(torch.tensor([[2.0, 0.5], [0.5, 0.0]])).tolist()
     [0.0, 0.5]
     """
-    return torch.clamp(margin - scores[:, :1] + scores[:, 1:], min=0).mean(dim=1)
+    return mean_there(torch.clamp(margin - scores[:, :1] + scores[:, 1:], min=0), _negatives(there))
 
 
-def pointwise(scores: Tensor) -> Tensor:
+def pointwise(scores: Tensor, there: Tensor | None = None) -> Tensor:
     """Cross-entropy of each passage for itself: mean over passages of −log p of the positive, −log(1 − p) of a negative.
 
     Scores are log p, p the probability of "relevant" (monoBERT, Nogueira et al. 2019; monoT5, Nogueira et al. 2020).
@@ -33,7 +64,53 @@ def pointwise(scores: Tensor) -> Tensor:
     >>> pointwise(torch.tensor([[0.5, 0.25]]).log()).item()  # (log 2 + log 4/3) / 2
     0.4904...
     """
-    return -torch.cat([scores[:, :1], log_one_minus_exp(scores[:, 1:])], dim=1).mean(dim=1)
+    return -mean_there(torch.cat([scores[:, :1], log_one_minus_exp(scores[:, 1:])], dim=1), there)
+
+
+def lce(scores: Tensor, there: Tensor | None = None) -> Tensor:
+    """Localized contrastive estimation: −log softmax(scores) of the positive among its group (Gao et al. 2021).
+
+    >>> lce(torch.tensor([[0.0, 0.0, 0.0]])).item()  # log 3
+    1.0986...
+    """
+    return -_log_softmax(scores, there)[:, 0]
+
+
+def margin_mse(student: Tensor, teacher: Tensor, there: Tensor | None = None) -> Tensor:
+    """mean over negatives of ((s⁺ − s⁻) − (t⁺ − t⁻))², s the student's scores, t the teacher's (Hofstätter et al. 2020).
+
+    >>> margin_mse(torch.tensor([[2.0, 1.0]]), torch.tensor([[5.0, 1.0]])).item()  # (1 − 4)²
+    9.0
+    """
+    difference = student - teacher
+    return mean_there((difference[:, :1] - difference[:, 1:]) ** 2, _negatives(there))
+
+
+def kl_divergence(student: Tensor, teacher: Tensor, there: Tensor | None = None, temperature: float = 1.0) -> Tensor:
+    """T² · KL(softmax(t / T) ‖ softmax(s / T)) over a group (Lin et al. 2020; T² as Hinton et al. 2015, so that gradients keep their size).
+
+    >>> kl_divergence(torch.tensor([[1.0, 0.0]]), torch.tensor([[3.0, 2.0]])).item()  # a shift changes nothing
+    0.0
+    """
+    wanted = _log_softmax(teacher / temperature, there)
+    found = _log_softmax(student / temperature, there)
+    terms = wanted.exp() * (wanted - found)
+    return temperature**2 * (terms if there is None else torch.where(there, terms, 0.0)).sum(dim=1)
+
+
+def ranknet(student: Tensor, teacher: Tensor, there: Tensor | None = None) -> Tensor:
+    """mean over the pairs that the teacher orders, t_i > t_j, of log(1 + exp(−(s_i − s_j))) (Burges 2010).
+
+    Pairs that the teacher ties are left out; a group of ties alone has the loss 0 [decision].
+
+    >>> ranknet(torch.tensor([[0.0, 0.0, 0.0]]), torch.tensor([[2.0, 1.0, 0.0]])).item()  # log 2 of each of three pairs
+    0.6931...
+    """
+    ordered = teacher[:, :, None] > teacher[:, None, :]  # (groups, passages, passages)
+    if there is not None:
+        ordered = ordered & there[:, :, None] & there[:, None, :]
+    wrong = F.softplus(student[:, None, :] - student[:, :, None])
+    return mean_there(wrong.flatten(1), ordered.flatten(1))
 
 
 def log_one_minus_exp(scores: Tensor) -> Tensor:
@@ -44,14 +121,34 @@ def log_one_minus_exp(scores: Tensor) -> Tensor:
     return torch.where(near, torch.log(-torch.expm1(small)), torch.log1p(-torch.exp(large)))
 
 
+def _negatives(there: Tensor | None) -> Tensor | None:
+    return None if there is None else there[:, 1:]
+
+
+def _log_softmax(scores: Tensor, there: Tensor | None) -> Tensor:
+    """log softmax over the columns that are there; of the others a number without meaning, finite, as −inf · 0 is none."""
+    if there is not None:
+        scores = scores.masked_fill(~there, torch.finfo(scores.dtype).min / 2)
+    return torch.log_softmax(scores, dim=1)
+
+
+def _taught(of: Scored) -> Tensor:
+    assert of.teacher is not None, "whoever computes a loss of distillation has looked for a teacher's scores"
+    return of.teacher
+
+
 # by the names of ``config.LOSSES``
-FUNCTIONS: Mapping[str, Callable[[Tensor, TrainConfig], Tensor]] = {
-    "hinge": lambda scores, config: pairwise_hinge(scores, config.margin),
-    "pointwise": lambda scores, config: pointwise(scores),
+FUNCTIONS: Mapping[str, Callable[[Scored, TrainConfig], Tensor]] = {
+    "hinge": lambda of, config: pairwise_hinge(of.student, config.margin, of.there),
+    "pointwise": lambda of, config: pointwise(of.student, of.there),
+    "lce": lambda of, config: lce(of.student, of.there),
+    "margin_mse": lambda of, config: margin_mse(of.student, _taught(of), of.there),
+    "kl": lambda of, config: kl_divergence(of.student, _taught(of), of.there, config.temperature),
+    "ranknet": lambda of, config: ranknet(of.student, _taught(of), of.there),
 }
 
 
-def group_losses(scores: Tensor, config: TrainConfig) -> Tensor:
-    """Losses ``(groups,)`` of scores ``(groups, passages)`` by the loss that the settings name."""
+def group_losses(scored: Scored, config: TrainConfig) -> Tensor:
+    """Losses ``(groups,)`` of a batch's scores by the loss that the settings name."""
     assert config.loss is not None
-    return FUNCTIONS[config.loss](scores, config)
+    return FUNCTIONS[config.loss](scored, config)

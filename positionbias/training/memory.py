@@ -37,10 +37,12 @@ def room_for_moments(optimizers: Sequence[torch.optim.Optimizer]) -> list[torch.
 
 
 def out_of_memory(size: int, fits: int, *, accumulate: int, where: str, folder: object) -> SettingError:
-    """The one line for a batch of ``size`` pairs that did not fit, where ``fits`` do."""
-    found = f"--batch-size: wanted room for {size} pairs in the GPU's memory; found too little of it, {where}; "
+    """The one line for a batch of ``size`` groups that did not fit, where ``fits`` do."""
+    found = f"--batch-size: wanted room for {size} groups in the GPU's memory; found too little of it, {where}; "
     if not fits:
-        return SettingError(f"{found}not even one pair fits: cut the texts shorter, or give --precision bfloat16")
+        return SettingError(
+            f"{found}not even one group fits: cut the texts shorter, lower --group-size, or give --precision bfloat16"
+        )
     parts = accumulate * -(-size // fits)
     same = "the same number a step" if size % fits == 0 else f"{fits * parts} a step"
     return SettingError(

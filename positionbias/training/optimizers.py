@@ -27,9 +27,17 @@ def make_optimizers(model: Ranker, config: TrainConfig) -> list[torch.optim.Opti
     return optimizers
 
 
-def set_learning_rates(optimizers: Sequence[torch.optim.Optimizer], step: int, warmup_steps: int) -> float:
-    """Rates of the step after ``step`` others: base · min(1, (step + 1) / warmup_steps); gives back the body's."""
-    share = min(1.0, (step + 1) / warmup_steps) if warmup_steps else 1.0
+def set_learning_rates(optimizers: Sequence[torch.optim.Optimizer], step: int, steps: int, config: TrainConfig) -> float:
+    """Rates of the step after ``step`` others, of ``steps`` in all; gives back the body's.
+
+    base · min(1, (step + 1) / warm-up); with the linear schedule after it base · (steps − step) / (steps − warm-up).
+    """
+    warmup = config.warmup_steps or round(config.warmup_share * steps)
+    share = 1.0
+    if step < warmup:
+        share = (step + 1) / warmup
+    elif config.schedule == "linear":
+        share = max(0.0, (steps - step) / (steps - warmup)) if steps > warmup else 0.0
     for optimizer in optimizers:
         for group in optimizer.param_groups:
             group["lr"] = group["base"] * share

@@ -18,16 +18,19 @@ from positionbias.training.config import LOSSES, TrainConfig
 
 __all__ = ["INPUTS", "TrainPlan", "check_loss"]
 
-INPUTS = ("candidates", "trainset", "validation_candidates", "word_vectors", "start")
+INPUTS = ("candidates", "trainset", "teacher_scores", "validation_candidates", "word_vectors", "start")
+TEACHER_DEPTH = 100  # contaminated-distillation paper, §4
 # settings that are named only where they are given
-_OPTIONAL = ("validation_candidates", "trainset", "split", "encoder", "start")
+_OPTIONAL = ("validation_candidates", "trainset", "teacher_scores", "teacher_depth", "split", "encoder", "start")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainPlan:
     """Everything that decides a training, besides the collection's content.
 
-    Groups are sampled from ``candidates`` and the judgements, or come from ``trainset`` as they are: one of the two is given.
+    Groups are sampled from ``candidates`` and the judgements, or come from ``trainset`` as they are: one of the two is given, or neither
+    where there are ``teacher_scores``: then negatives come from the first ``teacher_depth`` passages in the teacher's order (None: 100).
+    Beside ``candidates`` or a ``trainset``, a teacher's scores are those of the passages that these name.
     ``split`` is whose queries are trained on (None: "train"); a training set names its own, and ``split`` may only be one of them.
     ``model`` is the shape (None: the kind's own, or that of ``start``). A model of words starts from ``word_vectors`` or
     at random, one over an encoder from ``encoder``, and any from ``start``, a checkpoint of its kind to go on from.
@@ -39,6 +42,8 @@ class TrainPlan:
     candidates: Path | None = None
     validation_candidates: Path | None = None
     trainset: Path | None = None
+    teacher_scores: Path | None = None
+    teacher_depth: int | None = None
     split: str | None = None
     validation_split: str = "validation"
     relevant_from: int = 1
@@ -59,16 +64,35 @@ class TrainPlan:
         object.__setattr__(self, "training", self.training.of_kind(self.kind, log_probabilities=logs))
         if self.model is not None:
             check_loss(str(self.training.loss), self.kind, self.model)
-        if (self.candidates is None) == (self.trainset is None):
-            found = "neither" if self.candidates is None else "both"
-            raise SettingError(f"--candidates, --trainset: wanted one of the two; found {found}; give one")
-        if self.candidates is not None and self.split is None:
+        self._check_source()
+        if self.trainset is None and self.split is None:
             object.__setattr__(self, "split", "train")
         if self.relevant_from < 1:
             raise SettingError(
                 f"--relevant-from: wanted a grade from 1 (0 is judged not relevant); found {self.relevant_from}; raise it"
             )
         self._check_beginning()
+
+    def _check_source(self) -> None:
+        if self.candidates is not None and self.trainset is not None:
+            raise SettingError("--candidates, --trainset: wanted one of the two; found both; give one")
+        alone = self.candidates is None and self.trainset is None
+        if alone and self.teacher_scores is None:
+            raise SettingError("--candidates, --trainset, --teacher-scores: wanted one of them; found none; give one")
+        loss = str(self.training.loss)
+        if self.teacher_scores is not None and not LOSSES[loss].teacher:
+            raise SettingError(
+                f"--teacher-scores: wanted a loss that reads them ({_named(teacher=True)}); found --loss {loss}; give another, or leave them out"
+            )
+        if LOSSES[loss].teacher and self.teacher_scores is None and self.trainset is None:
+            raise SettingError(f"--loss: wanted --teacher-scores beside {loss}; found none; give them, or another loss")
+        if self.teacher_depth is not None and not (alone and self.teacher_depth >= 1):
+            found = f"{self.teacher_depth}" + (
+                "" if alone else " beside --candidates or --trainset, which say what negatives are"
+            )
+            raise SettingError(f"--teacher-depth: wanted a depth from 1, with --teacher-scores alone; found {found}; change it")
+        if alone and self.teacher_depth is None:
+            object.__setattr__(self, "teacher_depth", TEACHER_DEPTH)
 
     def _check_beginning(self) -> None:
         beginning = begins_with(self.kind)
@@ -104,6 +128,10 @@ class TrainPlan:
         record["model"] = None if self.model is None else asdict(self.model)
         record["training"] = self.training.deciding()
         record["rotate"] = None if self.rotate is None else asdict(self.rotate)
+        if self.teacher_scores is not None:
+            from positionbias.core.teacher_scores import open_teacher_scores
+
+            record["teacher_scores"] = open_teacher_scores(self.teacher_scores).checksum
         for name in ("candidates", "validation_candidates", "word_vectors"):
             path = record[name]
             if path is not None and not Path(path).is_file():
@@ -128,17 +156,21 @@ def check_loss(loss: str, kind: str, shape: Any) -> None:
         SettingError: it does not.
     """
     logs = scores_log_probabilities(kind, shape)
-    if LOSSES[loss] == logs:
+    if LOSSES[loss].log_probabilities == logs:
         return
-    fitting = " or ".join(name for name, wanted in LOSSES.items() if wanted == logs)
+    fitting = ", ".join(name for name, wanted in LOSSES.items() if wanted.log_probabilities == logs)
     if logs:
         raise SettingError(
             f"--loss: wanted {fitting}: this {kind} scores by log-probability; found {loss}; give --loss {fitting}"
         )
     raise SettingError(
-        f"--loss: wanted {fitting}: this {kind} has no head for relevant and not relevant; found {loss}; give --loss {fitting}, "
+        f"--loss: wanted {fitting}: this {kind} has no head for relevant and not relevant; found {loss}; give one of these, "
         "or train mono_t5, or a bert_cat from its --encoder with --loss pointwise"
     )
+
+
+def _named(*, teacher: bool) -> str:
+    return ", ".join(name for name, wanted in LOSSES.items() if wanted.teacher == teacher)
 
 
 def _encoder_facts(name: str) -> dict[str, str]:

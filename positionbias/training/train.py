@@ -122,11 +122,13 @@ def _group_source(collection: Collection, source: Run | Groups, plan: TrainPlan)
                 found=f"{len(source):,} of {', '.join(map(repr, source.splits))}",
                 do="leave --split out, or give another --trainset" if len(source) else "give another --trainset",
             )
-        return StoredGroups(source, seed=plan.training.seed)
+        return StoredGroups(source, seed=plan.training.seed, group_size=plan.training.group_size)
     assert plan.split is not None
     qrels = collection.qrels(plan.split)
     absent = set(collection.absent(list({qrel.passage_id for qrel in qrels})))
-    return make_sampler(qrels, source, seed=plan.training.seed, relevant_from=plan.relevant_from, absent=absent)
+    training = plan.training
+    chosen: dict[str, Any] = {"seed": training.seed, "group_size": training.group_size, "relevant_from": plan.relevant_from}
+    return make_sampler(qrels, source, absent=absent, **chosen)
 
 
 def training_result(model: Checkpoint, collection: str) -> Result:
@@ -141,7 +143,7 @@ def training_result(model: Checkpoint, collection: str) -> Result:
         "gate": "gate",
     }
     content = model.manifest.content
-    notes = {key: content[key] for key in ("best_step", "weights", "steps", "stopped", "depth", "training_pairs")}
+    notes = {key: content[key] for key in ("best_step", "weights", "steps", "stopped", "depth", "training_groups")}
     series = {label: [row[key] for row in log] for label, key in names.items()}
     kept = {label: values for label, values in series.items() if any(value is not None for value in values)}
     curve = TrainingCurve([int(row["step"]) for row in log], kept, notes)
@@ -153,10 +155,10 @@ def training_result(model: Checkpoint, collection: str) -> Result:
 def _content(counted: Mapping[str, Any], groups: GroupSource, record: Trained) -> dict[str, Any]:
     return {
         **counted,
-        "training_pairs": len(groups),
-        "pairs_without_negatives": groups.left_out,
-        "pairs_without_their_passage": groups.absent,
-        "pairs_with_an_empty_side": record.dropped,
+        "training_groups": len(groups),
+        "groups_without_negatives": groups.left_out,
+        "groups_without_their_passage": groups.absent,
+        "groups_with_an_empty_side": record.dropped,
         "steps": record.step,
         "best_step": record.best_step,
         "weights": "the last" if record.best_ndcg is None else "the best on validation",

@@ -12,13 +12,13 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from positionbias.core.errors import SettingError
+from positionbias.core.errors import InputError, SettingError
 from positionbias.core.seeds import key64
 from positionbias.models.protocols import Ranker
 from positionbias.training.batches import Batch
-from positionbias.training.config import TrainConfig
+from positionbias.training.config import LOSSES, TrainConfig
 from positionbias.training.devices import Devices
-from positionbias.training.losses import group_losses
+from positionbias.training.losses import Scored, group_losses, mean_there
 from positionbias.training.memory import fitting_size, out_of_memory, room_for_moments
 from positionbias.training.optimizers import clip_gradients, make_optimizers, set_learning_rates
 from positionbias.training.record import Trained
@@ -37,12 +37,12 @@ class _Pending:
 
 
 class Trainer:
-    """A model, its optimisers, and how far they are."""
+    """A model, its optimisers, and how far they are, of ``steps`` at most."""
 
-    def __init__(self, model: Ranker, config: TrainConfig, devices: Devices, folder: Path) -> None:
+    def __init__(self, model: Ranker, config: TrainConfig, devices: Devices, folder: Path, *, steps: int) -> None:
         assert isinstance(model, nn.Module)
         model.to(devices.device)
-        self.model, self.config, self.devices, self.folder = model, config, devices, folder
+        self.model, self.config, self.devices, self.folder, self.steps = model, config, devices, folder, steps
         self.scorer = devices.prepare(model)
         self.optimizers = make_optimizers(model, config)
         self.record = Trained()
@@ -54,7 +54,7 @@ class Trainer:
     def step(self, parts: Sequence[Batch]) -> float:
         """One update of the weights: mean loss over the groups of ``parts``; gives back the learning rate."""
         self._began = self._began or time.monotonic()
-        rate = set_learning_rates(self.optimizers, self.record.step, self.config.warmup_steps)
+        rate = set_learning_rates(self.optimizers, self.record.step, self.steps, self.config)
         try:
             self._compute(parts)
         except torch.OutOfMemoryError:
@@ -83,7 +83,7 @@ class Trainer:
             self._update()
 
     def _backward(self, part: Batch, share: Tensor) -> Tensor:
-        """Add a part's gradients; its sums of losses, of pairs in the right order and of margins, and its pairs.
+        """Add a part's gradients; its sums of losses, of groups in the right order and of margins, and its groups.
 
         Of a group of more than two the share of its negatives in the right order counts, and the mean of its margins.
         """
@@ -91,21 +91,35 @@ class Trainer:
         # what a model draws (dropout) is a function of seed and place, so that a resumed training draws the same
         torch.manual_seed(key64(self.config.seed, "dropout", part.epoch, part.number, devices.place) % 2**63)
         self.model.train(self.config.dropout)
-        scores = self._scores(part)
-        loss = group_losses(scores, self.config).mean() * pairs  # nothing of an idle part
+        scored = self._scores(part)
+        scores, there = scored.student, scored.there
+        loss = group_losses(scored, self.config).mean() * pairs  # nothing of an idle part
         devices.scaler.scale(loss * share).backward()
         with torch.no_grad():
             margins = scores[:, :1] - scores[:, 1:]  # (groups, negatives)
-            right, margin = (
-                (((margins > 0).float().mean(dim=1)).sum(), margins.mean(dim=1).sum()) if pairs else (loss * 0, loss * 0)
-            )
+            negatives = None if there is None else there[:, 1:]
+            shares = [mean_there(values, negatives).sum() for values in ((margins > 0).float(), margins)]
+            right, margin = shares if pairs else (loss * 0, loss * 0)
             return torch.stack([loss.detach(), right, margin, torch.full_like(loss, pairs)])
 
-    def _scores(self, part: Batch) -> Tensor:
-        """Scores ``(groups, passages)``, the positives first, in full precision."""
-        inputs = {name: tensor.to(self.devices.device, non_blocking=True) for name, tensor in part.inputs.items()}
+    def _scores(self, part: Batch) -> Scored:
+        """Scores ``(groups, passages)``, the positives first, in full precision, and the teacher's.
+
+        Raises:
+            InputError: the loss is one of distillation, and a group has no teacher's scores.
+        """
+        if part.teacher is None and LOSSES[str(self.config.loss)].teacher:
+            group = next(group for group in part.groups if group.teacher_scores is None)
+            raise InputError(
+                f"--loss {self.config.loss}: wanted a teacher's scores of every training group; found none of query "
+                f"{group.query_id!r} with passage {group.passage_ids[0]!r}; give --teacher-scores (posbias teach makes them)"
+            )
+        device = self.devices.device
+        inputs = {name: tensor.to(device, non_blocking=True) for name, tensor in part.inputs.items()}
         with self.devices.autocast():
-            return self.scorer(**inputs).float().view(-1, len(part.queries)).t()
+            student = self.scorer(**inputs).float().view(-1, len(part.queries)).t()
+        there, teacher = (None if held is None else held.to(device) for held in (part.there, part.teacher))
+        return Scored(student, there, teacher)
 
     def _update(self) -> None:
         devices, scaler = self.devices, self.devices.scaler
@@ -179,7 +193,9 @@ class Trainer:
             queries = [part.queries[i] for i in longest[:size]]
             rows = [start + i for start in range(0, len(part.passages), count) for i in longest[:size]]
             inputs = self.model.inputs(queries, [part.passages[i] for i in rows])
-            group_losses(self._scores(replace(part, queries=queries, inputs=inputs)), self.config).mean().backward()
+            there, teacher = (None if held is None else held[longest[:size]] for held in (part.there, part.teacher))
+            smaller = replace(part, queries=queries, inputs=inputs, there=there, teacher=teacher)
+            group_losses(self._scores(smaller), self.config).mean().backward()
 
         self.model.zero_grad()
         try:

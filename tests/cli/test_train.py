@@ -62,7 +62,7 @@ def test_a_checkpoint(train, tmp_path):
     assert "nDCG@10 0." in lines[0]
     assert "MATS" in lines[1]
     assert (
-        "30 training pairs; left out: 0 without a candidate to set against them, 0 whose passage is not in the collection"
+        "30 training groups; left out: 0 without a candidate to set against them, 0 whose passage is not in the collection"
         in err
     )
     assert f"next: posbias rerank --model {tmp_path / 'tk.ckpt'}" in err
@@ -290,9 +290,9 @@ def test_a_mono_t5_is_trained_and_re_ranks(unvalidated, collection, runs, capsys
         (
             "tk",
             ("--loss", "pointwise"),
-            "--loss: wanted hinge: this tk has no head for relevant and not relevant; found pointwise",
+            "--loss: wanted hinge, lce, margin_mse, kl, ranknet: this tk has no head for relevant and not relevant; found pointwise",
         ),
-        ("bert_dot", ("--loss", "pointwise"), "--loss: wanted hinge: this bert_dot has no head"),
+        ("bert_dot", ("--loss", "pointwise"), "--loss: wanted hinge, lce, margin_mse, kl, ranknet: this bert_dot has no head"),
         ("mono_t5", ("--loss", "hinge"), "--loss: wanted pointwise: this mono_t5 scores by log-probability; found hinge"),
         ("tk", ("--epochs", 0), "--epochs: wanted at least 1"),
         ("tk", ("--epochs", 2, "--max-steps", 9), "--epochs, --max-steps: wanted one of the two; found 2 and 9; give one"),

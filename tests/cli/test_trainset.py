@@ -57,7 +57,7 @@ def test_from_a_planted_pair_to_a_model(pair: Path, capsys: pytest.CaptureFixtur
         )  # fmt: skip
         assert done[0] == 0, done[2]
         manifest = read_manifest(pair / f"{name}.ckpt")
-        assert manifest.content["training_pairs"] == 12
+        assert manifest.content["training_groups"] == 12
         assert manifest.input("trainset").checksum == Groups(pair / "sets" / name).checksum  # type: ignore[union-attr]
     words = {read_manifest(pair / f"{name}.ckpt").content["words"] for name in ("no-24-1", "msm-24-1", "test-24-1")}
     assert len(words) == 1  # all kinds know the same words

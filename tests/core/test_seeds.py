@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from positionbias.core import seeds
-from positionbias.core.seeds import below, generator, key64
+from positionbias.core.seeds import below, choose, generator, key64
 
 PINNED_KEY = 5356426267480678072
 PINNED_DRAWS = [3, 2, 1, 8, 9, 6, 9, 3]
@@ -100,3 +100,18 @@ def test_the_numbers_are_pinned_and_the_same_in_another_process() -> None:
     code = "from positionbias.core.seeds import key64; print(key64(1, 'rotate', 'p1'))"
     fresh = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert int(fresh.stdout) == PINNED_KEY
+
+
+@given(st.integers(1, 12), st.integers(0, 14), st.integers(0, 1000))
+def test_chosen_places_are_different_and_begin_with_the_draw_of_one(count: int, size: int, seed: int) -> None:
+    chosen = choose(count, size, seed, "a purpose", "q1")
+    assert len(chosen) == len(set(chosen)) == min(size, count)
+    assert set(chosen) <= set(range(count))
+    assert chosen[:1] == [below(count, seed, "a purpose", "q1")][:size]
+    assert choose(count, size + 1, seed, "a purpose", "q1")[:size] == chosen  # more begin as fewer do
+
+
+def test_each_order_of_places_is_as_likely() -> None:
+    orders = Counter(tuple(choose(3, 2, seed, "orders")) for seed in range(6_000))
+    assert len(orders) == 6
+    assert all(abs(count - 1_000) < 150 for count in orders.values())  # 5 standard deviations

@@ -85,7 +85,7 @@ def test_each_dose_has_as_many_training_queries_and_its_own(finished: Path, coll
             trained_on = checkpoint.manifest.input("collection")
             assert trained_on is not None
             assert trained_on.checksum == Collection(finished / "selected" / label / text).checksum
-            assert checkpoint.manifest.content["training_pairs"] <= number, variant
+            assert checkpoint.manifest.content["training_groups"] <= number, variant
 
 
 def test_what_is_measured(finished: Path) -> None:

@@ -105,7 +105,7 @@ def test_trainings_differ_in_the_leaked_queries_alone(finished: Path, collection
         assert all(group.query_id in topics for group in sets["test"][:4])
         assert not {group.query_id for group in (*sets["no"], *sets["msm"])} & topics
     model = load_checkpoint(finished / "models" / "tk-msm-20-seed-2")
-    assert (model.depth, model.manifest.content["steps"], model.manifest.content["training_pairs"]) == (None, 3, 10)
+    assert (model.depth, model.manifest.content["steps"], model.manifest.content["training_groups"]) == (None, 3, 10)
 
 
 def test_what_is_scored(finished: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
+from positionbias.core.groups import TrainingGroup
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import Run
 from positionbias.models.protocols import pad_rows
@@ -72,6 +74,43 @@ def test_positives_first_then_negatives(collection: Collection, model: TK) -> No
     assert (len(last), last.number, last.epoch) == (1, 2, 0)  # seven pairs: 3, 3 and 1
 
 
+class Listed:
+    """Groups as they are given, once."""
+
+    left_out = absent = 0
+
+    def __init__(self, *groups: TrainingGroup) -> None:
+        self.groups = groups
+
+    def __len__(self) -> int:
+        return len(self.groups)
+
+    def epoch(self, epoch: int, start: int = 0) -> Iterator[tuple[int, TrainingGroup]]:
+        yield from list(enumerate(self.groups))[start:]
+
+
+def test_groups_of_uneven_size_are_padded_with_a_short_passage_that_is_not_there(collection: Collection, model: TK) -> None:
+    groups = [
+        TrainingGroup("q1", ("p1", "p6"), (1, 0), (2.0, 1.0)),
+        TrainingGroup("q2", ("p2", "p7", "p3", "p8"), (1, 0, 0, 0), (4.0, 3.0, 0.5, 0.0)),
+        TrainingGroup("q3", ("p3", "p8", "empty"), (1, 0, 0), (1.0, 1.0, 1.0)),
+        TrainingGroup("q4", ("p4", "p9", "p10"), (1, 0, 0), (7.0, 6.0, 5.0)),
+    ]
+    (batch,) = read(model, collection, Listed(*groups), size=4)  # type: ignore[arg-type]
+    assert (len(batch), batch.dropped, batch.groups) == (3, 1, [groups[0], groups[1], groups[3]])
+    read_of = {item: model.read_passages([text])[0] for item, text in TEXTS.items()}
+    short = read_of["p6"]  # two words, as no other of these has fewer
+    columns = [["p1", "p2", "p4"], ["p6", "p7", "p9"], ["p6", "p3", "p10"], ["p6", "p8", "p6"]]
+    assert short == min((read_of[item] for group in batch.groups for item in group.passage_ids), key=len)
+    assert batch.passages == [read_of[item] for column in columns for item in column]
+    assert batch.there is not None
+    assert batch.there.tolist() == [[True, True, False, False], [True] * 4, [True, True, True, False]]
+    assert batch.teacher is not None
+    assert batch.teacher.tolist() == [[2.0, 1.0, 0.0, 0.0], [4.0, 3.0, 0.5, 0.0], [7.0, 6.0, 5.0, 0.0]]
+    even = read(model, collection, Listed(groups[0], groups[0]._replace(teacher_scores=None)), size=2)[0]  # type: ignore[arg-type]
+    assert (even.there, even.teacher) == (None, None)
+
+
 @pytest.mark.parametrize("rotation", [None, Rotation(seed=4)])
 def test_entering_an_epoch_later_gives_the_same_batches(collection: Collection, model: TK, rotation: Rotation | None) -> None:
     whole = read(model, collection, epoch=2, rotation=rotation)
@@ -81,7 +120,7 @@ def test_entering_an_epoch_later_gives_the_same_batches(collection: Collection, 
         assert list(map(rows, later)) == list(map(rows, whole[start:]))
 
 
-def test_pairs_with_an_empty_side_are_dropped_and_counted(collection: Collection, model: TK) -> None:
+def test_groups_with_an_empty_side_are_dropped_and_counted(collection: Collection, model: TK) -> None:
     drawn = sampler({"q1": "p1", "q2": "empty", "q3": "blank", "q-empty": "p2"})
     found = read(model, collection, drawn, size=10)
     assert [(len(batch), batch.dropped) for batch in found] == [(1, 3)]

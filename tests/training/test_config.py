@@ -38,7 +38,18 @@ from positionbias.training.train import TrainPlan
         ({"save_minutes": math.inf}, "--save-minutes: wanted a number from 0; found inf"),
         ({"clip": -0.1}, "--clip: wanted a number from 0; found -0.1"),
         ({"epochs": 0}, "--epochs: wanted at least 1; found 0"),
-        ({"loss": "ranknet"}, "--loss: wanted one of hinge, pointwise; found 'ranknet'; pick one"),
+        (
+            {"loss": "triplet"},
+            "--loss: wanted one of hinge, pointwise, lce, margin_mse, kl, ranknet; found 'triplet'; pick one",
+        ),
+        ({"group_size": 1}, "--group-size: wanted a positive and a negative or more; found 1; raise it"),
+        ({"temperature": 0.0}, "--temperature: wanted a number above 0; found 0.0"),
+        ({"schedule": "cosine"}, "--schedule: wanted one of constant, linear; found 'cosine'"),
+        ({"warmup_share": 1.5}, "--warmup-share: wanted a share from 0 to 1, or --warmup-steps; found 1.5"),
+        (
+            {"warmup_share": 0.1, "warmup_steps": 5},
+            "--warmup-share: wanted a share from 0 to 1, or --warmup-steps; found 0.1 beside",
+        ),
         ({"precision": "int8"}, "--precision: wanted one of float32, bfloat16, float16; found 'int8'"),
     ],
 )
@@ -106,11 +117,11 @@ def test_what_decides_nothing_is_no_setting_of_a_training() -> None:
         ),
         (
             {"training": TrainConfig(loss="pointwise")},
-            "--loss: wanted hinge: this tk has no head for relevant and not relevant; found pointwise; give --loss hinge, or",
+            "--loss: wanted hinge, lce, margin_mse, kl, ranknet: this tk has no head for relevant and not relevant; found pointwise; give one of these, or",
         ),
         (
             {"kind": "bert_cat", "encoder": "minilm", "training": TrainConfig(loss="pointwise")},
-            "--loss: wanted hinge: this bert_cat has no head for relevant",
+            "--loss: wanted hinge, lce, margin_mse, kl, ranknet: this bert_cat has no head for relevant",
         ),
         (
             {"kind": "mono_t5", "encoder": "t5", "training": TrainConfig(loss="hinge")},

@@ -12,7 +12,18 @@ from hypothesis import strategies as st
 
 from positionbias.models.relevance import log_relevance
 from positionbias.training.config import LOSSES, TrainConfig
-from positionbias.training.losses import FUNCTIONS, group_losses, log_one_minus_exp, pairwise_hinge, pointwise
+from positionbias.training.losses import (
+    FUNCTIONS,
+    Scored,
+    group_losses,
+    kl_divergence,
+    lce,
+    log_one_minus_exp,
+    margin_mse,
+    pairwise_hinge,
+    pointwise,
+    ranknet,
+)
 
 
 def test_hinge_by_hand() -> None:
@@ -79,6 +90,14 @@ def test_nothing_is_infinite_where_float32_ends() -> None:
 
 def test_each_name_has_its_function() -> None:
     assert list(FUNCTIONS) == list(LOSSES)
-    scores = torch.tensor([[-1.0, -0.5]])
-    assert group_losses(scores, TrainConfig(loss="hinge", margin=0.25)).tolist() == [0.75]
-    assert torch.equal(group_losses(scores, TrainConfig(loss="pointwise")), pointwise(scores))
+    scores, teacher = torch.tensor([[-1.0, -0.5, 0.25]]), torch.tensor([[1.0, 3.0, 3.0]])
+    of = Scored(scores, None, teacher)
+    assert group_losses(of, TrainConfig(loss="hinge", margin=0.25)).tolist() == [pytest.approx((0.75 + 1.5) / 2)]
+    pairs = Scored(scores[:, :2])
+    assert torch.equal(group_losses(pairs, TrainConfig(loss="pointwise")), pointwise(scores[:, :2]))
+    assert torch.equal(group_losses(of, TrainConfig(loss="lce")), lce(scores))
+    assert torch.equal(group_losses(of, TrainConfig(loss="margin_mse")), margin_mse(scores, teacher))
+    warm = TrainConfig(loss="kl", temperature=2.0)
+    assert torch.equal(group_losses(of, warm), kl_divergence(scores, teacher, None, 2.0))
+    assert not torch.equal(group_losses(of, warm), kl_divergence(scores, teacher))
+    assert torch.equal(group_losses(of, TrainConfig(loss="ranknet")), ranknet(scores, teacher))

@@ -17,7 +17,7 @@ from .test_train import made
 
 
 class Device:
-    """A step that runs out of memory above so many pairs."""
+    """A step that runs out of memory above so many groups."""
 
     def __init__(self, room: int) -> None:
         self.room = room
@@ -45,13 +45,13 @@ def test_halves_are_tried_until_one_fits(size: int, room: int, fits: int, asked:
         (32, 8, 1, "8 fit: give --batch-size 8 --accumulate 4 (the same number a step), and begin anew (remove work)"),
         (32, 8, 2, "8 fit: give --batch-size 8 --accumulate 8 (the same number a step), and"),
         (24, 5, 1, "5 fit: give --batch-size 5 --accumulate 5 (25 a step), and"),
-        (32, 0, 1, "not even one pair fits: cut the texts shorter, or give --precision bfloat16"),
+        (32, 0, 1, "not even one group fits: cut the texts shorter, lower --group-size, or give --precision bfloat16"),
     ],
 )
 def test_the_line_says_what_to_give(size: int, fits: int, accumulate: int, advice: str) -> None:
     error = out_of_memory(size, fits, accumulate=accumulate, where="epoch 1, batch 7", folder="work")
     found = (
-        f"--batch-size: wanted room for {size} pairs in the GPU's memory; found too little of it, epoch 1, batch 7; {advice}"
+        f"--batch-size: wanted room for {size} groups in the GPU's memory; found too little of it, epoch 1, batch 7; {advice}"
     )
     assert str(error).startswith(found)
 
@@ -77,7 +77,7 @@ def test_a_step_that_does_not_fit_ends_in_that_line(
 
     forward = trainer.model.forward
     monkeypatch.setattr(trainer.model, "forward", limited)
-    wanted = "2 fit: give --batch-size 2 --accumulate 4" if room else "not even one pair fits"
-    with pytest.raises(SettingError, match=f"wanted room for 8 pairs .* epoch 0, batch 1; {wanted}"):
+    wanted = "2 fit: give --batch-size 2 --accumulate 4" if room else "not even one group fits"
+    with pytest.raises(SettingError, match=f"wanted room for 8 groups .* epoch 0, batch 1; {wanted}"):
         trainer.step(list(islice(batches(trainer.model, texts, size=8, epoch=0, start=1), 1)))
     assert device.asked == ([8, 4, 2] if room else [8, 4, 2, 1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -30,13 +31,24 @@ def test_each_role_has_its_optimiser_and_its_rate() -> None:
 
 def test_a_warm_up_grows_linearly_and_then_stays() -> None:
     optimizers = make_optimizers(tiny_tk(["lamp gate"] * 2), RATES)
-    rates = [set_learning_rates(optimizers, step, 4) for step in range(6)]
+    warming = replace(RATES, warmup_steps=4)
+    rates = [set_learning_rates(optimizers, step, 6, warming) for step in range(6)]
     assert rates == pytest.approx([0.25e-4, 0.5e-4, 0.75e-4, 1e-4, 1e-4, 1e-4])
-    set_learning_rates(optimizers, 0, 4)
+    set_learning_rates(optimizers, 0, 6, warming)
     assert [group["lr"] for optimizer in optimizers for group in optimizer.param_groups] == pytest.approx(
         [0.25e-4, 0.25e-4, 0.25e-3]
     )
-    assert set_learning_rates(optimizers, 0, 0) == 1e-4
+    assert set_learning_rates(optimizers, 0, 6, RATES) == 1e-4
+
+
+def test_a_linear_schedule_falls_to_nothing_after_its_last_step() -> None:
+    optimizers = make_optimizers(tiny_tk(["lamp gate"] * 2), RATES)
+    falling = replace(RATES, schedule="linear", warmup_share=0.2)  # 2 of 10 steps, then 8/8, 7/8 … 1/8, and 0 of an eleventh
+    rates = [set_learning_rates(optimizers, step, 10, falling) for step in range(11)]
+    assert rates == pytest.approx([0.5e-4, 1e-4, *(n / 8 * 1e-4 for n in range(8, -1, -1))])
+    # nothing but warm-up: the last step has the whole rate
+    rates = [set_learning_rates(optimizers, step, 4, replace(falling, warmup_share=1.0)) for step in range(4)]
+    assert rates == pytest.approx([0.25e-4, 0.5e-4, 0.75e-4, 1e-4])
 
 
 def test_clipping_by_hand() -> None:

@@ -44,7 +44,7 @@ def test_the_loss_of_a_step_is_the_cross_entropy_of_its_passages(task: Task, tmp
     assert isinstance(model, BertCat | MonoT5)
     source = make_sampler(task.collection.qrels("train"), read_run(task.runs["train"]), seed=1)
     texts = TrainingTexts(task.collection, {q.query_id: q.text for q in task.collection.queries("train")}, source)
-    trainer = Trainer(model, plan.training, find_devices(), tmp_path)
+    trainer = Trainer(model, plan.training, find_devices(), tmp_path, steps=plan.training.max_steps)
     (batch,) = islice(batches(model, texts, size=4, epoch=0), 1)
     with torch.no_grad():
         found = logits(model.eval(), batch.inputs)
@@ -81,7 +81,8 @@ def test_a_start_that_does_not_fit_the_loss(task: Task, tmp_path: Path) -> None:
     mono = task.train(tmp_path / "mono.ckpt", plan_of(task, "bert_cat", **unlooked)).path
     begun = {"encoder": None, **unlooked}
     with pytest.raises(
-        SettingError, match="--loss: wanted hinge: this bert_cat has no head for relevant .* or a bert_cat from"
+        SettingError,
+        match="--loss: wanted hinge, lce, margin_mse, kl, ranknet: this bert_cat has no head for relevant .* or a bert_cat from",
     ):
         task.train(tmp_path / "a.ckpt", task.plan("bert_cat", start=linear, loss="pointwise", **begun))
     with pytest.raises(

@@ -50,7 +50,7 @@ def test_a_positive_and_a_candidate_that_is_not_relevant() -> None:
     assert max(drawn[("q1", p)] for p in negatives["q1"]) < 2 * 30  # 120 draws over four, none of them favoured
 
 
-def test_pairs_without_negatives_are_left_out_and_counted() -> None:
+def test_groups_without_negatives_are_left_out_and_counted() -> None:
     sampler = make_sampler([*QRELS, Qrel("q5", "h", 1)], CANDIDATES, seed=1)
     assert len(sampler) == 3
     assert sampler.left_out == 3  # q3's two, whose candidates are all relevant, and q5's, which has no candidates

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -13,6 +15,7 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import Groups, TrainingGroup, write_groups
 from positionbias.core.run import read_run
 from positionbias.models.checkpoint import load_checkpoint
+from positionbias.training.config import TrainConfig
 from positionbias.training.train import TrainPlan, train_model
 from positionbias.training.trainsets.sample import StoredGroups
 
@@ -54,6 +57,17 @@ def test_of_many_negatives_each_is_drawn_at_some_time(tmp_path: Path) -> None:
     assert (b.labels, b.teacher_scores) == ((2, 1), (9.0, 2.0))
 
 
+def test_several_negatives_are_different_ones_and_small_groups_stay_whole(tmp_path: Path) -> None:
+    large = TrainingGroup("q", ("p", "a", "b", "c"), (2, 0, 1, 0), (9.0, 1.0, 2.0, 3.0))
+    source = StoredGroups(stored(tmp_path / "set", [large, TrainingGroup("r", ("p", "a"), (1, 0))]), seed=1, group_size=3)
+    drawn = [group for epoch in range(40) for _, group in source.epoch(epoch)]
+    assert {group.passage_ids for group in drawn if group.query_id == "r"} == {("p", "a")}
+    sets = Counter(frozenset(group.passage_ids[1:]) for group in drawn if group.query_id == "q")
+    assert set(sets) == {frozenset("ab"), frozenset("ac"), frozenset("bc")}
+    whole = StoredGroups(source.groups, seed=1, group_size=9)
+    assert large in [group for _, group in whole.epoch(0)]
+
+
 def test_a_training_on_stored_groups_resumes_to_the_same_weights(task: Task, tmp_path: Path) -> None:
     groups = trainset(task, tmp_path / "set")
     plan = replace(task.plan(), candidates=None, trainset=groups.path)
@@ -66,7 +80,7 @@ def test_a_training_on_stored_groups_resumes_to_the_same_weights(task: Task, tmp
         assert torch.equal(weight, again.model.state_dict()[name]), name
     manifest = load_checkpoint(tmp_path / "whole.ckpt").manifest
     assert manifest.input("trainset").checksum == groups.checksum  # type: ignore[union-attr]
-    assert manifest.content["training_pairs"] == len(groups)
+    assert manifest.content["training_groups"] == len(groups)
 
 
 def test_groups_of_another_split_are_one_line(task: Task, tmp_path: Path) -> None:
@@ -85,11 +99,34 @@ def test_a_set_of_several_splits_names_them_itself(task: Task, tmp_path: Path) -
     )
     assert (plan.split, plan.splits) == (None, ("train", "test"))
     made = train_model(task.collection, groups, read_run(task.runs["validation"]), plan, tmp_path / "tk.ckpt")
-    assert made.manifest.content["training_pairs"] == len(groups) == 39
+    assert made.manifest.content["training_groups"] == len(groups) == 39
     assert "split" not in made.manifest.settings
 
 
-@pytest.mark.parametrize(("candidates", "trainset"), [(None, None), (Path("a"), Path("b"))], ids=["neither", "both"])
-def test_candidates_or_a_trainset_but_one_of_them(candidates: Path | None, trainset: Path | None) -> None:
-    with pytest.raises(SettingError, match="--candidates, --trainset: wanted one of the two; found (neither|both)"):
-        TrainPlan(candidates=candidates, validation_candidates=Path("v"), trainset=trainset)
+@pytest.mark.parametrize(
+    ("given", "loss", "complaint"),
+    [
+        ((), "hinge", "--candidates, --trainset, --teacher-scores: wanted one of them; found none; give one"),
+        (("candidates", "trainset"), "hinge", "--candidates, --trainset: wanted one of the two; found both; give one"),
+        (("candidates", "teacher_scores"), "lce", "--teacher-scores: wanted a loss that reads them (margin_mse, kl, ranknet); found --loss lce"),
+        (("candidates",), "kl", "--loss: wanted --teacher-scores beside kl; found none"),
+        (("candidates", "teacher_scores", "teacher_depth"), "kl", "--teacher-depth: wanted a depth from 1, with --teacher-scores alone; found 7 beside"),
+    ],
+    ids=["neither", "both", "scores for nothing", "no teacher", "two depths"],
+)  # fmt: skip
+def test_where_groups_come_from(given: tuple[str, ...], loss: str, complaint: str) -> None:
+    places: dict[str, Any] = {name: 7 if name == "teacher_depth" else Path(name) for name in given}
+    with pytest.raises(SettingError, match=re.escape(complaint)):
+        TrainPlan(validation_candidates=Path("v"), training=TrainConfig(loss=loss), **places)
+
+
+def test_a_teachers_ranking_alone_says_what_negatives_are() -> None:
+    plan = TrainPlan(teacher_scores=Path("scores"), training=TrainConfig(loss="kl"))
+    assert (plan.split, plan.teacher_depth) == ("train", 100)
+
+
+def test_groups_without_a_teachers_scores_are_named(task: Task, tmp_path: Path) -> None:
+    groups = trainset(task, tmp_path / "set")
+    plan = replace(task.plan(), candidates=None, trainset=groups.path, training=replace(task.plan().training, loss="kl"))
+    with pytest.raises(InputError, match="wanted a teacher's scores of every training group; found none of query '.*' with"):
+        train_model(task.collection, groups, read_run(task.runs["validation"]), plan, tmp_path / "tk.ckpt")

@@ -27,7 +27,7 @@ def test_the_last_weights_are_kept(task: Task, tmp_path: Path) -> None:
     plan = task.plan(validation_candidates=None, max_steps=5, patience=1, save_every=1)
     checkpoint = task.train(tmp_path / "tk.ckpt", plan)
     model, _ = build_model(task.collection, plan)
-    trainer = Trainer(model, plan.training, find_devices(), tmp_path)
+    trainer = Trainer(model, plan.training, find_devices(), tmp_path, steps=plan.training.max_steps)
     source = make_sampler(task.collection.qrels("train"), read_run(task.runs["train"]), seed=1)
     texts = TrainingTexts(task.collection, {q.query_id: q.text for q in task.collection.queries("train")}, source)
     for epoch, number in ((0, 0), (0, 1), (0, 2), (0, 3), (1, 0)):

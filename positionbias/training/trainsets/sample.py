@@ -12,7 +12,7 @@ from positionbias.core.errors import InputError
 from positionbias.core.groups import Groups, TrainingGroup
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
-from positionbias.core.seeds import below, generator
+from positionbias.core.seeds import choose, generator
 
 __all__ = ["GroupSampler", "GroupSource", "StoredGroups", "make_sampler"]
 
@@ -38,15 +38,15 @@ class GroupSource(Protocol):
 
 
 class StoredGroups:
-    """The groups of a training set, each once an epoch; of a group of more than two one negative is drawn each time.
+    """The groups of a training set, each once an epoch; of one of more than ``group_size`` passages some negatives are drawn each time.
 
     The order of an epoch takes four bytes a group.
     """
 
     left_out = absent = 0
 
-    def __init__(self, groups: Groups, *, seed: int) -> None:
-        self.groups, self.seed = groups, seed
+    def __init__(self, groups: Groups, *, seed: int, group_size: int = 2) -> None:
+        self.groups, self.seed, self.group_size = groups, seed, group_size
 
     def __len__(self) -> int:
         return len(self.groups)
@@ -58,13 +58,13 @@ class StoredGroups:
         for first in range(start, len(order), _AT_ONCE):
             places = order[first : first + _AT_ONCE]
             for index, (place, group) in enumerate(zip(places.tolist(), self.groups.take(places), strict=True), first):
-                yield index, self._pair(group, epoch, place)
+                yield index, self._cut(group, epoch, place)
 
-    def _pair(self, group: TrainingGroup, epoch: int, place: int) -> TrainingGroup:
-        negatives = len(group.passage_ids) - 1
-        if negatives == 1:
+    def _cut(self, group: TrainingGroup, epoch: int, place: int) -> TrainingGroup:
+        if len(group.passage_ids) <= self.group_size:
             return group
-        chosen = [0, 1 + below(negatives, self.seed, "negative", epoch, place)]
+        negatives = choose(len(group.passage_ids) - 1, self.group_size - 1, self.seed, "negative", epoch, place)
+        chosen = [0, *(1 + negative for negative in negatives)]
         passage_ids, labels = tuple(group.passage_ids[i] for i in chosen), tuple(group.labels[i] for i in chosen)
         scores = group.teacher_scores and tuple(group.teacher_scores[i] for i in chosen)
         return TrainingGroup(group.query_id, passage_ids, labels, scores)
@@ -72,29 +72,39 @@ class StoredGroups:
 
 @dataclass(frozen=True)
 class GroupSampler:
-    """Draws groups; the group at (epoch, index) is a function of the seed alone, so a resumed training sees the same."""
+    """Draws groups; the group at (epoch, index) is a function of the seed alone, so a resumed training sees the same.
+
+    Negatives are drawn without replacement; a pool with fewer than are wanted makes a smaller group.
+    """
 
     positives: Sequence[tuple[str, str]]
     negatives: dict[str, list[str]]
     seed: int
     left_out: int
     absent: int = 0
+    group_size: int = 2
 
     def __len__(self) -> int:
         return len(self.positives)
 
     def epoch(self, epoch: int, start: int = 0) -> Iterator[tuple[int, TrainingGroup]]:
-        """(index, group) of one epoch from ``start`` on, in that epoch's own order: each positive once, a fresh negative."""
+        """(index, group) of one epoch from ``start`` on, in that epoch's own order: each positive once, with fresh negatives."""
         order: np.ndarray = generator(self.seed, "epoch order", epoch).permutation(len(self.positives))
         for index in range(start, len(order)):
             query_id, positive = self.positives[int(order[index])]
             pool = self.negatives[query_id]
-            negative = pool[below(len(pool), self.seed, "negative", epoch, query_id, positive)]
-            yield index, TrainingGroup(query_id, (positive, negative), (1, 0))
+            drawn = choose(len(pool), self.group_size - 1, self.seed, "negative", epoch, query_id, positive)
+            yield index, TrainingGroup(query_id, (positive, *(pool[i] for i in drawn)), (1, *([0] * len(drawn))))
 
 
 def make_sampler(
-    qrels: Sequence[Qrel], candidates: Run, *, seed: int, relevant_from: int = 1, absent: Container[str] = ()
+    qrels: Sequence[Qrel],
+    candidates: Run,
+    *,
+    seed: int,
+    relevant_from: int = 1,
+    absent: Container[str] = (),
+    group_size: int = 2,
 ) -> GroupSampler:
     """A sampler over all (query, relevant passage) pairs whose query has at least one candidate to set against it.
 
@@ -126,4 +136,4 @@ def make_sampler(
             f"run {candidates.name!r}: wanted candidates for the training queries; found none that fit; "
             "check that --candidates was retrieved for the split given to --split"
         )
-    return GroupSampler(positives, negatives, seed, left_out, not_there)
+    return GroupSampler(positives, negatives, seed, left_out, not_there, group_size)
