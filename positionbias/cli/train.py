@@ -11,7 +11,6 @@ import click
 
 from positionbias.cli.common import (
     all_of,
-    embedding_option,
     emit,
     input_place,
     json_option,
@@ -20,9 +19,9 @@ from positionbias.cli.common import (
     overwrite_option,
     say,
     seed_option,
-    training_options,
 )
 from positionbias.cli.train_words import commands, dimension_option, length_options, vectors_option
+from positionbias.cli.training_options import embedding_option, training_options
 from positionbias.training.config import LOSSES
 
 __all__ = ["train"]

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from positionbias.cli.common import Decorator, all_of, embedding_option
+from positionbias.cli.common import Decorator, all_of
+from positionbias.cli.training_options import embedding_option
 
 __all__ = ["commands", "dimension_option", "length_options", "vectors_option"]
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from positionbias.cli.common import all_of, embedding_option, input_place, training_options
+from positionbias.cli.common import all_of, input_place
+from positionbias.cli.training_options import embedding_option, training_options
 from positionbias.models.kinds import KINDS
 
 if TYPE_CHECKING:
