@@ -40,6 +40,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "check": ("positionbias.cli.audit", "check", "Exit 1 where a model is more position-biased than allowed."),
     "leakage": ("positionbias.cli.leakage", "leakage", "Do training queries near-duplicate test queries?"),
     "pool": ("positionbias.cli.pool", "pool", "Can a test collection judge systems that did not help to make it?"),
+    "contamination": ("positionbias.cli.contamination", "contamination", "Has a model seen the test set?"),
     "study": ("positionbias.cli.studies", "study", "A paper's study, end to end, on your collection."),
     "report": ("positionbias.cli.report", "report", "One self-contained HTML page from results."),
     "completion": ("positionbias.cli.completion", "completion", "Shell completion for bash, zsh or fish."),

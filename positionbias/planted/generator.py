@@ -20,6 +20,9 @@ With ``leaked_queries`` the splits train and test are a source and a target with
 which ask what test queries ask; a second passage that answers each test query, with the same value; and the passages that mention a test
 query's words judged not relevant. What answers a test query answers the training queries that repeat it, and is judged so.
 
+With ``fresh_queries`` or ``paraphrased`` the split test has what it is held against where a model may have seen it (``planted.fresh``): a split
+of further queries, or the test queries in other words. All of these have the passages that mention their words judged not relevant too.
+
 Ids are hashes and passages are stored in their order, so neither says anything about relevance. The answer of a query is
 its whole answering sentence, with character offsets: a rotation that cuts the sentence cuts the answer.
 """
@@ -27,7 +30,7 @@ its whole answering sentence, with character offsets: a rotation that cuts the s
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
@@ -40,6 +43,7 @@ from positionbias.core.files import refuse_existing, sha256_file
 from positionbias.core.progress import track
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.seeds import key64
+from positionbias.planted.fresh import FRESH, PARAPHRASED, paraphrases, plan_fresh
 from positionbias.planted.grammar import (
     ATTRIBUTES,
     FIRST_NAMES,
@@ -59,6 +63,7 @@ DEFAULT_FRONT_LOADING = 0.7
 STEEPNESS = 12.0
 MOST_MENTIONS_PER_QUERY = 9
 SPLITS = ("train", "validation", "test")
+THINGS = len(FIRST_NAMES) * len(SECOND_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,7 @@ class PlantedSettings:
     ``passages`` − ``queries`` passages mention a query's words each, shared evenly over the queries, up to nine a query;
     beyond that, passages speak of nothing that is asked. ``sentences`` bounds the sentences of a passage.
     ``leaked_queries`` training queries more repeat test queries; with any, each test query has a second passage that answers.
+    ``fresh_queries`` queries more are a split of their own, and ``paraphrased`` makes one of the test queries in other words.
     """
 
     front_loading: float = DEFAULT_FRONT_LOADING
@@ -78,17 +84,27 @@ class PlantedSettings:
     sentences: tuple[int, int] = (3, 5)
     seed: int = 1
     leaked_queries: int = 0
+    fresh_queries: int = 0
+    paraphrased: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.front_loading <= 1:
             raise SettingError(f"--front-loading: wanted a number from 0 to 1; found {self.front_loading}; 0 is uniform")
-        most = len(FIRST_NAMES) * len(SECOND_NAMES) // 2
+        most = THINGS // 2
         if not 20 <= self.queries <= most:
             raise SettingError(f"--queries: wanted 20 to {most:,} (half of the names there are); found {self.queries:,}")
-        least = 2 * self.queries
-        if self.passages < least:
+        if not 0 <= self.fresh_queries <= most - self.queries:
             raise SettingError(
-                f"--passages: wanted at least {least:,} for {self.queries:,} queries (one that answers and one that mentions, each); "
+                f"--fresh-queries: wanted 0 to {most - self.queries:,} (half of the names there are, less --queries); found {self.fresh_queries:,}"
+            )
+        if self.paraphrased and self.leaked_queries:
+            raise SettingError(
+                "--paraphrased: wanted queries that no training query repeats; found --leaked-queries beside it; leave one out"
+            )
+        asked = self.queries + self.fresh_queries
+        if self.passages < (least := 2 * asked):
+            raise SettingError(
+                f"--passages: wanted at least {least:,} for {asked:,} queries (one that answers and one that mentions, each); "
                 f"found {self.passages:,}; raise it or lower --queries"
             )
         if not 0 <= self.leaked_queries <= MOST_PER_QUERY * self.tests:
@@ -96,9 +112,9 @@ class PlantedSettings:
                 f"--leaked-queries: wanted 0 to {MOST_PER_QUERY * self.tests:,} ({MOST_PER_QUERY} for each of the {self.tests:,} test "
                 f"queries); found {self.leaked_queries:,}; lower it or raise --queries"
             )
-        if self.leaked_queries and self.passages < (least := 3 * self.queries + self.tests):
+        if self.leaked_queries and self.passages < (least := 3 * asked + self.tests):
             raise SettingError(
-                f"--passages: wanted at least {least:,} with --leaked-queries (for each of {self.queries:,} queries one that answers and two "
+                f"--passages: wanted at least {least:,} with --leaked-queries (for each of {asked:,} queries one that answers and two "
                 f"that mention, and one more for each of {self.tests:,} test queries); found {self.passages:,}; raise it or lower --queries"
             )
         if not 2 <= self.sentences[0] <= self.sentences[1]:
@@ -112,7 +128,16 @@ class PlantedSettings:
     @property
     def answering(self) -> int:
         """How many passages answer a query."""
-        return self.queries + (self.tests if self.leaked_queries else 0)
+        return self.queries + self.fresh_queries + (self.tests if self.leaked_queries else 0)
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """The splits whose queries have the passages that mention their words judged not relevant."""
+        return ("test", FRESH) if self.leaked_queries or self.fresh_queries or self.paraphrased else ()
+
+    def recorded(self) -> dict[str, Any]:
+        """The settings as the manifest has them; fresh and paraphrased queries are named where there are any."""
+        return {name: value for name, value in asdict(self).items() if value or name not in ("fresh_queries", "paraphrased")}
 
 
 def slot_probabilities(sentences: int, front_loading: float) -> list[float]:
@@ -128,11 +153,15 @@ def _random(seed: int, purpose: str, *parts: str | int) -> Random:
     return Random(key64(seed, f"planted {purpose}", *parts))
 
 
+def _thing(number: int) -> Thing:
+    return Thing(FIRST_NAMES[number // len(SECOND_NAMES)], SECOND_NAMES[number % len(SECOND_NAMES)])
+
+
 def plan_queries(settings: PlantedSettings) -> tuple[list[PlantedQuery], list[Thing]]:
     """All queries with their truth, in the order of their ids, and the things that nobody asks for."""
     random = _random(settings.seed, "things")
-    numbers = random.sample(range(len(FIRST_NAMES) * len(SECOND_NAMES)), 2 * settings.queries)
-    things = [Thing(FIRST_NAMES[n // len(SECOND_NAMES)], SECOND_NAMES[n % len(SECOND_NAMES)]) for n in numbers]
+    numbers = random.sample(range(THINGS), 2 * settings.queries)
+    things = [_thing(number) for number in numbers]
     asked, background = things[: settings.queries], things[settings.queries :]
     tests = settings.tests
     validations = round(settings.queries * settings.validation_share)
@@ -143,6 +172,7 @@ def plan_queries(settings: PlantedSettings) -> tuple[list[PlantedQuery], list[Th
         attribute = own.choice(list(ATTRIBUTES))
         query_id = f"q{key64(settings.seed, 'planted query id', number):016x}"
         queries.append(PlantedQuery(query_id, question(own, thing, attribute), split, thing, attribute))
+    queries += plan_fresh(settings.fresh_queries, numbers, THINGS, _thing, settings.seed)
     return sorted(queries, key=lambda query: query.query_id), background
 
 
@@ -219,7 +249,8 @@ def write_planted(
     out = Path(out)
     refuse_existing(out, overwrite=overwrite)
     queries, background = plan_queries(settings)
-    leaks = plan_leaks([query for query in queries if query.split == "test"], settings.leaked_queries, settings.seed)
+    tests = [query for query in queries if query.split == "test"]
+    leaks = plan_leaks(tests, settings.leaked_queries, settings.seed)
     builder = _Builder(settings, background)
     passages: list[Passage] = []
     answers: dict[str, list[Answer]] = {}
@@ -231,18 +262,24 @@ def write_planted(
     plan = enumerate(_mention_plan(settings, queries))
     for number, mentioned in track(plan, "planting mentions", settings.passages - settings.answering, unit="passages"):
         passages.append(builder.mention(number, mentioned))
-        if mentioned is not None and mentioned.split == "test":
+        if mentioned is not None and mentioned.split in settings.judged:
             mentions.setdefault(mentioned.query_id, []).append(passages[-1].passage_id)
     passages.sort()
     with create_collection(out, overwrite=overwrite) as writer:
         writer.add_passages(passages)
-        for split in SPLITS:
+        for split in (*SPLITS, *([FRESH] if settings.fresh_queries else [])):
             repeated = leaks if split == "train" else []
-            _add_split(writer, split, [q for q in queries if q.split == split], repeated, answers, mentions if leaks else {})
+            _add_split(writer, split, [q for q in queries if q.split == split], repeated, answers, mentions)
+        if settings.paraphrased:
+            writer.add_split(
+                PARAPHRASED,
+                paraphrases(tests, settings.seed),
+                *_judged([(query.query_id, query) for query in tests], answers, mentions),
+            )
         writer.finish(
             name=name or out.name,
             command="import planted",
-            settings=asdict(settings),
+            settings=settings.recorded(),
             seed=settings.seed,
             licence="CC0-1.0 (invented text)",
             notes=("The answering sentence's place follows the density of positionbias.planted.generator [decision].",),
@@ -262,13 +299,23 @@ def _add_split(
     """One split, in the order of ids: a leak has the answers of the query that it repeats."""
     asked = [(query.query_id, query.text, query) for query in queries]
     asked += [(leak.query_id, leak.text, leak.repeats) for leak in leaks]
-    records, qrels, found = [], [], []
-    for query_id, text, query in sorted(asked, key=lambda item: item[0]):
-        records.append(Query(query_id, text, {"thing": str(query.thing), "attribute": query.attribute}))
+    asked.sort(key=lambda item: item[0])
+    records = [
+        Query(query_id, text, {"thing": str(query.thing), "attribute": query.attribute}) for query_id, text, query in asked
+    ]
+    writer.add_split(split, records, *_judged([(query_id, query) for query_id, _, query in asked], answers, mentions))
+
+
+def _judged(
+    asked: Iterable[tuple[str, PlantedQuery]], answers: dict[str, list[Answer]], mentions: dict[str, list[str]]
+) -> tuple[list[Qrel], list[Answer]]:
+    """Judgements and answers of queries, each with the one whose answers it has."""
+    qrels, found = [], []
+    for query_id, query in asked:
         found += [answer._replace(query_id=query_id) for answer in answers[query.query_id]]
         qrels += [Qrel(query_id, answer.passage_id, 1) for answer in answers[query.query_id]]
         qrels += [Qrel(query_id, passage_id, 0) for passage_id in mentions.get(query_id, ())]
-    writer.add_split(split, records, qrels, found)
+    return qrels, found
 
 
 def _true_pairs(folder: Path, leaks: list[Leak]) -> dict[str, Any]:

@@ -27,6 +27,18 @@ __all__ = ["planted"]
     metavar="N",
     help="Training queries more, each a near-duplicate of a test query; the true pairs stand in the collection as pairs.jsonl.",
 )
+@click.option(
+    "--fresh-queries",
+    type=int,
+    metavar="N",
+    help="A split fresh of N queries more, for posbias contamination suspect: like the test queries, and trained on by nobody.",
+)
+@click.option(
+    "--paraphrased",
+    is_flag=True,
+    default=None,
+    help="A split paraphrased: the test queries in other words, with their ids and judgements.",
+)
 @seed_option()
 @out_option(what="The collection.")
 @overwrite_option

@@ -1,0 +1,136 @@
+"""What is measured on the command line: models that re-rank both splits' candidates, and runs that others made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from positionbias.cli.common import Ranking, input_place, model_place
+
+if TYPE_CHECKING:
+    from positionbias.contamination.contrast import Measured
+    from positionbias.core.collection import Collection
+    from positionbias.core.manifest import InputRef
+    from positionbias.core.records import Qrel
+    from positionbias.core.run import Run
+
+__all__ = ["Sets", "paraphrase_map"]
+
+
+@dataclass(slots=True)
+class Sets:
+    """The public split and perhaps a fresh one, each with its judgements and candidates; ``inputs`` grows by what is read."""
+
+    collection: Collection
+    splits: tuple[str, ...]
+    measure: str
+    ranking: Ranking
+    kind: str | None
+    artefact: Path
+    qrels: dict[str, list[Qrel]] = field(default_factory=dict)
+    candidates: dict[str, Run] = field(default_factory=dict)
+    inputs: list[InputRef] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        from positionbias.core.manifest import input_ref
+
+        self.qrels = {split: self.collection.qrels(split) for split in self.splits}
+        place = self.collection.path
+        self.inputs.append(input_ref("collection", place, self.collection.checksum, artefact=self.artefact))
+
+    def read(self, role: str, name: str, split: str) -> Run:
+        """A run of a split's queries, checked against the collection."""
+        from positionbias.core.files import sha256_file
+        from positionbias.core.manifest import input_ref
+        from positionbias.core.run import read_run
+        from positionbias.evaluation.evaluate import check_run
+
+        path = input_place(name)
+        run = read_run(path)
+        check_run(run, self.collection, split)
+        self.inputs.append(input_ref(role, path, sha256_file(path), artefact=self.artefact))
+        return run
+
+    def of_model(self, name: str, role: str) -> Measured:
+        """A model's order of both splits' candidates, down to the depth that it was tuned to where it was."""
+        from positionbias.core.manifest import input_ref
+        from positionbias.evaluation.depth import apply_depth
+        from positionbias.models.checkpoint import load_checkpoint
+        from positionbias.ranking.rerank import rescore
+
+        checkpoint = load_checkpoint(model_place(name), self.kind)
+        checkpoint.model.to(self.ranking.device)
+        checksum = checkpoint.manifest.content["checksum"]
+        self.inputs.append(input_ref(role, checkpoint.path, checksum, artefact=self.artefact))
+        runs = {}
+        for split in self.splits:
+            candidates = self.candidates[split]
+            depth = checkpoint.depth or max(1, candidates.depth)
+            queries = self.collection.queries(split)
+            for_model = {"name": checkpoint.name, "description": f"{checkpoint.name} on {split}"}
+            done = rescore(
+                checkpoint.model, self.collection, queries, candidates.top(depth), config=self.ranking.config, **for_model
+            )
+            runs[split] = apply_depth(candidates, done.run, depth, name=checkpoint.name)
+        return self.measured(checkpoint.name, runs)
+
+    def measured(self, name: str, runs: Mapping[str, Run]) -> Measured:
+        """A system's measure of every judged query of both splits.
+
+        Raises:
+            InputError: a split of whose judged queries the run has none.
+        """
+        from positionbias.contamination.contrast import Measured
+        from positionbias.core.errors import InputError
+        from positionbias.evaluation.measures import per_query
+
+        found = []
+        for split in self.splits:
+            values = per_query(runs[split], self.qrels[split], [self.measure])[self.measure]
+            if not any(query_id in runs[split] for query_id in values):
+                raise InputError(
+                    f"run {runs[split].name!r}: wanted candidates of the judged queries of {split!r}; found none; check which split it is of"
+                )
+            found.append(values)
+        return Measured(name, found[0], found[1] if len(found) > 1 else {})
+
+    def without_candidates(self) -> dict[str, int]:
+        """By split, the judged queries that have no candidates and count 0 for every system."""
+        return {
+            split: len({qrel.query_id for qrel in self.qrels[split]}.difference(self.candidates[split]))
+            for split in self.splits
+        }
+
+
+def paraphrase_map(place: Path, splits: Sequence[Sequence[str]]) -> dict[str, str]:
+    """Lines ``fresh id<TAB>public id``, of queries of the two splits, given in the order (public, fresh).
+
+    Raises:
+        InputError: a line that is none, an unknown id, or a fresh one twice (with the line); no line.
+    """
+    from positionbias.core.errors import bad_input
+    from positionbias.core.files import input_errors, open_text
+
+    public, fresh = (set(ids) for ids in splits)
+    found: dict[str, str] = {}
+    wanted = "lines of a fresh query's id, tab, the public query's id"
+    with input_errors(place, wanted=wanted), open_text(place) as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            cells = line.rstrip("\r\n").split("\t")
+            if len(cells) != 2:
+                raise bad_input(place, line=number, wanted=wanted, found=f"{len(cells)} columns", do="mend the line")
+            for query_id, known, of in ((cells[0], fresh, "fresh"), (cells[1], public, "public")):
+                if query_id not in known:
+                    do = "check the ids, and which column is which"
+                    raise bad_input(place, line=number, wanted=f"a query of the {of} split", found=repr(query_id), do=do)
+            if cells[0] in found:
+                do = "name one public query for it"
+                raise bad_input(place, line=number, wanted="every fresh query once", found=f"{cells[0]!r} again", do=do)
+            found[cells[0]] = cells[1]
+    if not found:
+        raise bad_input(place, wanted=wanted, found="an empty file", do="check the path")
+    return found

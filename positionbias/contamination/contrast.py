@@ -1,0 +1,131 @@
+"""The two sets of queries that a model's measure is compared on: those that it may have seen, and those that it cannot have."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from positionbias.core.errors import InputError
+
+__all__ = ["Contrast", "Measured", "Values", "against_fresh", "against_paraphrases", "by_near_duplicates"]
+
+
+class Measured(NamedTuple):
+    """A system's measure by query id, of the public queries and of the others (none where nothing else is asked for)."""
+
+    name: str
+    public: Mapping[str, float]
+    fresh: Mapping[str, float]
+
+
+class Values(NamedTuple):
+    """A system's measure of the queries of both sets, ``(queries,)`` each; of several paraphrases of one query the mean."""
+
+    seen: np.ndarray
+    other: np.ndarray
+
+    @property
+    def difference(self) -> float:
+        """mean(seen) − mean(other)."""
+        return float(self.seen.mean() - self.other.mean())
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """Two sets of queries by id: those that a model may have seen and those that it cannot have, and what each is called.
+
+    Paired: query i of one has the paraphrases ``others[i]``, several count by their mean. Unpaired: ``others[i]`` is one query.
+    ``from_public``: the others are public queries too. Clusters name what queries are drawn with; None: each for itself.
+    """
+
+    seen_name: str
+    other_name: str
+    seen: Sequence[str]
+    others: Sequence[tuple[str, ...]]
+    paired: bool
+    from_public: bool = False
+    seen_clusters: Sequence[str] | None = None
+    other_clusters: Sequence[str] | None = None
+    left_out: Mapping[str, int] | None = None
+
+    def values(self, system: Measured) -> Values:
+        """A system's measure of both sets."""
+        fresh = system.public if self.from_public else system.fresh
+        seen = np.array([system.public[query_id] for query_id in self.seen])
+        return Values(seen, np.array([np.mean([fresh[query_id] for query_id in ids]) for ids in self.others]))
+
+
+def against_paraphrases(
+    public: Collection[str],
+    fresh: Collection[str],
+    paraphrase_of: Mapping[str, str] | None,
+    *,
+    names: tuple[str, str],
+    clusters: Mapping[str, str],
+) -> Contrast:
+    """Each public query against its paraphrases; ``paraphrase_of`` has the public query of a fresh one (None: the one of the same id).
+
+    Queries on either side without one on the other are left out and counted.
+
+    Raises:
+        InputError: fewer than two public queries have a paraphrase.
+    """
+    found: dict[str, list[str]] = {}
+    for query_id in sorted(fresh):
+        of = query_id if paraphrase_of is None else paraphrase_of.get(query_id)
+        if of in public:
+            found.setdefault(str(of), []).append(query_id)
+    if len(found) < 2:
+        raise InputError(
+            f"--fresh: wanted paraphrases of judged queries of {names[0]!r}; found {len(found)} among {len(fresh):,} judged queries of "
+            f"{names[1]!r}; check the split and the ids"
+        )
+    seen = sorted(found)
+    others = [tuple(found[query_id]) for query_id in seen]
+    left_out = {
+        f"queries of {names[0]} without a paraphrase": len(public) - len(seen),
+        f"queries of {names[1]} that paraphrase none": len(fresh) - sum(map(len, others)),
+    }
+    labels = [clusters.get(query_id, query_id) for query_id in seen]
+    return Contrast(*names, seen, others, paired=True, seen_clusters=labels, left_out=left_out)
+
+
+def against_fresh(
+    public: Collection[str],
+    fresh: Collection[str],
+    *,
+    names: tuple[str, str],
+    clusters: Mapping[str, str],
+    fresh_clusters: Mapping[str, str],
+) -> Contrast:
+    """The public queries against others, which nobody has published."""
+    sides = (sorted(public), sorted(fresh))
+    labels = [
+        [known.get(query_id, query_id) for query_id in ids]
+        for ids, known in zip(sides, (clusters, fresh_clusters), strict=True)
+    ]
+    others = [(query_id,) for query_id in sides[1]]
+    return Contrast(*names, sides[0], others, paired=False, seen_clusters=labels[0], other_clusters=labels[1])
+
+
+def by_near_duplicates(public: Collection[str], leaked: Collection[str], *, name: str, clusters: Mapping[str, str]) -> Contrast:
+    """The public queries that a training query near-duplicates against the other public ones.
+
+    Raises:
+        InputError: none of them is ``leaked``, or all are.
+    """
+    seen = sorted(query_id for query_id in public if query_id in leaked)
+    others = sorted(query_id for query_id in public if query_id not in leaked)
+    if not seen or not others:
+        raise InputError(
+            f"--pairs: wanted pairs that name some of {len(public):,} judged queries of {name!r}; found {len(seen):,} named; "
+            "check that the pairs are of these queries"
+        )
+    labels = [[clusters.get(query_id, query_id) for query_id in ids] for ids in (seen, others)]
+    return Contrast(
+        f"{name}, near-duplicate in training", f"{name}, none found", seen, [(query_id,) for query_id in others],
+        paired=False, from_public=True, seen_clusters=labels[0], other_clusters=labels[1],
+    )  # fmt: skip

@@ -1,0 +1,128 @@
+"""One-sided permutation tests: is a mean of differences above 0, is one mean above another, is one system above a few others.
+
+p = (1 + permutations at least as large as what was found) / (1 + permutations), so that p is never 0 and the test never too sure (Phipson and
+Smyth 2010); where all arrangements are no more than the permutations asked for, all of them are gone through, and p is their share.
+Units are clusters of queries: what is drawn together is flipped, or dealt, together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from positionbias.core.errors import SettingError
+from positionbias.core.seeds import generator
+from positionbias.evaluation.bootstrap import cluster_queries
+
+__all__ = ["PERMUTATIONS", "label_p", "one_against_few_p", "sign_flip_p"]
+
+PERMUTATIONS = 10_000
+_BLOCK_DRAWS = 2_000_000
+_ROUNDING = 1e-9  # of the largest sum: an arrangement that rounding alone puts below what was found is as large
+
+
+def sign_flip_p(
+    differences: np.ndarray, clusters: Sequence[str] | None = None, *, seed: int, permutations: int = PERMUTATIONS
+) -> float | None:
+    """How often Σ s_c · D_c ≥ Σ D_c, D_c the sum of ``differences (queries,)`` of cluster c and s_c = ±1 a fair coin: p of "the mean is above 0".
+
+    Exact where under the null each cluster's sum is as likely with the other sign. None without a query.
+
+    Raises:
+        SettingError: fewer than one permutation.
+    """
+    _check(permutations)
+    if not len(differences):
+        return None
+    found = cluster_queries(clusters, len(differences))
+    sums = np.bincount(found.codes, weights=differences, minlength=found.count)
+    least = sums.sum() - _ROUNDING * max(1.0, float(np.abs(sums).sum()))
+    if found.count < 63 and 1 << found.count <= permutations:
+        signs = 1 - 2 * (np.arange(1 << found.count)[:, None] >> np.arange(found.count) & 1)
+        return float((signs @ sums >= least).mean())
+    rng, reached = generator(seed, "sign flips"), 0
+    for rows in _blocks(permutations, found.count):
+        flipped = rng.integers(0, 2, size=(rows, found.count), dtype=np.int8)
+        reached += int(((1 - 2 * flipped) @ sums >= least).sum())
+    return (1 + reached) / (1 + permutations)
+
+
+def label_p(
+    first: np.ndarray,
+    second: np.ndarray,
+    first_clusters: Sequence[str] | None = None,
+    second_clusters: Sequence[str] | None = None,
+    *,
+    seed: int,
+    permutations: int = PERMUTATIONS,
+) -> float | None:
+    """How often mean(first) − mean(second) is at least what was found where the clusters of both are dealt out anew: p of "first is above second".
+
+    Each side keeps its number of clusters; a cluster that has queries on both sides counts as two. Exact where under the null both sides are
+    drawn from one population; unequal spreads with unequal numbers are no such null. None where a side is empty.
+
+    Raises:
+        SettingError: fewer than one permutation.
+    """
+    _check(permutations)
+    if not len(first) or not len(second):
+        return None
+    sides = [
+        cluster_queries(clusters, len(values)) for values, clusters in ((first, first_clusters), (second, second_clusters))
+    ]
+    centre = float(np.concatenate([first, second]).mean())  # around it, so that rounding stays small
+    sums = np.concatenate(
+        [
+            np.bincount(side.codes, weights=values - centre, minlength=side.count)
+            for side, values in zip(sides, (first, second), strict=True)
+        ]
+    )
+    sizes = np.concatenate([np.bincount(side.codes, minlength=side.count) for side in sides])
+    dealt, units = sides[0].count, len(sums)
+
+    def difference(of_first: np.ndarray) -> np.ndarray:
+        total, queries = sums[of_first].sum(axis=-1), sizes[of_first].sum(axis=-1)
+        return total / queries - (sums.sum() - total) / (sizes.sum() - queries)
+
+    least = difference(np.arange(dealt)) - _ROUNDING * max(1e-12, float(np.abs(sums).max()))
+    if math.comb(units, dealt) <= permutations:
+        from itertools import combinations
+
+        return float((difference(np.array(list(combinations(range(units), dealt)))) >= least).mean())
+    rng, reached = generator(seed, "dealt labels"), 0
+    for rows in _blocks(permutations, units):
+        order = rng.permuted(np.tile(np.arange(units), (rows, 1)), axis=1)
+        reached += int((difference(order[:, :dealt]) >= least).sum())
+    return (1 + reached) / (1 + permutations)
+
+
+def one_against_few_p(value: float, others: Sequence[float]) -> float | None:
+    """One-sided p that ``value`` is above the population that ``others`` are drawn from, which is normal:
+
+        t = (value − mean) / (s · √(1 + 1/k)),   k − 1 degrees of freedom (Crawford and Howell 1998)
+
+    None with fewer than two others; with no spread among them 0 above, 1 below and 0.5 at their value.
+    """
+    from scipy import stats
+
+    k = len(others)
+    if k < 2:
+        return None
+    mean, spread = float(np.mean(others)), float(np.std(others, ddof=1))
+    if spread == 0:
+        return 0.5 * (1 - float(np.sign(value - mean)))
+    return float(stats.t.sf((value - mean) / (spread * math.sqrt(1 + 1 / k)), k - 1))
+
+
+def _check(permutations: int) -> None:
+    if permutations < 1:
+        raise SettingError(f"--permutations: wanted at least 1; found {permutations}; raise it")
+
+
+def _blocks(permutations: int, units: int) -> Iterator[int]:
+    """Numbers of permutations that fit memory together."""
+    block = max(1, _BLOCK_DRAWS // units)
+    for start in range(0, permutations, block):
+        yield min(block, permutations - start)
