@@ -1,0 +1,194 @@
+"""A model teaches: what it scores, the same from any batch and after any interruption; and what is no teacher."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.errors import InputError, OutputExistsError, SettingError
+from positionbias.core.groups import Groups, TrainingGroup, write_groups
+from positionbias.core.manifest import read_manifest
+from positionbias.core.records import Passage, Qrel, Query
+from positionbias.core.run import read_run
+from positionbias.core.shard_work import work_folder
+from positionbias.core.teacher_scores import TeacherScores
+from positionbias.models.checkpoint import Checkpoint, load_checkpoint
+from positionbias.models.protocols import Ranker
+from positionbias.ranking.config import RankingConfig
+from positionbias.ranking.rerank import rescore
+from positionbias.ranking.teach import teach, teach_groups
+
+from ..tiny import candidates, planted, saved_tk
+
+# q1 has candidates a … d and the relevant b, e, f (not there); q2 none of its relevant among them; q3 has no candidates
+JUDGED = [
+    *(Qrel("q1", "b", 1), Qrel("q1", "e", 2), Qrel("q1", "f", 1), Qrel("q1", "c", 0)),
+    *(Qrel("q2", "a", 2), Qrel("q3", "a", 1)),
+]
+LENGTHS = {"a": 1, "b": 2, "c": 3, "d": 4, "e": 5}
+RUN = "q1 Q0 d 1 4 bm25\nq1 Q0 c 2 3 bm25\nq1 Q0 b 3 2 bm25\nq1 Q0 a 4 1 bm25\nq2 Q0 b 1 2 bm25\nq2 Q0 c 2 1 bm25\n"
+
+
+class ByLength:
+    """A passage's words times the query's; Ctrl-C comes when a query is asked for that ``stop`` names."""
+
+    kind = "by-length"
+    device = torch.device("cpu")
+
+    def __init__(self, stop: str = "", given: float | None = None) -> None:
+        self.stop, self.given, self.asked = stop, given, 0
+
+    def score(self, query: str, passages: Sequence[str]) -> list[float]:
+        if query == self.stop:
+            raise KeyboardInterrupt
+        self.asked += 1
+        return [len(query.split()) * len(text.split()) if self.given is None else self.given for text in passages]
+
+    def to(self, device: Any) -> ByLength:
+        return self
+
+
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    place = tmp_path_factory.mktemp("small") / "small"
+    with create_collection(place) as writer:
+        writer.add_passages(Passage(name, " ".join(["word"] * count)) for name, count in LENGTHS.items())
+        queries = [Query("q1", "one"), Query("q2", "two words"), Query("q3", "now three words")]
+        writer.add_split("train", queries, JUDGED)
+        writer.add_split("test", [Query("t1", "of the test")], [])
+        writer.finish(name="small", command="a test", settings={}, allow_absent=True)
+    return Collection(place)
+
+
+@pytest.fixture
+def run_path(tmp_path: Path) -> Path:
+    path = tmp_path / "train.run"
+    path.write_text(RUN)
+    return path
+
+
+@pytest.fixture(scope="module")
+def tk(tmp_path_factory: pytest.TempPathFactory) -> tuple[Collection, Path, Checkpoint]:
+    """A planted collection, candidates of its training queries, and a TK."""
+    folder = tmp_path_factory.mktemp("teaching")
+    collection = planted(folder / "planted")
+    return collection, candidates(collection, folder)["train"], load_checkpoint(saved_tk(folder / "tk.ckpt", collection))
+
+
+def by_length(tk: Checkpoint, **options: object) -> Checkpoint:
+    """A checkpoint that scores by length."""
+    return replace(tk, model=ByLength(**options))  # type: ignore[arg-type]
+
+
+def content(taught: TeacherScores) -> dict[str, Any]:
+    assert taught.manifest is not None
+    return dict(taught.manifest.content)
+
+
+def all_bytes(folder: Path) -> dict[str, bytes]:
+    """All but the manifest, whose provenance has the time."""
+    return {path.name: path.read_bytes() for path in sorted(folder.rglob("*.arrow"))}
+
+
+def test_candidates_and_relevant_passages_by_hand(small: Collection, run_path: Path, tk: Any, tmp_path: Path) -> None:
+    taught = teach(by_length(tk[2]), small, "train", run_path, tmp_path / "scores")
+    assert (taught.name, taught.split, taught.query_ids) == ("tk", "train", ["q1", "q2"])
+    assert taught.ranked("q1", 9) == ["e", "d", "c", "b", "a"]
+    assert taught.scores("q1", ["a", "b", "e"]) == (1.0, 2.0, 5.0)
+    assert taught.ranked("q2", 9) == ["c", "b", "a"]
+    assert taught.scores("q2", ["a", "c"]) == (2.0, 6.0)
+    told = content(taught)
+    # e and a are added; f is not in the collection, q3 has no candidates; (1 + 2 + 3 + 4 + 5 + 2 + 4 + 6) / 8
+    assert (told["pairs"], told["added"], told["mean"]) == (8, 2, 27 / 8)
+    assert (told["relevant_not_in_the_collection"], told["relevant_without_candidates"]) == (1, 1)
+    with pytest.raises(InputError, match="passage 'a' for query 'q3'"):
+        taught.scores("q3", ["a"])
+
+
+def test_depth_and_grade(small: Collection, run_path: Path, tk: Any, tmp_path: Path) -> None:
+    taught = teach(by_length(tk[2]), small, "train", run_path, tmp_path / "scores", depth=1, relevant_from=2, name="mine")
+    assert {query_id: taught.ranked(query_id, 9) for query_id in taught.query_ids} == {"q1": ["e", "d"], "q2": ["b", "a"]}
+    manifest = read_manifest(taught.path, kind="teacher-scores")
+    assert (manifest.name, manifest.settings) == (
+        "mine",
+        {"split": "train", "depth": 1, "relevant_from": 2, "precision": "float32"},
+    )
+    assert [ref.role for ref in manifest.inputs] == ["model", "collection", "candidates"]
+    assert not any(ref.path.startswith("/") for ref in manifest.inputs)
+
+
+@pytest.mark.parametrize("kind", ["tk", "bert_dot", "bert_cat"])
+def test_scores_are_the_re_rankers_in_any_batches_and_blocks(
+    rankers: dict[str, Ranker], tk: Any, tmp_path: Path, kind: str
+) -> None:
+    collection, run_path, checkpoint = tk
+    model = replace(checkpoint, model=checkpoint.model if kind == "tk" else rankers[kind])
+    run = read_run(run_path)
+    wanted = rescore(model.model, collection, collection.queries("train"), run, name="by itself").run
+    for tokens, block_pairs in ((0, None), (1, 1), (100, 20), (1 << 20, 7)):
+        out = tmp_path / f"{tokens}-{block_pairs}"
+        config = RankingConfig(batch_tokens=tokens)
+        taught = teach(model, collection, "train", run_path, out, config=config, block_pairs=block_pairs)
+        for ranking in wanted.rankings():
+            assert taught.scores(ranking.query_id, ranking.passage_ids) == pytest.approx(ranking.scores, abs=1e-4, rel=1e-5)
+
+
+def test_stopped_half_way_it_goes_on_to_the_same_bytes(small: Collection, run_path: Path, tk: Any, tmp_path: Path) -> None:
+    whole = teach(by_length(tk[2]), small, "train", run_path, tmp_path / "whole", block_pairs=1)
+    with pytest.raises(KeyboardInterrupt) as stop:
+        teach(by_length(tk[2], stop="two words"), small, "train", run_path, tmp_path / "cut", block_pairs=1)
+    assert "run the same command again" in stop.value.__notes__[0]
+    assert not (tmp_path / "cut").exists()
+    assert work_folder(tmp_path / "cut").exists()
+    again = by_length(tk[2])
+    taught = teach(again, small, "train", run_path, tmp_path / "cut", block_pairs=1)
+    assert again.model.asked == 1  # type: ignore[union-attr]  # the first query's scores were kept
+    assert all_bytes(taught.path) == all_bytes(whole.path)
+    assert (content(taught), len(all_bytes(whole.path))) == (content(whole), 2)
+
+
+def test_a_training_set_alone(small: Collection, tk: Any, tmp_path: Path) -> None:
+    groups = [
+        TrainingGroup("q2", ("a", "c", "d"), (1, 0, 0)),
+        TrainingGroup("t1", ("b", "a"), (1, 0)),
+        TrainingGroup("q2", ("a", "b"), (1, 0)),
+    ]
+    (tmp_path / "set").mkdir()
+    write_groups(tmp_path / "set", list, [groups], splits=("train", "test"), name="set", command="a test", settings={})
+    taught = teach_groups(by_length(tk[2]), small, Groups(tmp_path / "set"), tmp_path / "scores")
+    assert (taught.splits, taught.split, taught.query_ids) == (("train", "test"), None, ["q2", "t1"])
+    assert taught.ranked("q2", 9) == ["d", "c", "b", "a"]
+    assert taught.scores("t1", ["a", "b"]) == (3.0, 6.0)
+    assert (content(taught)["pairs"], content(taught)["groups"]) == (6, 3)
+
+
+def test_faults(small: Collection, run_path: Path, tk: Any, tmp_path: Path) -> None:
+    teacher, out = by_length(tk[2]), tmp_path / "scores"
+    with pytest.raises(SettingError, match="--depth: wanted at least 1; found 0"):
+        teach(teacher, small, "train", run_path, out, depth=0)
+    with pytest.raises(SettingError, match="--block-pairs: wanted at least 1; found 0"):
+        teach(teacher, small, "train", run_path, out, block_pairs=0)
+    with pytest.raises(InputError, match="wanted queries of the split; found 2 unknown, the first 'q1'"):
+        teach(teacher, small, "test", run_path, out)
+    run_path.write_text(f"{RUN}q1 Q0 nowhere 9 0 bm25\n")
+    with pytest.raises(InputError, match="wanted passage 'nowhere' in the collection"):
+        teach(teacher, small, "train", run_path, out)
+    run_path.write_text(RUN)
+    with pytest.raises(InputError, match="wanted finite scores for query 'q1'; found nan"):
+        teach(by_length(tk[2], given=float("nan")), small, "train", run_path, out)
+    assert not out.exists()
+    assert not work_folder(out).exists()
+    teach(teacher, small, "train", run_path, out)
+    with pytest.raises(OutputExistsError):
+        teach(teacher, small, "train", run_path, out)
+    (tmp_path / "set").mkdir()
+    write_groups(tmp_path / "set", list, [[]], splits=("train",), name="set", command="a test", settings={})
+    with pytest.raises(InputError, match="wanted training groups; found none; give another --trainset"):
+        teach_groups(teacher, small, Groups(tmp_path / "set"), tmp_path / "none")
