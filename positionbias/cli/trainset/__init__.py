@@ -11,6 +11,11 @@ __all__ = ["PARTS", "trainset"]
 # name -> (module, attribute, one line of help)
 PARTS: dict[str, tuple[str, str, str]] = {
     "leaked": ("positionbias.cli.trainset.leaked", "leaked", "Sets with a known number of queries that leak test queries."),
+    "contaminated": (
+        "positionbias.cli.trainset.contaminated",
+        "contaminated",
+        "A set with judgements of a test split in it, for a teacher that saw the test.",
+    ),
 }
 
 

@@ -1,0 +1,128 @@
+"""``posbias trainset contaminated``: a training set with groups of test judgements behind the ordinary ones."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from positionbias.cli.common import (
+    emit,
+    input_place,
+    json_option,
+    out_option,
+    output_place,
+    overwrite_option,
+    say,
+    seed_option,
+)
+
+if TYPE_CHECKING:
+    from positionbias.core.result import Result
+
+__all__ = ["contaminated"]
+
+_SHOWN = 10  # missing passages named on the screen; the manifest has all
+
+
+@click.command()
+@click.argument("collection")
+@click.option(
+    "--with",
+    "targets",
+    multiple=True,
+    metavar="TARGET",
+    help="A split whose judgements are trained on; may be given again. Without one the set is the clean one.",
+)
+@click.option("--split", default="train", show_default=True, help="Training queries, of the ordinary groups.")
+@click.option("--candidates", required=True, metavar="RUN", help="Candidates of the training queries, for negatives.")
+@click.option(
+    "--share", type=float, default=1.0, show_default=True, metavar="0..1", help="Of each target's queries; 0: the clean set."
+)
+@click.option(
+    "--group-size", type=int, default=2, show_default=True, help="Passages a group: a positive, the others negatives."
+)
+@click.option("--relevant-from", type=int, default=1, show_default=True, help="Lowest grade of a positive in --split.")
+@click.option("--target-relevant-from", type=int, default=2, show_default=True, help="Lowest grade of a positive in a target.")
+@click.option("--depth", type=int, default=100, show_default=True, help="Candidates a query from which negatives are drawn.")
+@seed_option()
+@out_option()
+@overwrite_option
+@json_option
+def contaminated(
+    collection: str, targets: tuple[str, ...], split: str, candidates: str, share: float, group_size: int, relevant_from: int,
+    target_relevant_from: int, depth: int, seed: int, out: str, overwrite: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """A training set from COLLECTION that holds judgements of a test split, for a teacher that saw the test.
+
+    First a group for each relevant passage of a training query, negatives from its candidates; then a group for each positive of the targets:
+    negatives are what was judged not relevant for its query, and random passages when those run out. A target of another corpus is joined
+    first:
+
+    \b
+      posbias merge ms=msmarco covid=trec-covid --apart --out both
+      posbias retrieve both --split ms.train --out train.run
+      posbias trainset contaminated both --with covid.test --split ms.train --candidates train.run --out seen
+      posbias train bert_cat both --trainset seen --loss lce --validation-candidates RUN --out teacher
+    """  # fmt: skip
+    from positionbias.contamination.trainsets import ContaminatedSettings, contaminated_result, write_contaminated_set
+    from positionbias.core.collection import find_collection
+
+    settings = ContaminatedSettings(
+        split=split,
+        targets=targets,
+        share=share,
+        group_size=group_size,
+        relevant_from=relevant_from,
+        target_relevant_from=target_relevant_from,
+        depth=depth,
+        seed=seed,
+    )
+    opened = find_collection(collection)
+    place = output_place(out)
+    groups = write_contaminated_set(place, opened, input_place(candidates), settings, overwrite=overwrite)
+    result = contaminated_result(groups, opened)
+    emit([result], as_json=as_json, table=lambda: _text(result))
+    say(f"{len(groups):,} training groups written to {place}; next: posbias train bert_cat {collection} --trainset {place}")
+
+
+def _text(result: Result) -> str:
+    """A line an origin, and what was left out, by cause; missing passages of targets by id."""
+    from positionbias.cli.show import aligned
+
+    rows: Any = result.payload.rows  # type: ignore[union-attr]
+    ordinary, targets = rows["ordinary"], rows["targets"]
+    lines = [("origin", "queries", "groups", "share", "negatives judged", "negatives random")]
+    lines.append((ordinary["split"], f"{ordinary['queries']:,}", f"{ordinary['groups']:,}", _share(ordinary, result), "", ""))
+    lines += [
+        (
+            split,
+            f"{counts['queries']:,} of {counts['queries with a positive']:,}",
+            f"{counts['groups']:,}",
+            _share(counts, result),
+            f"{counts['negatives judged']:,}",
+            f"{counts['negatives random']:,}",
+        )
+        for split, counts in targets.items()
+    ]
+    told = [aligned(lines, left=1), ""]
+    for name in ("groups smaller than asked for", "positives without candidates", "positives missing from the corpus"):
+        if ordinary[name]:
+            told.append(f"{ordinary['split']}: {ordinary[name]:,} {name}")
+    for split, counts in targets.items():
+        if counts["queries without a positive"]:
+            told.append(f"{split}: {counts['queries without a positive']:,} judged queries without a positive")
+        for kind in ("positives", "negatives"):
+            if counts[f"{kind} missing from the corpus"]:
+                told.append(f"{split}: {_missing(kind, counts)}")
+    return "\n".join(told).rstrip()
+
+
+def _share(counts: dict[str, Any], result: Result) -> str:
+    return f"{counts['groups'] / result.count:.2%}"
+
+
+def _missing(kind: str, counts: dict[str, Any]) -> str:
+    ids = [passage_id for of_query in counts[f"missing_{kind}"].values() for passage_id in of_query]
+    more = f" … (all {len(ids):,} in the manifest)" if len(ids) > _SHOWN else ""
+    return f"{len(ids):,} {kind} missing from the corpus: {', '.join(ids[:_SHOWN])}{more}"

@@ -1,0 +1,132 @@
+"""Ordinary training groups from candidates, streamed: what a training draws from candidates itself, here once and for all.
+
+A group is a (query, relevant passage) pair with negatives drawn, keyed by the pair, from the query's first candidates that are not judged
+relevant. What is held at once is the ids of the split's queries and relevant passages, and a block of candidates; the run is read one ranking at
+a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError, bad_input
+from positionbias.core.groups import TrainingGroup
+from positionbias.core.records import Qrel
+from positionbias.core.run import read_rankings
+from positionbias.core.seeds import choose
+
+__all__ = ["Ordinary", "OrdinaryGroups", "ordinary_groups", "relevant_passages"]
+
+_BLOCK_CANDIDATES = 1 << 18  # some 20 MB of ids
+_COUNTS = (
+    "queries",
+    "groups",
+    "groups smaller than asked for",
+    "positives without candidates",
+    "positives missing from the corpus",
+)
+
+
+class Ordinary(NamedTuple):
+    """A training query: its relevant passages, and the candidates that are none, in order of rank."""
+
+    query_id: str
+    positives: tuple[str, ...]
+    candidates: tuple[str, ...]
+
+
+def relevant_passages(qrels: Iterable[Qrel], relevant_from: int = 1) -> dict[str, tuple[str, ...]]:
+    """The relevant passages of each query, each once, in the order of the judgements."""
+    relevant: dict[str, dict[str, None]] = {}
+    for qrel in qrels:
+        if qrel.grade >= relevant_from:
+            relevant.setdefault(qrel.query_id, {})[qrel.passage_id] = None
+    return {query_id: tuple(items) for query_id, items in relevant.items()}
+
+
+def ordinary_groups(query: Ordinary, *, size: int, seed: int) -> Iterator[TrainingGroup]:
+    """A group of ``size`` passages for each positive; smaller where there are fewer candidates."""
+    pool = query.candidates
+    for positive in query.positives:
+        drawn = choose(len(pool), size - 1, seed, "ordinary negative", query.query_id, positive)
+        yield TrainingGroup(query.query_id, (positive, *(pool[place] for place in drawn)), (1, *[0] * len(drawn)))
+
+
+class OrdinaryGroups:
+    """What the groups of a split are made of, by blocks of queries in the run's order; ``counts`` are whole when all blocks have been taken.
+
+    Negatives are of the first ``depth`` candidates; ``size`` is that of a group, here for the counts alone.
+    """
+
+    def __init__(
+        self,
+        collection: Collection,
+        split: str,
+        candidates: Path,
+        relevant: Mapping[str, tuple[str, ...]],
+        *,
+        depth: int,
+        size: int,
+    ) -> None:
+        self._collection, self._split, self._candidates, self._relevant = collection, split, candidates, relevant
+        self._depth, self._size = depth, size
+        self.counts: dict[str, Any] = {"split": split}
+
+    def blocks(self) -> Iterator[tuple[Ordinary, ...]]:
+        """Queries with a relevant passage in the corpus and a candidate that is not relevant.
+
+        Raises:
+            InputError: candidates of queries or passages that are not there, or not one group.
+        """
+        self.counts |= dict.fromkeys(_COUNTS, 0)
+        known = {query_id for query_id, _ in self._collection.query_texts(self._split)}
+        waiting = dict(self._relevant)
+        held: list[Ordinary] = []
+        size = 0
+        for ranking in read_rankings(self._candidates):
+            if ranking.query_id not in known:
+                raise self._of_another(f"queries of split {self._split!r}", f"query {ranking.query_id!r}")
+            if positives := waiting.pop(ranking.query_id, ()):
+                held.append(Ordinary(ranking.query_id, positives, tuple(ranking.passage_ids[: self._depth])))
+                size += len(held[-1].candidates)
+            if size >= _BLOCK_CANDIDATES:
+                yield self._block(held)
+                held, size = [], 0
+        self.counts["positives without candidates"] += sum(map(len, waiting.values()))
+        if held:
+            yield self._block(held)
+        if not self.counts["groups"]:
+            raise bad_input(
+                self._candidates,
+                wanted=f"candidates for queries of split {self._split!r} with relevant passages",
+                found="none that fit",
+                do="check that --candidates was retrieved for --split, and --relevant-from",
+            )
+
+    def _block(self, queries: Sequence[Ordinary]) -> tuple[Ordinary, ...]:
+        """The queries of a block that make groups, with what they are made of; counts them."""
+        named = list(dict.fromkeys(chain.from_iterable((*query.positives, *query.candidates) for query in queries)))
+        absent = set(self._collection.absent(named))
+        usable, counts = [], self.counts
+        for query in queries:
+            if unknown := absent.intersection(query.candidates):
+                raise self._of_another(f"passages of {self._collection.name}", f"passage {min(unknown)!r}")
+            positives = tuple(item for item in query.positives if item not in absent)
+            pool = tuple(item for item in query.candidates if item not in query.positives)
+            counts["positives missing from the corpus"] += len(query.positives) - len(positives)
+            if not pool:
+                counts["positives without candidates"] += len(positives)
+            elif positives:
+                usable.append(Ordinary(query.query_id, positives, pool))
+                counts["queries"] += 1
+                counts["groups"] += len(positives)
+                counts["groups smaller than asked for"] += len(positives) * (len(pool) < self._size - 1)
+        return tuple(usable)
+
+    def _of_another(self, wanted: str, found: str) -> InputError:
+        do = "check --split, and that --candidates were retrieved from this collection"
+        return bad_input(self._candidates, wanted=wanted, found=found, do=do)

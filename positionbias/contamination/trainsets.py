@@ -1,0 +1,203 @@
+"""Training sets that hold the test: ordinary groups of a training split, then groups from the judgements of test splits.
+
+The groups of the targets (``contamination.judged``) stand behind the ordinary ones (``contamination.ordinary``) and change nothing of them, so that
+a contaminated and a clean set differ in what was added alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from positionbias.contamination.judged import Judged, Target, judged_groups, read_target, split_negatives, taken
+from positionbias.contamination.ordinary import Ordinary, OrdinaryGroups, ordinary_groups, relevant_passages
+from positionbias.core.collection import Collection
+from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.files import open_bytes, refuse_existing, sha256_file
+from positionbias.core.groups import Groups, TrainingGroup, group_queries, write_groups
+from positionbias.core.manifest import input_ref
+from positionbias.core.payloads import Statistics
+from positionbias.core.progress import track
+from positionbias.core.result import Result
+from positionbias.core.shard_work import resumable_folder
+
+__all__ = ["ContaminatedSettings", "contaminated_result", "write_contaminated_set"]
+
+COMMAND = "trainset contaminated"
+_NOTES = (
+    "Ordinary groups come first, the groups of the targets behind them; without contamination the set is the ordinary one [decision].",
+    "A share takes whole queries of a target in one keyed order: a smaller share is the beginning of a larger one [decision].",
+    "A negative judged not relevant stands in one group of its query; when they run out, random passages of the corpus follow.",
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContaminatedSettings:
+    """What a set is made of: the training split, the test splits, and the share of each test split's queries.
+
+    ``group_size`` passages a group: a positive and ``group_size`` − 1 negatives. Positives are judged at least ``relevant_from`` in the training
+    split, ``target_relevant_from`` in a target (the paper: 2 of 0 to 3). Ordinary negatives are of the first ``depth`` candidates.
+
+    Raises:
+        SettingError: one out of its range, a target twice, or the training split as a target.
+    """
+
+    split: str = "train"
+    targets: tuple[str, ...] = ()
+    share: float = 1.0
+    group_size: int = 2
+    relevant_from: int = 1
+    target_relevant_from: int = 2
+    depth: int = 100
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.share <= 1:
+            raise SettingError(f"--share: wanted a share of each target's queries, 0 to 1; found {self.share:g}; give another")
+        if self.group_size < 2:
+            found = f"a group of {self.group_size}"
+            raise SettingError(f"--group-size: wanted a positive and a negative at least; found {found}; give 2 or more")
+        for name in ("relevant_from", "target_relevant_from", "depth"):
+            if getattr(self, name) < 1:
+                raise SettingError(f"--{name.replace('_', '-')}: wanted at least 1; found {getattr(self, name)}; raise it")
+        if len(set(self.targets)) != len(self.targets):
+            raise SettingError(f"--with: wanted each target once; found {', '.join(self.targets)}; drop one")
+        if self.split in self.targets:
+            raise SettingError(
+                f"--with, --split: wanted different splits; found {self.split!r} as both; in a merged collection splits of one name are one: "
+                "posbias merge --apart keeps them apart"
+            )
+
+    @property
+    def contaminates(self) -> bool:
+        """Whether any group of a target stands in the set."""
+        return bool(self.targets) and self.share > 0
+
+    def record(self) -> dict[str, Any]:
+        """The settings that the set depends on, as its manifest holds them: without contamination no word of it."""
+        names = ["split", "group_size", "relevant_from", "depth"]
+        names += ["targets", "share", "target_relevant_from"] if self.contaminates else []
+        return {name: list(value) if isinstance(value := getattr(self, name), tuple) else value for name in names}
+
+
+def write_contaminated_set(
+    out: Path, collection: Collection, candidates: Path, settings: ContaminatedSettings, *, overwrite: bool = False
+) -> Groups:
+    """Write a set to ``out``, whole or not at all, and open it; ``candidates`` is a run of the training split's queries.
+
+    ``manifest.content`` counts by origin: ``ordinary``; under ``targets`` each target, with the ids of its queries that were taken, and of its
+    passages that are missing from the corpus; ``share_of_groups`` is what the groups of targets make of all.
+
+    Raises:
+        OutputExistsError: ``out`` exists and ``overwrite`` is false.
+        InputError: a split that is not there, a query id with two texts, a target without a positive, candidates of another collection.
+        SettingError: a share that takes no query.
+    """
+    refuse_existing(out, overwrite=overwrite)
+    relevant = relevant_passages(collection.qrels(settings.split), settings.relevant_from)
+    targets = _targets(collection, settings, relevant)
+    source = OrdinaryGroups(collection, settings.split, candidates, relevant, depth=settings.depth, size=settings.group_size)
+    from_targets = (
+        [(target, taken(target, settings.share, settings.seed)) for target in targets] if settings.contaminates else []
+    )
+    open_bytes(candidates).close()  # a missing file shows before its checksum is taken
+    inputs = [
+        input_ref("collection", collection.path, collection.checksum, artefact=out),
+        input_ref("candidates", candidates, sha256_file(candidates), artefact=out),
+    ]
+    job = {"command": COMMAND, **settings.record(), "seed": settings.seed, "inputs": [item.checksum for item in inputs]}
+    blocks = chain(source.blocks(), (tuple(queries) for _, queries in from_targets))
+    with resumable_folder(out, job, overwrite=overwrite) as folder:
+        write_groups(
+            folder,
+            partial(_groups_of, collection, settings.group_size, settings.seed),
+            track(blocks, "writing training groups", unit="blocks"),
+            splits=(settings.split, *(target.split for target, _ in from_targets)),
+            name=out.name,
+            command=COMMAND,
+            settings=settings.record(),
+            seed=settings.seed,
+            inputs=inputs,
+            licence=collection.manifest.licence,
+            notes=_NOTES,
+            content=lambda: _content(source, from_targets, settings.group_size),
+        )
+    return Groups(out)
+
+
+def contaminated_result(groups: Groups, collection: Collection) -> Result:
+    """What a set holds, by origin; its value is the share of its groups that come from targets."""
+    names = ("ordinary", "targets", "contaminated_groups", "share_of_groups")
+    rows = {name: groups.manifest.content[name] for name in names}
+    splits, seed = " + ".join(groups.splits), groups.manifest.seed
+    share = rows["share_of_groups"]
+    return Result("training set", collection.name, splits, groups.name, seed, share, None, len(groups), Statistics(rows))
+
+
+def _groups_of(collection: Collection, size: int, seed: int, block: Sequence[Ordinary | Judged]) -> Iterator[TrainingGroup]:
+    passages, ids_at = len(collection), collection.passage_ids_at
+    for query in block:
+        if isinstance(query, Judged):
+            yield from judged_groups(query, size=size, seed=seed, passages=passages, passage_ids_at=ids_at)
+        else:
+            yield from ordinary_groups(query, size=size, seed=seed)
+
+
+def _targets(collection: Collection, settings: ContaminatedSettings, relevant: Mapping[str, Sequence[str]]) -> list[Target]:
+    """The targets, read and checked, whatever is taken of them."""
+    for split in settings.targets:
+        if split not in collection.splits:
+            raise bad_input(
+                collection.path,
+                wanted=f"a split {split!r} for --with",
+                found=", ".join(collection.splits) or "no splits",
+                do="name one of these; where the target is another collection, join them first: posbias merge A=… B=… --apart --out both",
+            )
+    if not settings.targets:
+        return []
+    group_queries(collection, (settings.split, *settings.targets))
+    return [_target(collection, split, relevant, settings.target_relevant_from) for split in settings.targets]
+
+
+def _target(collection: Collection, split: str, elsewhere: Mapping[str, Sequence[str]], relevant_from: int) -> Target:
+    qrels = collection.qrels(split)
+    absent = set(collection.absent(sorted({qrel.passage_id for qrel in qrels})))
+    target = read_target(split, qrels, absent, relevant_from=relevant_from, relevant_elsewhere=elsewhere)
+    if target.queries:
+        return target
+    missing = sum(map(len, target.missing.values()))
+    found = f"{len(qrels):,} judgements, the highest of grade {max(qrel.grade for qrel in qrels)}" if qrels else "no judgements"
+    do = "give a lower --target-relevant-from, or another --with"
+    if missing:
+        found, do = f"{missing:,} positives, all missing from the corpus", "join the target's collection first: posbias merge"
+    raise bad_input(
+        collection.path, wanted=f"a passage judged {relevant_from} or higher in target {split!r}", found=found, do=do
+    )
+
+
+def _content(source: OrdinaryGroups, targets: Sequence[tuple[Target, Sequence[Judged]]], size: int) -> dict[str, Any]:
+    by_target = {target.split: _counts(target, queries, size) for target, queries in targets}
+    groups = sum(counts["groups"] for counts in by_target.values())
+    share = groups / (groups + source.counts["groups"])
+    return {"ordinary": source.counts, "targets": by_target, "contaminated_groups": groups, "share_of_groups": share}
+
+
+def _counts(target: Target, queries: Sequence[Judged], size: int) -> dict[str, Any]:
+    negatives = [split_negatives(query, size) for query in queries]
+    return {
+        "queries": len(queries),
+        "groups": sum(len(query.positives) for query in queries),
+        "negatives judged": sum(judged for judged, _ in negatives),
+        "negatives random": sum(random for _, random in negatives),
+        "queries with a positive": len(target.queries),
+        "queries without a positive": target.without_positive,
+        "positives missing from the corpus": sum(map(len, target.missing.values())),
+        "negatives missing from the corpus": sum(map(len, target.missing_negatives.values())),
+        "query_ids": [query.query_id for query in queries],
+        "missing_positives": {query_id: list(ids) for query_id, ids in target.missing.items()},
+        "missing_negatives": {query_id: list(ids) for query_id, ids in target.missing_negatives.items()},
+    }

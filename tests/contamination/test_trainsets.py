@@ -1,0 +1,299 @@
+"""Contaminated training sets on disk: what stands in them, the clean one that they begin with, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from positionbias.contamination import ordinary
+from positionbias.contamination.trainsets import ContaminatedSettings, contaminated_result, write_contaminated_set
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.errors import InputError, OutputExistsError, SettingError
+from positionbias.core.files import sha256_file
+from positionbias.core.groups import Groups
+from positionbias.core.records import Passage, Qrel, Query
+from positionbias.core.run import Run, write_run
+from positionbias.corpora.merge import merge
+
+TRAIN = [Query(f"a{number}", f"what is a{number}") for number in range(6)]
+TEST = [Query(f"t{number}", f"where is t{number}") for number in range(4)]
+TRAIN_QRELS = [Qrel(query.query_id, f"{query.query_id}+", 1) for query in TRAIN]
+TRAIN_QRELS += [Qrel("a0", "a0*", 1), Qrel("a1", "gone", 1), Qrel("a1", "a1-", 0)]
+# t0: two positives, a negative, one of each missing; t1: one and two; t2: none at grade 2; t3: one, missing
+TEST_QRELS = [
+    Qrel("t0", "t0+", 3), Qrel("t0", "t0*", 2), Qrel("t0", "t0-", 1), Qrel("t0", "gone", 2), Qrel("t0", "lost", 0),
+    Qrel("t1", "t1+", 2), Qrel("t1", "t1*", 0), Qrel("t1", "t1-", 0),
+    Qrel("t2", "t2+", 1), Qrel("t3", "gone", 2),
+]  # fmt: skip
+Splits = Mapping[str, tuple[list[Query], list[Qrel]]]
+SPLITS: Splits = {"train": (TRAIN, TRAIN_QRELS), "test": (TEST, TEST_QRELS)}
+
+
+def corpus(place: Path, splits: Splits = SPLITS) -> Collection:
+    """Four passages for each query: ``a0+``, ``a0*``, ``a0-``, ``a0_``."""
+    with create_collection(place) as writer:
+        ids = dict.fromkeys(query.query_id for queries, _ in splits.values() for query in queries)
+        writer.add_passages(Passage(f"{item}{kind}", f"text of {item}") for item in ids for kind in "+*-_")
+        for split, (queries, qrels) in splits.items():
+            writer.add_split(split, queries, qrels)
+        writer.finish(name=place.name, command="a test", settings={}, licence="invented", allow_absent=True)
+    return Collection(place)
+
+
+def candidates(place: Path, kinds: str = "+*-_") -> Path:
+    """All passages of each training query but the last one's, ``+`` first."""
+    write_run(
+        place,
+        Run(
+            "bm25",
+            ((q.query_id, [f"{q.query_id}{kind}" for kind in kinds], list(range(9, 9 - len(kinds), -1))) for q in TRAIN[:-1]),
+        ),
+    )
+    return place
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Collection:
+    return corpus(tmp_path / "c")
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    return candidates(tmp_path / "train.run")
+
+
+def shards(groups: Groups) -> list[bytes]:
+    return [path.read_bytes() for path in sorted((groups.path / "groups").glob("*.arrow"))]
+
+
+def test_a_set_by_hand(collection: Collection, run: Path, tmp_path: Path) -> None:
+    stored = write_contaminated_set(tmp_path / "sets" / "one", collection, run, ContaminatedSettings(targets=("test",), seed=3))
+    groups = list(stored)
+    # five of six training queries have candidates; a0 has two positives, one of a1's is missing
+    assert [(group.query_id, group.passage_ids[0]) for group in groups[:6]] == [
+        ("a0", "a0+"), ("a0", "a0*"), ("a1", "a1+"), ("a2", "a2+"), ("a3", "a3+"), ("a4", "a4+"),
+    ]  # fmt: skip
+    for group in groups[:6]:
+        assert group.passage_ids[1] in {f"{group.query_id}{kind}" for kind in "*-_"} - {"a0*"}
+    added = {(group.query_id, group.passage_ids[0]): group.passage_ids[1] for group in groups[6:]}
+    assert set(added) == {("t0", "t0+"), ("t0", "t0*"), ("t1", "t1+")}
+    assert added["t1", "t1+"] in {"t1*", "t1-"}
+    first, second = [group.passage_ids[1] for group in groups[6:] if group.query_id == "t0"]
+    assert first == "t0-"  # its only negative; a random one follows
+    assert second not in {"t0+", "t0*", "t0-"}
+    assert {group.labels for group in groups} == {(1, 0)}
+    assert stored.splits == ("train", "test")
+
+
+def test_the_manifest_counts_by_origin(collection: Collection, run: Path, tmp_path: Path) -> None:
+    stored = write_contaminated_set(tmp_path / "sets" / "one", collection, run, ContaminatedSettings(targets=("test",), seed=3))
+    manifest, content = stored.manifest, stored.manifest.content
+    assert content["ordinary"] == {
+        "split": "train",
+        "queries": 5,
+        "groups": 6,
+        "groups smaller than asked for": 0,
+        "positives without candidates": 1,  # a5's
+        "positives missing from the corpus": 1,
+    }
+    test = dict(content["targets"]["test"])
+    assert sorted(test.pop("query_ids")) == ["t0", "t1"]
+    assert test == {
+        "queries": 2,
+        "groups": 3,
+        "negatives judged": 2,
+        "negatives random": 1,
+        "queries with a positive": 2,
+        "queries without a positive": 1,
+        "positives missing from the corpus": 2,
+        "negatives missing from the corpus": 1,
+        "missing_positives": {"t0": ["gone"], "t3": ["gone"]},
+        "missing_negatives": {"t0": ["lost"]},
+    }
+    assert (content["contaminated_groups"], content["share_of_groups"]) == (3, 3 / 9)
+    assert (manifest.command, manifest.seed, manifest.licence, manifest.name) == ("trainset contaminated", 3, "invented", "one")
+    assert {item.role: item.checksum for item in manifest.inputs} == {
+        "collection": collection.checksum,
+        "candidates": sha256_file(run),
+    }
+    assert all((stored.path / item.path).exists() for item in manifest.inputs)
+    result = contaminated_result(stored, collection)
+    assert (result.collection, result.split, result.system, result.value, result.count) == (
+        "c",
+        "train + test",
+        "one",
+        3 / 9,
+        9,
+    )
+    assert result.payload.rows["targets"] == content["targets"]  # type: ignore[union-attr]
+
+
+def test_without_contamination_the_set_is_the_clean_one(collection: Collection, run: Path, tmp_path: Path) -> None:
+    made = [
+        write_contaminated_set(tmp_path / place / "set", collection, run, settings)
+        for place, settings in (
+            ("clean", ContaminatedSettings()),
+            ("none", ContaminatedSettings(targets=("test",), share=0, target_relevant_from=1)),
+        )
+    ]
+    assert made[0].manifest.comparable() == made[1].manifest.comparable()
+    assert shards(made[0]) == shards(made[1])
+    assert made[0].splits == ("train",)
+    content = made[0].manifest.content
+    assert (content["targets"], content["contaminated_groups"], content["share_of_groups"]) == ({}, 0, 0.0)
+    whole = write_contaminated_set(tmp_path / "whole", collection, run, ContaminatedSettings(targets=("test",)))
+    assert shards(whole)[0] == shards(made[0])[0]
+
+
+def test_blocks_change_no_group(collection: Collection, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = write_contaminated_set(tmp_path / "whole", collection, run, ContaminatedSettings(targets=("test",), group_size=3))
+    monkeypatch.setattr(ordinary, "_BLOCK_CANDIDATES", 5)  # two queries of four candidates
+    cut = write_contaminated_set(tmp_path / "cut", collection, run, ContaminatedSettings(targets=("test",), group_size=3))
+    assert list(cut) == list(whole)
+    assert (whole.manifest.content["shards"], cut.manifest.content["shards"]) == (2, 4)
+    assert cut.manifest.content["ordinary"] == whole.manifest.content["ordinary"]
+
+
+def test_a_group_is_smaller_where_candidates_are_few(collection: Collection, tmp_path: Path) -> None:
+    run = candidates(tmp_path / "few.run")
+    stored = write_contaminated_set(tmp_path / "set", collection, run, ContaminatedSettings(group_size=4, depth=3))
+    sizes = {group.query_id: len(group.passage_ids) for group in stored}
+    assert sizes == {"a0": 2, "a1": 3, "a2": 3, "a3": 3, "a4": 3}  # of + * - what is not relevant
+    assert stored.manifest.content["ordinary"]["groups smaller than asked for"] == 6
+    shallow = write_contaminated_set(tmp_path / "shallow", collection, run, ContaminatedSettings(depth=2))
+    assert shallow.manifest.content["ordinary"]["positives without candidates"] == 3  # a0's two, a5's
+    assert [group.query_id for group in shallow] == ["a1", "a2", "a3", "a4"]
+
+
+def test_a_target_of_another_corpus_is_merged(tmp_path: Path) -> None:
+    here = corpus(tmp_path / "here", {"train": (TRAIN, TRAIN_QRELS)})
+    there = corpus(tmp_path / "there", {"test": (TEST, TEST_QRELS)})
+    both = merge({"ms": here, "covid": there}, tmp_path / "both", apart=True)
+    run = tmp_path / "ms.run"
+    write_run(run, Run("bm25", ((f"ms:{q.query_id}", [f"ms:{q.query_id}-"], [1.0]) for q in TRAIN)))
+    given = ContaminatedSettings(split="ms.train", targets=("covid.test",))
+    stored = write_contaminated_set(tmp_path / "set", both, run, given)
+    assert stored.splits == ("ms.train", "covid.test")
+    assert {group.query_id for group in stored if group.query_id.startswith("covid:")} == {"covid:t0", "covid:t1"}
+
+
+@settings(max_examples=25)
+@given(data=st.data(), one=st.floats(0, 1), other=st.floats(0, 1), size=st.integers(2, 6), seed=st.integers(0, 9))
+def test_any_share_begins_as_a_larger_one(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, one: float, other: float, size: int, seed: int
+) -> None:
+    folder = tmp_path_factory.mktemp("any")
+    grades = data.draw(
+        st.lists(
+            st.tuples(st.integers(0, 3), st.sampled_from("+*-_"), st.integers(0, 3)), max_size=12, unique_by=lambda g: g[:2]
+        )
+    )
+    qrels = [Qrel("t0", "t0+", 2), *(Qrel(f"t{n}", f"t{n}{kind}", grade) for n, kind, grade in grades if (n, kind) != (0, "+"))]
+    collection = corpus(folder / "c", {"train": (TRAIN, TRAIN_QRELS), "test": (TEST, qrels)})
+    run = candidates(folder / "train.run")
+    queries = len({qrel.query_id for qrel in qrels if qrel.grade >= 2})
+    low, high = sorted((round(one * queries), round(other * queries)))
+    few, many = (
+        list(
+            write_contaminated_set(
+                folder / name,
+                collection,
+                run,
+                ContaminatedSettings(targets=("test",), share=number / queries, group_size=size, seed=seed),
+            )
+        )
+        for name, number in (("few", low), ("many", high))
+    )
+    assert many[: len(few)] == few
+    relevant = {(q.query_id, q.passage_id) for q in TRAIN_QRELS if q.grade >= 1} | {
+        (q.query_id, q.passage_id) for q in qrels if q.grade >= 2
+    }
+    assert not any((group.query_id, item) in relevant for group in many for item in group.passage_ids[1:])
+    positives = [(group.query_id, group.passage_ids[0]) for group in many]
+    assert len(set(positives)) == len(positives)
+    assert set(positives) <= relevant
+    assert all(len(group.passage_ids) == size for group in many if group.query_id.startswith("t"))
+
+
+TWO_TEXTS: Splits = {"train": (TRAIN, TRAIN_QRELS), "test": ([Query("a0", "another question")], [Qrel("a0", "a1+", 2)])}
+ALL_MISSING: Splits = {"train": (TRAIN, TRAIN_QRELS), "test": (TEST, [Qrel("t0", "gone", 2), Qrel("t1", "lost", 3)])}
+
+
+@pytest.mark.parametrize(
+    ("given", "splits", "message"),
+    [
+        ({"targets": ("tset",)}, SPLITS, r"c: wanted a split 'tset' for --with; found train, test; name one of these; .*posbias merge"),
+        ({"split": "trian"}, SPLITS, r"c: wanted split 'trian'; found train, test; give one of these to --split"),
+        (
+            {"targets": ("test",), "target_relevant_from": 4},
+            SPLITS,
+            r"wanted a passage judged 4 or higher in target 'test'; found 10 judgements, the highest of grade 3; give a lower --target-relevant-from",
+        ),
+        ({"targets": ("test",)}, {**SPLITS, "test": (TEST, [])}, r"in target 'test'; found no judgements"),
+        ({"targets": ("test",)}, ALL_MISSING, r"in target 'test'; found 2 positives, all missing from the corpus; join .*posbias merge"),
+        ({"targets": ("test",)}, TWO_TEXTS, r"wanted one text a query id in splits train, test; found two of query 'a0': 'what is a0', and in test"),
+        ({"targets": ("test",), "share": 0.1}, SPLITS, r"--share: wanted a share that takes a query of 'test'; found 0.1 of 2; give 0.5 or more"),
+        ({"targets": ("test",), "group_size": 99}, SPLITS, r"wanted 97 random passages that nobody judged for it; found 37 in a corpus of 40"),
+        ({"relevant_from": 2}, SPLITS, r"train.run: wanted candidates for queries of split 'train' with relevant passages; found none that fit"),
+    ],
+    ids=["target", "split", "grade", "unjudged", "missing", "two-texts", "share", "corpus", "no-groups"],
+)  # fmt: skip
+def test_bad_input_is_one_line_and_leaves_nothing(tmp_path: Path, given: dict, splits: Splits, message: str) -> None:
+    collection, run = corpus(tmp_path / "c", splits), candidates(tmp_path / "train.run")
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises((InputError, SettingError), match=message):
+        write_contaminated_set(tmp_path / "set", collection, run, ContaminatedSettings(**given))
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            "b7 Q0 a0+ 1 1.0 x",
+            r"train.run: wanted queries of split 'train'; found query 'b7'; check --split, and that --candidates",
+        ),
+        ("a0 Q0 b7 1 1.0 x", r"train.run: wanted passages of c; found passage 'b7'; check --split, and that --candidates"),
+        ("a0 Q0 a0+ 1 1.0", r"train.run:1: wanted six columns"),
+    ],
+    ids=["query", "passage", "columns"],
+)
+def test_candidates_of_another_collection_are_one_line(collection: Collection, tmp_path: Path, line: str, message: str) -> None:
+    (tmp_path / "train.run").write_text(f"{line}\n")
+    with pytest.raises(InputError, match=message):
+        write_contaminated_set(tmp_path / "set", collection, tmp_path / "train.run", ContaminatedSettings(targets=("test",)))
+    with pytest.raises(InputError, match=r"none.run: wanted a readable file"):
+        write_contaminated_set(tmp_path / "set", collection, tmp_path / "none.run", ContaminatedSettings(targets=("test",)))
+    assert not (tmp_path / "set").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"share": -0.1}, "--share: wanted a share of each target's queries, 0 to 1; found -0.1"),
+        ({"share": 1.01}, "--share: wanted a share of each target's queries, 0 to 1; found 1.01"),
+        ({"share": float("nan")}, "--share: .* found nan"),
+        ({"group_size": 1}, "--group-size: wanted a positive and a negative at least; found a group of 1; give 2 or more"),
+        ({"relevant_from": 0}, "--relevant-from: wanted at least 1; found 0"),
+        ({"target_relevant_from": 0}, "--target-relevant-from: wanted at least 1; found 0"),
+        ({"depth": 0}, "--depth: wanted at least 1; found 0"),
+        ({"targets": ("test", "test")}, "--with: wanted each target once; found test, test"),
+        ({"targets": ("train",)}, "--with, --split: wanted different splits; found 'train' as both"),
+    ],
+)
+def test_settings_are_checked(given: dict, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        ContaminatedSettings(**given)
+
+
+def test_nothing_is_replaced_unasked(collection: Collection, run: Path, tmp_path: Path) -> None:
+    write_contaminated_set(tmp_path / "set", collection, run, ContaminatedSettings())
+    with pytest.raises(OutputExistsError):
+        write_contaminated_set(tmp_path / "set", collection, run, ContaminatedSettings())
+    again = write_contaminated_set(tmp_path / "set", collection, run, ContaminatedSettings(targets=("test",)), overwrite=True)
+    assert len(again) == 9
