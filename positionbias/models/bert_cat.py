@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from positionbias.core.errors import SettingError
-from positionbias.models.encoder import Encoder, open_encoder
+from positionbias.models.encoder import Encoder, load_encoder, open_encoder
 from positionbias.models.encoder_source import check_encoder_folder
 from positionbias.models.protocols import Role, Tokens
 from positionbias.models.relevance import log_relevance
@@ -63,6 +63,11 @@ class BertCat(nn.Module):
         self.config = config
         self.encoder = encoder
         self.head = nn.Linear(encoder.dimension, _OUTPUTS[config.head]) if config.head in _OUTPUTS else None
+
+    @classmethod
+    def over(cls, config: BertCatConfig, name: str) -> Self:
+        """A new model over an encoder: a folder, a hub id, or ``minilm``."""
+        return cls(config, load_encoder(name))
 
     @property
     def device(self) -> torch.device:

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from positionbias.core.errors import SettingError
-from positionbias.models.encoder import Encoder, open_encoder
+from positionbias.models.encoder import Encoder, load_encoder, open_encoder
 from positionbias.models.encoder_source import check_encoder_folder
 from positionbias.models.protocols import Role, Tokens
 from positionbias.models.sentence_transformers import write_bi_encoder
@@ -60,6 +60,11 @@ class BertDot(nn.Module):
         encoder.check_length(config.passage_length, "--passage-length", texts=1)
         self.config = config
         self.encoder = encoder
+
+    @classmethod
+    def over(cls, config: BertDotConfig, name: str) -> Self:
+        """A new model over an encoder: a folder, a hub id, or ``minilm``."""
+        return cls(config, load_encoder(name))
 
     @property
     def device(self) -> torch.device:

@@ -10,7 +10,16 @@ from positionbias.core.errors import SettingError
 if TYPE_CHECKING:
     from positionbias.models.protocols import Ranker
 
-__all__ = ["KINDS", "Beginning", "begins_with", "config_class", "has_term_vectors", "model_class", "scores_log_probabilities"]
+__all__ = [
+    "KINDS",
+    "Beginning",
+    "begins_with",
+    "config_class",
+    "has_term_vectors",
+    "model_class",
+    "model_over",
+    "scores_log_probabilities",
+]
 
 # name -> (module, class of the model, class of its shape)
 KINDS = {
@@ -43,6 +52,16 @@ def config_class(kind: str) -> type:
         SettingError: there is no such kind.
     """
     return _attribute(kind, 2)
+
+
+def model_over(kind: str, shape: Any, name: str) -> Ranker:
+    """A new model of a kind that begins with pretrained weights: those of an encoder or T5 (a folder, a hub id, ``minilm``).
+
+    Raises:
+        InputError: these cannot be used.
+        SettingError: the shape asks for more than they have.
+    """
+    return model_class(kind).over(shape, name)  # type: ignore[attr-defined,no-any-return]
 
 
 def begins_with(kind: str) -> Beginning:

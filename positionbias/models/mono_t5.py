@@ -102,6 +102,11 @@ class MonoT5(nn.Module):
             found = f"found {config.pair_length}; raise it"
             raise SettingError(f"--pair-length: wanted at least {added + 2} ({added} of them around the texts); {found}")
 
+    @classmethod
+    def over(cls, config: MonoT5Config, name: str) -> Self:
+        """A new model over a T5: a folder, or a hub id."""
+        return cls(config, load_t5(name))
+
     @property
     def device(self) -> torch.device:
         """Where the weights are."""

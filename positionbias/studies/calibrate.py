@@ -17,7 +17,7 @@ from positionbias.core.progress import step
 from positionbias.core.records import Passage, Query
 from positionbias.core.run import Run
 from positionbias.models.checkpoint import load_checkpoint
-from positionbias.models.kinds import begins_with, model_class
+from positionbias.models.kinds import begins_with, model_over
 from positionbias.models.protocols import PassageEncoder, Ranker
 from positionbias.ranking.rerank import rescore
 from positionbias.training.batches import Batch
@@ -62,7 +62,8 @@ class Calibration:
     def rates(self, plan: TrainPlan, collection: Collection) -> Rates | None:
         """The rates of a plan's model on the collection's first passages; None where it goes on from what is not there yet."""
         shape = asdict(plan.model) if plan.model else None
-        key = json.dumps([plan.kind, shape, replace(plan.training, seed=0).deciding()], sort_keys=True)
+        begun = [plan.encoder, None if plan.start is None else plan.start.name]
+        key = json.dumps([plan.kind, shape, begun, replace(plan.training, seed=0).deciding()], sort_keys=True)
         if key not in self._known:
             passages = list(islice(collection.shard(0), SAMPLE))
             queries = collection.queries(plan.split or collection.splits[0])[:SAMPLE]
@@ -85,9 +86,7 @@ def _model(plan: TrainPlan, passages: Sequence[Passage], queries: Sequence[Query
         return model_of_texts(plan, [*(p.text for p in passages), *(q.text for q in queries)])
     if plan.encoder is None:
         return None
-    from positionbias.models.encoder import load_encoder
-
-    return model_class(plan.kind)(plan.model, load_encoder(plan.encoder))  # type: ignore[call-arg]
+    return model_over(plan.kind, plan.model, plan.encoder)
 
 
 def _measure(model: Ranker, plan: TrainPlan, passages: Sequence[Passage], queries: Sequence[Query]) -> Rates:

@@ -11,7 +11,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.seeds import key64
 from positionbias.models.checkpoint import load_checkpoint
-from positionbias.models.kinds import begins_with, model_class
+from positionbias.models.kinds import begins_with, model_over
 from positionbias.models.protocols import Ranker
 from positionbias.training.from_words import model_of_words
 from positionbias.training.plan import TrainPlan, check_loss
@@ -35,13 +35,7 @@ def build_model(collection: Collection, plan: TrainPlan) -> tuple[Ranker, Mappin
         if start is not None:
             return start, {}
         assert plan.encoder is not None
-        if plan.kind == "mono_t5":
-            from positionbias.models.mono_t5 import MonoT5, load_t5
-
-            return MonoT5(plan.model, load_t5(plan.encoder)), {}
-        from positionbias.models.encoder import load_encoder
-
-        return model_class(plan.kind)(plan.model, load_encoder(plan.encoder)), {}  # type: ignore
+        return model_over(plan.kind, plan.model, plan.encoder), {}
 
 
 def _start(plan: TrainPlan) -> Ranker | None:
