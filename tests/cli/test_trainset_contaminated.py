@@ -1,0 +1,159 @@
+"""``posbias trainset contaminated`` as a user runs it: to a trained teacher, the figures of real judgements, and bad input in one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from positionbias.cli.main import main
+from positionbias.core.collection import Collection
+from positionbias.core.groups import Groups
+from positionbias.core.manifest import read_manifest
+from positionbias.core.run import Run, write_run
+
+from ..tiny import candidates, planted
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A planted collection with its candidates, where commands run."""
+    candidates(planted(tmp_path / "small"), tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def posbias(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main([*map(str, arguments)])
+    return stop.value.code, *capsys.readouterr()  # type: ignore[return-value]
+
+
+CONTAMINATED = ("trainset", "contaminated", "./small", "--out", "./set")
+TEST = ("--with", "test", "--target-relevant-from", 1, "--candidates", "train.run")
+
+
+def test_to_a_teacher_that_saw_the_test(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = posbias(capsys, *CONTAMINATED, *TEST, "--group-size", 4)
+    assert code == 0, err
+    collection = Collection(folder / "small")
+    test = sum(qrel.grade >= 1 for qrel in collection.qrels("test"))
+    stored = Groups(folder / "set")
+    train = len(stored) - test
+    lines = out.splitlines()
+    assert lines[0].split("  ")[0] == "origin"
+    assert lines[1].split()[:3] == [
+        "train",
+        *[str(stored.manifest.content["ordinary"][name]) for name in ("queries", "groups")],
+    ]
+    assert lines[2].split()[:5] == ["test", "18", "of", "18", str(test)]
+    assert f"{train + test} training groups written to set" in err
+    shape = ("--dimension", 8, "--layers", 1, "--heads", 2, "--head-size", 3, "--feed-forward", 6)
+    training = ("--max-steps", 4, "--validate-every", 2, "--batch-size", 4, "--probe-passages", 0, "--threads", 1)
+    done = posbias(
+        capsys, "train", "tk", "./small", "--trainset", "./set", "--loss", "lce", "--group-size", 4, *shape, *training,
+        "--validation-candidates", "validation.run", "--out", "./teacher.ckpt",
+    )  # fmt: skip
+    assert done[0] == 0, done[2]
+    manifest = read_manifest(folder / "teacher.ckpt")
+    assert manifest.content["training_groups"] == train + test
+    assert manifest.input("trainset").checksum == stored.checksum  # type: ignore[union-attr]
+
+
+def test_json_is_one_result(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = posbias(capsys, *CONTAMINATED, *TEST, "--share", 0.5, "--seed", 4, "--json")
+    (result,) = json.loads(out)["results"]
+    rows = result["payload"]["rows"]
+    assert code == 0
+    assert (result["system"], result["seed"], result["split"]) == ("set", 4, "train + test")
+    assert rows["targets"]["test"]["queries"] == len(rows["targets"]["test"]["query_ids"]) == 9
+    assert result["value"] == rows["contaminated_groups"] / result["count"]
+
+
+def test_missing_passages_are_told_by_id(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "tiny").mkdir()
+    (folder / "tiny" / "corpus.jsonl").write_text(
+        "".join(f'{{"_id": "d{n}", "title": "", "text": "text {n}"}}\n' for n in range(9))
+    )
+    (folder / "tiny" / "queries.jsonl").write_text(
+        "".join(f'{{"_id": "{item}", "text": "what {item}"}}\n' for item in ("a", "t", "u"))
+    )
+    (folder / "tiny" / "qrels").mkdir()
+    head = "query-id\tcorpus-id\tscore\n"
+    (folder / "tiny" / "qrels" / "train.tsv").write_text(f"{head}a\td0\t1\n")
+    gone = "".join(f"t\tgone{number:02d}\t2\n" for number in range(12))
+    (folder / "tiny" / "qrels" / "test.tsv").write_text(f"{head}t\td1\t2\nt\tlost\t0\n{gone}u\td3\t1\n")
+    code, _, err = posbias(capsys, "import", "beir", "tiny", "--out", "./imported")
+    assert code == 0, err
+    (folder / "tiny.run").write_text("a Q0 d1 1 2.0 x\na Q0 d2 2 1.0 x\n")
+    code, out, err = posbias(
+        capsys, "trainset", "contaminated", "./imported", "--with", "test", "--candidates", "tiny.run", "--out", "./tiny-set"
+    )
+    assert code == 0, err
+    lines = out.splitlines()
+    assert lines[1].split() == ["train", "1", "1", "50.00%"]
+    assert lines[2].split() == ["test", "1", "of", "1", "1", "50.00%", "0", "1"]
+    first = ", ".join(f"gone{number:02d}" for number in range(10))
+    assert lines[4:] == [
+        "test: 1 judged queries without a positive",
+        f"test: 12 positives missing from the corpus: {first} … (all 12 in the manifest)",
+        "test: 1 negatives missing from the corpus: lost",
+    ]
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize(("name", "queries", "groups", "missing"), [("dl19", 43, 1_790, 711), ("dl20", 54, 1_122, 544)])
+def test_the_deep_learning_tracks_over_a_sample_of_their_corpus(
+    tmp_path: Path, posbias_data: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+    name: str, queries: int, groups: int, missing: int,
+) -> None:  # fmt: skip
+    """Of the 2,501 and 1,666 positives of the paper, those whose passages are in the sample: each once, the others by id."""
+    monkeypatch.chdir(tmp_path)
+    source = posbias_data / "msmarco_mini"
+    attached = ("--attach", name, source / f"queries.{name}.tsv", source / f"qrels.{name}.txt")
+    assert posbias(capsys, "import", "msmarco", source, *attached, "--validation", 200, "--out", "./mini")[0] == 0
+    collection = Collection(tmp_path / "mini")
+    some = [passage.passage_id for passage, _ in zip(collection.passages(), range(5), strict=False)]
+    rankings = ((query_id, some, [5.0, 4.0, 3.0, 2.0, 1.0]) for query_id, _ in collection.query_texts("train"))
+    write_run(tmp_path / "some.run", Run("some", rankings))
+    made = posbias(
+        capsys, "trainset", "contaminated", "./mini", "--with", name, "--candidates", "some.run", "--out", "./set", "--json"
+    )
+    assert made[0] == 0, made[2]
+    counts = json.loads(made[1])["results"][0]["payload"]["rows"]["targets"][name]
+    assert (counts["queries"], counts["groups"], counts["positives missing from the corpus"]) == (queries, groups, missing)
+    relevant = {(qrel.query_id, qrel.passage_id) for qrel in collection.qrels(name) if qrel.grade >= 2}
+    assert groups + missing == len(relevant) == {"dl19": 2_501, "dl20": 1_666}[name]
+    stored = [group for group in Groups(tmp_path / "set") if group.query_id in counts["query_ids"]]
+    there = {(group.query_id, group.passage_ids[0]) for group in stored}
+    lost = {(query_id, item) for query_id, items in counts["missing_positives"].items() for item in items}
+    assert (len(there), len(lost)) == (groups, missing)
+    assert there | lost == relevant
+    assert counts["negatives judged"] + counts["negatives random"] == groups
+    assert not any((group.query_id, group.passage_ids[1]) in relevant for group in stored)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--with", "tset"], "small: wanted a split 'tset' for --with; found train, validation, test"),
+        (["--with", "test"], "small: wanted a passage judged 2 or higher in target 'test'; found"),
+        (["--with", "train"], "--with, --split: wanted different splits; found 'train' as both"),
+        (["--with", "test", "--share", "1.5"], "--share: wanted a share of each target's queries, 0 to 1; found 1.5"),
+        (
+            ["--with", "test", "--group-size", "1"],
+            "--group-size: wanted a positive and a negative at least; found a group of 1",
+        ),
+        (["--split", "nowhere"], "small: wanted split 'nowhere'; found train, validation, test"),
+        (["--split", "validation"], "train.run: wanted queries of split 'validation'; found query"),
+        (["--candidates", "none.run"], "none.run: wanted a readable file"),
+    ],
+)
+def test_bad_input_is_one_line(folder: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
+    before = sorted(path.name for path in folder.iterdir())
+    run = () if "--candidates" in arguments else ("--candidates", "train.run")
+    code, out, err = posbias(capsys, *CONTAMINATED, *run, *arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+    assert sorted(path.name for path in folder.iterdir()) == before
