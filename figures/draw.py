@@ -2,8 +2,8 @@
 
 ``python figures/draw.py figure-1 RESULTS`` draws the six histograms of the position-bias paper's Figure 1 from the results of one
 ``posbias histogram`` over original, word-rotated and sentence-rotated collections. A NAME with ``doses`` in it is a dose study's, one with ``audit`` an audit's
-(its --out), one with ``leakage`` a leakage study's, one with ``pool`` a study's of pools, or a verdict's on one run. ``python figures/draw.py audit-power TABLE`` draws
-how often an audit finds a preference of known size, from the table that ``benchmarks/audit_coverage.py`` wrote, and ``leakage-memory TABLE``
+(its --out), one with ``leakage`` a leakage study's, one with ``contamination`` a contamination study's, one with ``pool`` a study's of pools, or a verdict's
+on one run. ``python figures/draw.py audit-power TABLE`` draws how often an audit finds a preference of known size, from the table that ``benchmarks/audit_coverage.py`` wrote, and ``leakage-memory TABLE``
 what models remember of leaked passages, from that of ``benchmarks/leakage_planted.py``; ``pool-simulated TABLE`` what is measured of a known pool
 bias, from that of ``benchmarks/pool_simulated.py``.
 """
@@ -18,6 +18,7 @@ from pathlib import Path
 from positionbias.core.payloads import AtsCurve, Comparison, PositionHistogram, TrainingCurve
 from positionbias.core.result import Result, load_results
 from positionbias.report.audit_page import audit_figures
+from positionbias.report.contamination_page import contamination_figures
 from positionbias.report.drawing import DASHES, MARKERS, colour_of, legend_above, line_handle, new_figure, under_all
 from positionbias.report.figure import MUTED, save_figure, styled
 from positionbias.report.leakage_figure import sizes_figure
@@ -51,6 +52,12 @@ def draw_doses(name: str, results: list[Result]) -> None:
 def draw_audit(name: str, results: list[Result]) -> None:
     """One SVG for each figure of an audit."""
     for part, figure in audit_figures(results).items():
+        save_figure(figure, HERE / f"{name}-{part}.svg", overwrite=True)
+
+
+def draw_contamination(name: str, results: list[Result]) -> None:
+    """One SVG for each figure of a contamination study."""
+    for part, figure in contamination_figures(results, width=README_WIDTH).items():
         save_figure(figure, HERE / f"{name}-{part}.svg", overwrite=True)
 
 
@@ -175,6 +182,8 @@ if __name__ == "__main__":
         leakage_memory(place)
     elif "leakage" in name:
         save_figure(sizes_figure(load_results(place / "results")), HERE / f"{name}-sizes.svg", overwrite=True)
+    elif "contamination" in name:
+        draw_contamination(name, load_results(place / "results"))
     elif name == "pool-simulated":
         pool_simulated(place)
     elif "pool" in name:

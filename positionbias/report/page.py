@@ -11,6 +11,8 @@ from positionbias.report.architecture import architecture_table
 from positionbias.report.audit_page import AUDIT_SECTIONS, COMPARED, compared_block, verdicts
 from positionbias.report.audit_select import AUDIT_MEASURES
 from positionbias.report.blocks import Block, Drawing, Picture, Section, Sheet, draw_blocks
+from positionbias.report.contamination_page import CONTAMINATION_SECTIONS
+from positionbias.report.contamination_select import CONTAMINATION_MEASURES, distilled, is_contamination_test
 from positionbias.report.doses import dose_caption, dose_table, doses_of
 from positionbias.report.embed import inline_svg
 from positionbias.report.figure import NARROW, WIDE
@@ -56,7 +58,7 @@ class _Maker:
         pooled = pool_sentences(self.study)
         block.sentences = [*([_counts(self.results)] if self.results or not pooled else []), *pooled]
         block.sheets = self.sheet(tables.collection_table(self.results, self.published))
-        elsewhere = (*tables.COLLECTION_MEASURES, *AUDIT_MEASURES, *LEAKAGE_MEASURES)
+        elsewhere = (*tables.COLLECTION_MEASURES, *AUDIT_MEASURES, *LEAKAGE_MEASURES, *CONTAMINATION_MEASURES)
         others = [r for r in of_kind(self.results, "statistics") if r.measure not in elsewhere]
         for measure in distinct(result.measure for result in others):
             chosen = [result for result in others if result.measure == measure]
@@ -111,14 +113,16 @@ class _Maker:
 
     def baselines(self) -> Block:
         block = self.block()
-        block.sheets = [*self.sheet(tables.baseline_table(self.results)), *self.sheet(tables.systems_table(self.results))]
+        systems = [] if distilled(self.results) else self.results  # a contamination study shows every system in its own section
+        block.sheets = [*self.sheet(tables.baseline_table(self.results)), *self.sheet(tables.systems_table(systems))]
         return block
 
     def trainings(self) -> Block:
         block = self.block()
         block.sheets = self.sheet(tables.significance_table(self.results))
         shown = [result for result, _ in tests_of_leakage(self.results)]
-        rest = [r for r in of_kind(self.results, "comparison") if axis_of(r) not in AXES and r not in shown]
+        every = [r for r in of_kind(self.results, "comparison") if axis_of(r) not in AXES]
+        rest = [r for r in every if r not in shown and not is_contamination_test(r)]
         block.sheets += self.sheet(tables.significance_table(rest, "", name="comparisons", title="Paired comparisons"))
         return block
 
@@ -161,7 +165,7 @@ def _counts(results: Sequence[Result]) -> str:
     parts = []
     for word, items in (
         ("collections", distinct(result.collection for result in results)),
-        ("systems", distinct(result.system for result in ranked)),
+        ("systems", distinct(result.system for result in ranked if result.facts.share is None)),  # doses stand in tables
         ("measures", distinct(result.measure for result in ranked)),
         ("seeds", distinct(str(seed) for result in results if (seed := repeat_of(result)[0]) is not None)),
         ("rotation draws", distinct(str(draw) for result in results if (draw := repeat_of(result)[1]) is not None)),
@@ -184,6 +188,9 @@ def _published_beside(build: Callable[[Study, Published | None], Block]) -> Call
 LEAKED = tuple(
     (anchor, title, introduction, _published_beside(build)) for anchor, title, introduction, build in LEAKAGE_SECTIONS
 )
+CONTAMINATED = tuple(
+    (anchor, title, introduction, _published_beside(build)) for anchor, title, introduction, build in CONTAMINATION_SECTIONS
+)
 POOLED = tuple((anchor, title, introduction, _published_beside(build)) for anchor, title, introduction, build in POOL_SECTIONS)
 AUDITED = tuple((anchor, title, introduction, _audited(build)) for anchor, title, introduction, build in AUDIT_SECTIONS)
 SECTIONS: tuple[tuple[str, str, str, Callable[[_Maker], Block]], ...] = (
@@ -191,6 +198,7 @@ SECTIONS: tuple[tuple[str, str, str, Callable[[_Maker], Block]], ...] = (
     ("run", "What was run", "", _Maker.run),
     *AUDITED,
     *LEAKED,
+    *CONTAMINATED,
     *POOLED,
     (
         "answers",

@@ -6,14 +6,16 @@ The paper calls rotated passages "debiased", and prints Δ = (debiased − origi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from positionbias.contamination import published as contamination
 from positionbias.core.payloads import PerQuery, Statistics
 from positionbias.core.published import DELTA, DEVIATION, PublishedCell
 from positionbias.core.result import Facts, Result
 from positionbias.leakage import published as leakage
 from positionbias.pooling import published as pooling
+from positionbias.report.contamination_select import distilled, targets_of
 from positionbias.report.leakage_select import by_condition
 from positionbias.report.load import Study
 from positionbias.report.pool_select import RECOGNISED, of_what
@@ -144,6 +146,8 @@ def published_for(study: Study) -> Published | None:
     """
     if tested := by_condition(study.results):
         return _of_leakage(tested[0])
+    if distilled(study.results):
+        return _of_contamination(study.results)
     if recognised := of_what(study.results, RECOGNISED):
         return Published(pooling.PAPER, pooling.CELLS, {result.collection: rows["task"] for result, rows in recognised})
     names = {}
@@ -158,3 +162,9 @@ def _of_leakage(tested: Result) -> Published | None:
     """The leakage paper's cells, where the topics are those of one of its targets."""
     target = leakage.target_of(tested.payload.query_ids) if isinstance(tested.payload, PerQuery) else None
     return Published(leakage.PAPER, leakage.CELLS, {tested.collection: target}) if target else None
+
+
+def _of_contamination(results: Sequence[Result]) -> Published | None:
+    """The contamination paper's cells, for those targets that are its own by name."""
+    names = {target: name for target in targets_of(results) if (name := contamination.target_of(target))}
+    return Published(contamination.PAPER, contamination.CELLS, names, contamination.PRETRAINED) if names else None

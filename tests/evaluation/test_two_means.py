@@ -1,4 +1,4 @@
-"""Fieller's interval of a ratio of paired means: worked by hand, by its defining inequality, and where it is undefined."""
+"""Fieller's interval of a ratio of paired means and Welch's of two groups: worked by hand, and where they are undefined."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from scipy import stats
 
-from positionbias.evaluation.ratio import ratio_of_means
+from positionbias.evaluation.two_means import difference_of_groups, ratio_of_means
 
 
 def test_by_hand() -> None:
@@ -48,3 +48,15 @@ def test_the_ends_are_where_the_t_test_turns(seed: int, shift: float) -> None:
     if interval is not None:
         for end in (interval.low, interval.high):
             assert stats.ttest_1samp(y - end * x, 0).pvalue == pytest.approx(0.05, abs=1e-6)
+
+
+def test_two_groups_by_hand() -> None:
+    # 1, 3 and 0, 2, 4: means 2 and 2, variances 2 and 4, se² = 2/2 + 4/3 = 7/3, df = (7/3)² / (1² / 1 + (4/3)² / 2) = 2.882
+    difference, interval = difference_of_groups(np.array([1.0, 3.0]), np.array([0.0, 2.0, 4.0]))
+    assert difference == 0
+    half = stats.t.ppf(0.975, (7 / 3) ** 2 / (1 + 8 / 9)) * (7 / 3) ** 0.5
+    assert interval is not None
+    assert (interval.low, interval.high) == (pytest.approx(-half), pytest.approx(half))
+    assert difference_of_groups(np.array([1.0]), np.array([0.0, 2.0])) == (0.0, None)
+    assert difference_of_groups(np.array([1.0, 1.0]), np.array([0.5, 0.5])) == (0.5, None)  # nothing varies
+    assert difference_of_groups(np.array([]), np.array([0.5])) == (None, None)

@@ -1,4 +1,4 @@
-"""The ratio of two paired means, and how sure it is."""
+"""Two means, and how sure it is what they make: the ratio of means of pairs, the difference of means of two groups."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from positionbias.core.payloads import Interval
 from positionbias.evaluation.bootstrap import LEVEL
 
-__all__ = ["ratio_of_means"]
+__all__ = ["difference_of_groups", "ratio_of_means"]
 
 
 def ratio_of_means(numerators: np.ndarray, denominators: np.ndarray) -> tuple[float | None, Interval | None]:
@@ -41,3 +41,20 @@ def ratio_of_means(numerators: np.ndarray, denominators: np.ndarray) -> tuple[fl
         return ratio, None
     half = float(np.sqrt(max(b * b - a * c, 0.0)))
     return ratio, Interval(float((b - half) / a), float((b + half) / a), LEVEL, f"Fieller, t, {n:,} queries")
+
+
+def difference_of_groups(first: np.ndarray, second: np.ndarray) -> tuple[float | None, Interval | None]:
+    """mean(first) − mean(second) of two groups of queries, which share none, with Welch's 95 % interval.
+
+    None where a group is empty; no interval where one has fewer than two queries, or nothing varies.
+    """
+    from scipy import stats
+
+    one, two = np.asarray(first, np.float64), np.asarray(second, np.float64)
+    if not one.size or not two.size:
+        return None, None
+    difference = float(one.mean() - two.mean())
+    if min(one.size, two.size) < 2 or not (np.ptp(one) or np.ptp(two)):
+        return difference, None
+    low, high = stats.ttest_ind(one, two, equal_var=False).confidence_interval(LEVEL)
+    return difference, Interval(float(low), float(high), LEVEL, f"Welch, t, {one.size:,} and {two.size:,} queries")

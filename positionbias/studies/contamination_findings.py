@@ -1,0 +1,289 @@
+"""What the figures of a contamination study say, in sentences; each is made from the numbers and true of nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from positionbias.contamination.published import CELLS, TARGETS, target_of
+from positionbias.core.payloads import Comparison, Finding
+from positionbias.core.published import PublishedCell
+from positionbias.core.result import Facts, Result
+from positionbias.evaluation.letters import LEVEL
+from positionbias.report.contamination_select import (
+    CONTAMINATION,
+    DOSES,
+    HOLM,
+    INHERITED,
+    SETS,
+    STANDARD,
+    clean_of,
+    comparisons_along,
+    distilled,
+    first_stages,
+    on_own_target,
+    targets_of,
+    whole_share,
+)
+from positionbias.report.leakage_select import rows_of
+from positionbias.studies.against import APART, LOOK, signed
+from positionbias.studies.wording import beside_zero, capital, p_shown, point_shown, shown
+
+__all__ = ["contamination_findings"]
+
+
+def contamination_findings(results: Sequence[Result]) -> list[Finding]:
+    """What was added; what learned; inflation of teachers and students; other measures, other targets; doses; the paper's targets."""
+    tests = _of_whole_share(results, comparisons_along(results, CONTAMINATION))
+    measures = list(dict.fromkeys(result.measure for result in distilled(results)))
+    if not measures:
+        return []
+    own = [(r, p) for r, p in tests if on_own_target(r)]
+    return [
+        *_sets(results),
+        *_learned(results, measures[0]),
+        *(_inflation(results, r, p) for r, p in own if r.measure == measures[0]),
+        *_other_measures([(r, p) for r, p in own if r.measure != measures[0]], measures[1:]),
+        *_above_the_standard(results, measures[0]),
+        *_elsewhere([(r, p) for r, p in tests if not on_own_target(r) and r.measure == measures[0]], measures[0]),
+        *_doses(results),
+        *_paper(results, [(r, p) for r, p in own if r.measure == measures[0]]),
+    ]
+
+
+def _of_whole_share(results: Sequence[Result], tests: Sequence[tuple[Result, Comparison]]) -> list[tuple[Result, Comparison]]:
+    largest = whole_share(results)
+    return [(r, p) for r, p in tests if r.facts.share == largest.get(replace(r.facts, share=None))]
+
+
+def _sets(results: Sequence[Result]) -> list[Finding]:
+    """How much of each teacher's training set was of a target."""
+    parts = []
+    for result in results:
+        if result.measure == SETS and result.value:
+            rows = rows_of(result)
+            parts.append(
+                f"{rows['groups, target']:,} of {result.count:,} training groups ({result.value:.2%}) from {rows['queries, target']:,} "
+                f"queries of {result.facts.source}"
+            )
+    return [Finding(f"Test judgements in the teachers' training sets: {'; '.join(parts)}.", None)] if parts else []
+
+
+def _weak(results: Sequence[Result], measure: str) -> list[tuple[Result, float]]:
+    """What is not above BM25 on a target, of each source's largest share, with BM25's mean there."""
+    first, largest = first_stages(results), whole_share(results)
+    found = []
+    for result in distilled(results):
+        base = first.get((result.split, measure))
+        kept = result.facts.share == largest.get(replace(result.facts, share=None))
+        if result.measure == measure and kept and base is not None and (result.value or 0.0) <= (base.value or 0.0):
+            found.append((result, base.value or 0.0))
+    return found
+
+
+def _learned(results: Sequence[Result], measure: str) -> list[Finding]:
+    """Which teachers and students do not beat what they re-rank: they are reported as not learned."""
+    if not first_stages(results):
+        return []
+    weak = _weak(results, measure)
+    if not weak:
+        return [Finding(f"Every teacher and student is above BM25's {measure} on every target.", True)]
+    by_system: dict[str, list[str]] = {}
+    for result, base in weak:
+        by_system.setdefault(result.system, []).append(f"{result.value:.3f} on {result.split}, where BM25 has {base:.3f}")
+    return [Finding(f"Not learned: {system}, {measure} {'; '.join(where)}.", False) for system, where in by_system.items()]
+
+
+def _significant(payload: Comparison) -> bool:
+    p = payload.p_adjusted.get(HOLM)
+    return p is not None and p < LEVEL
+
+
+def _inflation(results: Sequence[Result], result: Result, payload: Comparison) -> Finding:
+    """A contaminated system against its clean twin on what contaminated it; of a student, how much of its teacher's inflation it has."""
+    facts = result.facts
+    share = "" if facts.share in (None, 1.0) else f" (share {facts.share:g} of its queries)"
+    text = (
+        f"{capital(facts.role)} {facts.model}, {facts.loss}, on {result.split}: {result.measure} {payload.candidate_mean:.3f} with a teacher that "
+        f"saw its judgements{share}, {payload.baseline_mean:.3f} with one that did not, difference "
+        f"{shown(payload.difference, payload.difference_interval)} over {result.count:,} queries; {_verdict(payload)}"
+    )
+    if facts.role == "teacher":
+        text = text.replace("with a teacher that saw", "when it saw").replace("with one that did not", "when it did not")
+    weak = {(r.facts, r.split) for r, _ in _weak(results, result.measure)}
+    if (clean_of(facts), result.split) in weak:
+        text += "; uncontaminated it does not beat BM25 there, so this is said of a model that did not learn"
+    established = _significant(payload)
+    return Finding(f"{text}.{_inherits(results, result)}", payload.difference > 0 if established else None)
+
+
+def _verdict(payload: Comparison) -> str:
+    p = payload.p_adjusted.get(HOLM)
+    if p is None:
+        return f"no test: {payload.notes.get('tests', 'undefined')}"
+    how = f"(Student's t-test, p {p_shown(p)} after Holm's correction)"
+    if p >= LEVEL:
+        return f"neither inflation nor deflation is established {how}"
+    return f"{'inflation' if payload.difference > 0 else 'deflation'} is established {how}"
+
+
+def _inherits(results: Sequence[Result], result: Result) -> str:
+    """What share of the teacher's inflation a student has, as a sentence behind its own."""
+    wanted = (INHERITED, result.split, result.facts)
+    found = next(
+        (r for r in results if (r.measure, r.split, r.facts) == wanted and rows_of(r)["measure"] == result.measure), None
+    )
+    if found is None:
+        return ""
+    teacher = signed(rows_of(found)["teacher"], "+.3f")
+    if found.value is None or found.interval is None:
+        return f" The teacher's own change, {teacher}, cannot be told from 0, so no share of it can be said to be inherited."
+    change = "inflation" if rows_of(found)["teacher"] > 0 else "deflation"
+    return f" Of the teacher's {change}, {teacher}, it inherits {shown(found.value, found.interval, '.0%')}."
+
+
+def _other_measures(tests: Sequence[tuple[Result, Comparison]], measures: Sequence[str]) -> list[Finding]:
+    """How many systems contamination lifts or lowers in each further measure on its own target; those that it lowers by name."""
+    found = []
+    for measure in measures:
+        of = [(r, p) for r, p in tests if r.measure == measure]
+        sure = [(r, p) for r, p in of if _significant(p)]
+        lower = [_listed(r, p, r.system) for r, p in sure if p.difference < 0]
+        if of:
+            named = f": {'; '.join(lower)}" if lower else ""
+            text = (
+                f"{measure} on the target that contaminated: of {len(of)} comparisons with clean twins, after Holm's correction "
+                f"{len(sure) - len(lower)} are higher and {len(lower)} lower{named}."
+            )
+            found.append(Finding(text, None))
+    return found
+
+
+def _listed(result: Result, payload: Comparison, name: str) -> str:
+    word = "higher" if payload.difference > 0 else "lower"
+    return f"{name} {word} by {shown(payload.difference, payload.difference_interval)}"
+
+
+def _above_the_standard(results: Sequence[Result], measure: str) -> list[Finding]:
+    """Which students of contaminated teachers are above the clean teacher on what contaminated theirs: the comparison of Table 1."""
+    tests = [(r, p) for r, p in comparisons_along(results, STANDARD) if r.measure == measure and r.facts.source]
+    students = [(r, p) for r, p in tests if r.facts.role == "student"]
+    if not students:
+        return []
+    above = [(r, p) for r, p in students if p.difference > 0]
+    sure = [f"{r.system} ({shown(p.difference, p.difference_interval)})" for r, p in above if _significant(p)]
+    text = (
+        f"Of {len(students)} students of contaminated teachers, on the target that contaminated theirs, {len(above)} have a higher {measure} than "
+        f"the clean teacher; significantly so after Holm's correction: {'; '.join(sure) or 'none'}."
+    )
+    return [Finding(text, True if sure else None)]
+
+
+def _elsewhere(tests: Sequence[tuple[Result, Comparison]], measure: str) -> list[Finding]:
+    """What contamination with one target does on the others."""
+    if not tests:
+        return []
+    found = [_listed(r, p, f"{r.system} on {r.split}") for r, p in tests if _significant(p)]
+    start = f"On targets other than the one that contaminated them ({len(tests)} comparisons of {measure} with clean twins)"
+    if found:
+        return [Finding(f"{start}, significant after Holm's correction: {'; '.join(found)}.", None)]
+    return [Finding(f"{start}, no change is significant after Holm's correction.", None)]
+
+
+# -- doses --------------------------------------------------------------------------------------------------------------------
+
+
+def _doses(results: Sequence[Result]) -> list[Finding]:
+    """Whether inflation grows with the share, and whether it is larger where the judgements were seen: of teachers each, of students counted."""
+    doses = [result for result in results if result.measure == DOSES]
+    found = []
+    for result in doses:
+        rows = rows_of(result)
+        split = [point for point in rows["points"] if point["seen"] and point["others"]]
+        if result.facts.role == "teacher" and rows["change"] is not None:
+            found.append(_by_share(result, rows["measure"], rows["points"][0], rows["points"][-1], rows["change"]))
+        if result.facts.role == "teacher" and split:
+            found.append(_by_query(result, rows["measure"], split[-1]))
+    return [*found, *_students_by_share([result for result in doses if result.facts.role == "student"])]
+
+
+def _students_by_share(doses: Sequence[Result]) -> list[Finding]:
+    """Of how many students inflation grows with the share, target by target."""
+    found = []
+    for target in dict.fromkeys(result.split for result in doses):
+        changes = [change for r in doses if r.split == target and (change := rows_of(r)["change"]) is not None]
+        if not changes:
+            continue
+        grows, falls = (sum(beside_zero(of) and (of["mean"] > 0) == up for of in changes) for up in (True, False))
+        text = (
+            f"Students on {target}: from the smallest to the largest share of its queries that their teacher saw, {rows_of(doses[0])['measure']} "
+            f"rises for {grows} of {len(changes)} and falls for {falls}; of the others these data do not tell."
+        )
+        found.append(Finding(text, True if grows and not falls else False if falls and not grows else None))
+    return found
+
+
+def _by_share(
+    result: Result, measure: str, first: Mapping[str, Any], last: Mapping[str, Any], change: Mapping[str, Any]
+) -> Finding:
+    if not beside_zero(change):
+        verdict, holds = "these data do not tell whether the dose matters", None
+    elif change["mean"] > 0:
+        verdict, holds = "the more was seen, the higher", True
+    else:
+        verdict, holds = "the more was seen, the lower", False
+    text = (
+        f"{_of(result.facts)}: with a share of {first['share']:g} of the queries of {result.split} seen, {measure} on all of them changes by "
+        f"{point_shown(first['all'])}, with {last['share']:g} by {point_shown(last['all'])}; the second less the first is {point_shown(change)}: "
+        f"{verdict}."
+    )
+    return Finding(text, holds)
+
+
+def _by_query(result: Result, measure: str, point: Mapping[str, Any]) -> Finding:
+    seen, others, apart = point["seen"], point["others"], point["seen less others"]
+    text = (
+        f"{_of(result.facts)}, share {point['share']:g} of {result.split}: {measure} changes by {point_shown(seen)} on the {seen['queries']:,} queries "
+        f"that were seen, by {point_shown(others)} on the {others['queries']:,} others"
+    )
+    if apart is None:
+        return Finding(f"{text}.", None)
+    text += f"; the first less the second is {point_shown(apart)}"
+    if not beside_zero(apart):
+        return Finding(f"{text}: these data do not tell them apart.", None)
+    return Finding(f"{text}: {'more' if apart['mean'] > 0 else 'less'} where the judgements were seen.", apart["mean"] > 0)
+
+
+def _of(facts: Facts) -> str:
+    return f"{capital(facts.role)} {facts.model}, {facts.loss}"
+
+
+# -- the paper ----------------------------------------------------------------------------------------------------------------
+
+
+def _paper(results: Sequence[Result], own: Sequence[tuple[Result, Comparison]]) -> list[Finding]:
+    """That no target is the paper's; else what is established here the other way round than it is printed."""
+    if not any(target_of(target) for target in targets_of(results)):
+        names = ", ".join(TARGETS.values())
+        text = f"No target is one of the paper's ({names}), so that no figure of its tables stands beside ours."
+        return [Finding(text, None)]
+    found = []
+    for result, payload in own:
+        clean, contaminated = (_cell(result, of) for of in (clean_of(result.facts), result.facts))
+        if clean is None or contaminated is None or not _significant(payload):
+            continue
+        printed = contaminated.value - clean.value
+        if abs(printed) >= APART and (printed > 0) != (payload.difference > 0):
+            text = (
+                f"Against the paper: for the {result.facts.role} {result.facts.model}, {result.facts.loss} on {result.split} it prints {result.measure} {clean.value:.3f}, and "
+                f"{contaminated.value:.3f} contaminated ({contaminated.place}); here the order is the other; {LOOK}."
+            )
+            found.append(Finding(text, None))
+    return found
+
+
+def _cell(result: Result, facts: Facts) -> PublishedCell | None:
+    target = target_of(result.split)
+    wanted = (1, target, result.measure, replace(facts, source=(target or "") if facts.source else ""))
+    return next((cell for cell in CELLS if (cell.table, cell.collection, cell.measure, cell.facts) == wanted), None)

@@ -1,0 +1,55 @@
+"""The trainings of a contamination study: teachers, clean and contaminated, their students, and what each makes of every target."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+__all__ = ["ContaminationStudy", "Trial"]
+
+
+class Trial(NamedTuple):
+    """One training.
+
+    ``role`` is "teacher" or "student", ``source`` the target split whose judgements the teacher was trained on ("": none), ``share`` how
+    much of that split's queries (0.0 where there is no source). ``runs`` by target split: the re-ranked candidates; ``trained`` the
+    checkpoint.
+    """
+
+    role: str
+    model: str
+    loss: str
+    source: str
+    share: float
+    seed: int
+    runs: Mapping[str, Path]
+    trained: Path
+
+
+@dataclass(frozen=True)
+class ContaminationStudy:
+    """What there is to measure.
+
+    ``candidates`` by target: the runs that are re-ranked. ``trainsets`` by source and share: the teachers' training sets, ("", 0.0) the
+    clean one. Passages are relevant from grade ``relevant_from`` on where a measure is binary.
+    """
+
+    collection: Path
+    targets: tuple[str, ...]
+    candidates: Mapping[str, Path]
+    trainsets: Mapping[tuple[str, float], Path]
+    trials: Sequence[Trial]
+    relevant_from: int = 2
+    seed: int = 1
+
+    def inputs(self) -> dict[str, Path]:
+        """Every artefact that is read, by its part."""
+        return {
+            "collection": self.collection,
+            **{f"candidates of {target}": path for target, path in self.candidates.items()},
+            **{f"training set {source or 'clean'} {share:g}": path for (source, share), path in self.trainsets.items()},
+            **{path.stem: path for trial in self.trials for path in trial.runs.values()},
+            **{trial.trained.name: trial.trained for trial in self.trials},
+        }
