@@ -14,6 +14,7 @@ from positionbias.cli.common import (
     emit,
     input_place,
     json_option,
+    model_place,
     out_option,
     output_place,
     overwrite_option,
@@ -189,9 +190,7 @@ def mono_t5(**given: Any) -> None:
 
 def _train(kind: str, given: dict[str, Any]) -> None:
     from positionbias.core.collection import find_collection
-    from positionbias.core.groups import Groups
     from positionbias.core.progress import set_quiet
-    from positionbias.core.run import read_run
     from positionbias.training.train import train_model, training_result
 
     main = os.environ.get("RANK", "0") == "0"  # one of several processes says what there is to say
@@ -201,11 +200,8 @@ def _train(kind: str, given: dict[str, Any]) -> None:
     resume, overwrite, board = given.pop("resume"), given.pop("overwrite"), given.pop("tensorboard")
     plan = _plan(kind, given)
     found = find_collection(collection)
-    source = read_run(plan.candidates) if plan.candidates else Groups(str(plan.trainset))
     checkpoint = train_model(
         found,
-        source,
-        read_run(plan.validation_candidates) if plan.validation_candidates else None,
         plan,
         place,
         resume=resume,
@@ -254,6 +250,8 @@ def _plan(kind: str, given: dict[str, Any]) -> Any:
         given[name] = input_place(given[name]) if given[name] is not None else None
     if kind in ENCODERS and given["encoder"] is None and given["start"] is None:
         given["encoder"] = ENCODERS[kind]
+    if given.get("encoder") is not None:
+        given["encoder"] = str(model_place(given["encoder"]))
     context = click.get_current_context()
     if training.epochs is not None and context.get_parameter_source("max_steps") is not click.core.ParameterSource.DEFAULT:
         raise SettingError(

@@ -16,10 +16,11 @@ SCHEDULES = ("constant", "linear")
 
 
 class LossKind(NamedTuple):
-    """What a loss takes: scores that are log-probabilities of "relevant"; a teacher's scores beside them."""
+    """What a loss takes: scores that are log-probabilities of "relevant"; a teacher's scores beside them, or their order alone."""
 
     log_probabilities: bool = False
     teacher: bool = False
+    order_alone: bool = False
 
 
 # the losses of ``training.losses``
@@ -29,7 +30,7 @@ LOSSES = {
     "lce": LossKind(),
     "margin_mse": LossKind(teacher=True),
     "kl": LossKind(teacher=True),
-    "ranknet": LossKind(teacher=True),
+    "ranknet": LossKind(teacher=True, order_alone=True),
 }
 
 # of a kind's body, and of TK's word vectors (position-bias paper, §3); monoT5's paper has 1e-3, with Adafactor: that is much for Adam [decision]

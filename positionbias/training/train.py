@@ -9,14 +9,13 @@ from typing import Any
 import torch
 
 from positionbias.core.collection import Collection
-from positionbias.core.errors import bad_input
 from positionbias.core.files import refuse_existing
-from positionbias.core.groups import Groups, group_queries
+from positionbias.core.groups import group_queries
 from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
 from positionbias.core.payloads import TrainingCurve
 from positionbias.core.records import Qrel
 from positionbias.core.result import Result
-from positionbias.core.run import Run
+from positionbias.core.run import Run, read_run
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from positionbias.models.kinds import begins_with, has_term_vectors
 from positionbias.positions.rotated_texts import RotatedTexts
@@ -29,7 +28,8 @@ from positionbias.training.loop import forget_state, train
 from positionbias.training.plan import INPUTS, TrainPlan
 from positionbias.training.record import Row, Trained, summary_writer, untimed
 from positionbias.training.state import find_state
-from positionbias.training.trainsets.sample import GroupSource, StoredGroups, make_sampler
+from positionbias.training.trainsets.sample import GroupSource
+from positionbias.training.trainsets.source import group_source
 from positionbias.training.validation import Validation
 
 __all__ = ["TrainPlan", "train_model", "training_result"]
@@ -37,8 +37,6 @@ __all__ = ["TrainPlan", "train_model", "training_result"]
 
 def train_model(
     collection: Collection,
-    source: Run | Groups,
-    validation_candidates: Run | None,
     plan: TrainPlan,
     out: Path,
     *,
@@ -47,9 +45,7 @@ def train_model(
     on_validation: Callable[[Row], None] = lambda row: None,
     tensorboard: Path | None = None,
 ) -> Checkpoint:
-    """Train a model and write its checkpoint to ``out``; ``source`` is what ``plan`` names, candidates or a training set.
-
-    Without ``validation_candidates`` the last weights are kept, and no re-ranking depth is tuned.
+    """Train a model as ``plan`` says, on the files that it names, and write its checkpoint to ``out``.
 
     Started by ``accelerate launch`` or ``torchrun`` in several processes, all of them make this call; ``out`` is a place that
     all of them see, and ``on_validation`` is called in the main one.
@@ -69,12 +65,11 @@ def train_model(
         torch.set_num_threads(plan.training.threads)
     # whatever is wrong shows now, not when the words have been counted or a batch draws an unknown passage
     find_state(out, settings, resume=resume)
-    for run in (source, validation_candidates):
-        if isinstance(run, Run):
-            collection.rows(run.passage_ids)
+    validation_candidates = None if plan.validation_candidates is None else read_run(plan.validation_candidates)
     if validation_candidates is not None:
+        collection.rows(validation_candidates.passage_ids)
         known_queries(validation_candidates, collection.queries(plan.validation_split))
-    groups = _group_source(collection, source, plan)
+    groups = group_source(collection, plan)
     texts = TrainingTexts(collection, group_queries(collection, plan.splits), groups, plan.rotate)
     model, counted = build_model(collection, plan)
     options: dict[str, Any] = {"settings": settings, "resume": resume, "tensorboard": tensorboard}
@@ -111,24 +106,6 @@ def _validation(collection: Collection, candidates: Run, plan: TrainPlan) -> Val
         probed,
         sample_passages(probed, looked_at, training.seed) if looked_at else [],
     )
-
-
-def _group_source(collection: Collection, source: Run | Groups, plan: TrainPlan) -> GroupSource:
-    if isinstance(source, Groups):
-        if plan.split not in (None, *source.splits) or not len(source):
-            raise bad_input(
-                source.path,
-                wanted="training groups" + (f" of split {plan.split!r}" if plan.split else ""),
-                found=f"{len(source):,} of {', '.join(map(repr, source.splits))}",
-                do="leave --split out, or give another --trainset" if len(source) else "give another --trainset",
-            )
-        return StoredGroups(source, seed=plan.training.seed, group_size=plan.training.group_size)
-    assert plan.split is not None
-    qrels = collection.qrels(plan.split)
-    absent = set(collection.absent(list({qrel.passage_id for qrel in qrels})))
-    training = plan.training
-    chosen: dict[str, Any] = {"seed": training.seed, "group_size": training.group_size, "relevant_from": plan.relevant_from}
-    return make_sampler(qrels, source, absent=absent, **chosen)
 
 
 def training_result(model: Checkpoint, collection: str) -> Result:

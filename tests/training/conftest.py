@@ -10,7 +10,6 @@ from typing import NamedTuple
 import pytest
 
 from positionbias.core.collection import Collection
-from positionbias.core.run import read_run
 from positionbias.models.checkpoint import Checkpoint
 from positionbias.training.config import TrainConfig
 from positionbias.training.train import TrainPlan, train_model
@@ -47,9 +46,7 @@ class Task(NamedTuple):
 
     def train(self, out: Path, plan: TrainPlan | None = None, **options: object) -> Checkpoint:
         collection = options.pop("collection", self.collection)
-        plan = plan or self.plan()
-        validation = None if plan.validation_candidates is None else read_run(self.runs["validation"])
-        return train_model(collection, read_run(self.runs["train"]), validation, plan, out, **options)  # type: ignore[arg-type]
+        return train_model(collection, plan or self.plan(), out, **options)  # type: ignore[arg-type]
 
 
 @pytest.fixture(scope="package")

@@ -71,11 +71,10 @@ def test_several_negatives_are_different_ones_and_small_groups_stay_whole(tmp_pa
 def test_a_training_on_stored_groups_resumes_to_the_same_weights(task: Task, tmp_path: Path) -> None:
     groups = trainset(task, tmp_path / "set")
     plan = replace(task.plan(), candidates=None, trainset=groups.path)
-    validation = read_run(task.runs["validation"])
-    whole = train_model(task.collection, groups, validation, plan, tmp_path / "whole.ckpt")
+    whole = train_model(task.collection, plan, tmp_path / "whole.ckpt")
     with pytest.raises(KeyboardInterrupt):
-        train_model(task.collection, groups, validation, plan, tmp_path / "cut.ckpt", on_validation=stop_at(4))
-    again = train_model(task.collection, groups, validation, plan, tmp_path / "cut.ckpt", resume=True)
+        train_model(task.collection, plan, tmp_path / "cut.ckpt", on_validation=stop_at(4))
+    again = train_model(task.collection, plan, tmp_path / "cut.ckpt", resume=True)
     for name, weight in whole.model.state_dict().items():
         assert torch.equal(weight, again.model.state_dict()[name]), name
     manifest = load_checkpoint(tmp_path / "whole.ckpt").manifest
@@ -87,7 +86,7 @@ def test_groups_of_another_split_are_one_line(task: Task, tmp_path: Path) -> Non
     groups = stored(tmp_path / "set", [TrainingGroup("q", ("p", "n"), (1, 0))], "validation", "test")
     plan = replace(task.plan(), candidates=None, trainset=groups.path)
     with pytest.raises(InputError, match="wanted training groups of split 'train'; found 1 of 'validation', 'test'"):
-        train_model(task.collection, groups, read_run(task.runs["validation"]), plan, tmp_path / "tk.ckpt")
+        train_model(task.collection, plan, tmp_path / "tk.ckpt")
 
 
 def test_a_set_of_several_splits_names_them_itself(task: Task, tmp_path: Path) -> None:
@@ -98,7 +97,7 @@ def test_a_set_of_several_splits_names_them_itself(task: Task, tmp_path: Path) -
         trainset=groups.path, **{name: getattr(task.plan(), name) for name in ("validation_candidates", "model", "training")}
     )
     assert (plan.split, plan.splits) == (None, ("train", "test"))
-    made = train_model(task.collection, groups, read_run(task.runs["validation"]), plan, tmp_path / "tk.ckpt")
+    made = train_model(task.collection, plan, tmp_path / "tk.ckpt")
     assert made.manifest.content["training_groups"] == len(groups) == 39
     assert "split" not in made.manifest.settings
 
@@ -129,4 +128,4 @@ def test_groups_without_a_teachers_scores_are_named(task: Task, tmp_path: Path) 
     groups = trainset(task, tmp_path / "set")
     plan = replace(task.plan(), candidates=None, trainset=groups.path, training=replace(task.plan().training, loss="kl"))
     with pytest.raises(InputError, match="wanted a teacher's scores of every training group; found none of query '.*' with"):
-        train_model(task.collection, groups, read_run(task.runs["validation"]), plan, tmp_path / "tk.ckpt")
+        train_model(task.collection, plan, tmp_path / "tk.ckpt")

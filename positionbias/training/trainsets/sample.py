@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -14,7 +14,7 @@ from positionbias.core.records import Qrel
 from positionbias.core.run import Run
 from positionbias.core.seeds import choose, generator
 
-__all__ = ["GroupSampler", "GroupSource", "StoredGroups", "make_sampler"]
+__all__ = ["GroupSampler", "GroupSource", "StoredGroups", "make_sampler", "relevant_passages", "sampler_over", "without"]
 
 _AT_ONCE = 4_096  # groups looked up together
 
@@ -78,7 +78,7 @@ class GroupSampler:
     """
 
     positives: Sequence[tuple[str, str]]
-    negatives: dict[str, list[str]]
+    negatives: Mapping[str, Sequence[str]]
     seed: int
     left_out: int
     absent: int = 0
@@ -114,26 +114,52 @@ def make_sampler(
     Raises:
         InputError: nothing to train on.
     """
-    relevant: dict[str, list[str]] = {}
-    for qrel in qrels:
-        if qrel.grade >= relevant_from:
-            relevant.setdefault(qrel.query_id, []).append(qrel.passage_id)
-    positives: list[tuple[str, str]] = []
-    negatives: dict[str, list[str]] = {}
-    left_out = not_there = 0
-    for query_id, passages in relevant.items():
-        known = set(passages)
-        passages = [item for item in passages if item not in absent]
-        not_there += len(known) - len(passages)
-        pool = [item for item in candidates[query_id].passage_ids if item not in known] if query_id in candidates else []
-        if not pool:
-            left_out += len(passages)
-            continue
-        negatives[query_id] = pool
-        positives.extend((query_id, passage_id) for passage_id in passages)
-    if not positives:
+    relevant = relevant_passages(qrels, relevant_from)
+    pools = {
+        query_id: without(candidates[query_id].passage_ids, passages)
+        for query_id, passages in relevant.items()
+        if query_id in candidates
+    }
+    sampler = sampler_over(relevant, pools, seed=seed, absent=absent, group_size=group_size)
+    if not len(sampler):
         raise InputError(
             f"run {candidates.name!r}: wanted candidates for the training queries; found none that fit; "
             "check that --candidates was retrieved for the split given to --split"
         )
-    return GroupSampler(positives, negatives, seed, left_out, not_there, group_size)
+    return sampler
+
+
+def without(passage_ids: Sequence[str], others: Sequence[str]) -> list[str]:
+    """These passages but for the others, in their order."""
+    left_out = set(others)
+    return [item for item in passage_ids if item not in left_out]
+
+
+def relevant_passages(qrels: Sequence[Qrel], relevant_from: int) -> dict[str, list[str]]:
+    """The passages judged relevant, by query, in the order of the judgements."""
+    relevant: dict[str, list[str]] = {}
+    for qrel in qrels:
+        if qrel.grade >= relevant_from:
+            relevant.setdefault(qrel.query_id, []).append(qrel.passage_id)
+    return relevant
+
+
+def sampler_over(
+    relevant: Mapping[str, Sequence[str]],
+    pools: Mapping[str, Sequence[str]],
+    *,
+    seed: int,
+    absent: Container[str] = (),
+    group_size: int = 2,
+) -> GroupSampler:
+    """As ``make_sampler``, from relevant passages and the passages to set against them, both by query."""
+    positives: list[tuple[str, str]] = []
+    left_out = not_there = 0
+    for query_id, passages in relevant.items():
+        there = [item for item in passages if item not in absent]
+        not_there += len(passages) - len(there)
+        if pools.get(query_id):
+            positives.extend((query_id, passage_id) for passage_id in there)
+        else:
+            left_out += len(there)
+    return GroupSampler(positives, pools, seed, left_out, not_there, group_size)
