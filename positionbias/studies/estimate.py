@@ -65,7 +65,7 @@ def training(
         return rates.step + looks * validation / steps
 
     validated = f"validated every {config.validate_every}" if plan.validation_candidates else "without validation"
-    unit = f"steps of {plan.kind}, {config.batch_size} pairs each, {validated}"
+    unit = f"steps of {_named(plan)}, {config.batch_size} groups of {config.group_size} each, {validated}"
     note = f"at most {steps:,} steps" + (f", from {done:,}" if done else "")
     return Work(unit, max(0, steps - done), each), note
 
@@ -85,7 +85,12 @@ def reranking(collection: Collection, split: str, plan: TrainPlan | None, depth:
         rates = calibration.rates(plan, collection)
         return None if rates is None else _scoring(rates, pairs, len(collection)) / pairs
 
-    return Work(f"pairs re-ranked by {plan.kind}", pairs, each)
+    return Work(f"pairs re-ranked by {_named(plan)}", pairs, each)
+
+
+def _named(plan: TrainPlan) -> str:
+    """A model by what its speed depends on, beside its shape: of two encoders one may be far larger."""
+    return f"{plan.kind} over {Path(plan.encoder).name}" if plan.encoder else plan.kind
 
 
 def drawing(instances: int) -> Work:

@@ -10,7 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from positionbias.core.errors import SettingError
 from positionbias.core.manifest import manifest_path, read_manifest
-from positionbias.models.kinds import config_class
+from positionbias.models.kinds import begins_with, config_class
 from positionbias.positions.rotate import Rotation
 from positionbias.training.config import TrainConfig
 from positionbias.training.plan import TrainPlan
@@ -62,17 +62,52 @@ class ModelSettings:
             start=self.start if start is None else start,
         )
 
-    def plan_on(self, trainset: Path, *, seed: int) -> TrainPlan:
-        """The plan of one training on a stored set, without validation: the last weights are kept."""
+    def plan_on(
+        self,
+        trainset: Path,
+        *,
+        seed: int,
+        validation: tuple[Path, str] | None = None,
+        relevant_from: int = 1,
+        words_of: tuple[str, ...] | None = None,
+    ) -> TrainPlan:
+        """The plan of one training on a stored set. ``validation`` is a run and the split of its queries; without it the last weights
+        are kept. ``words_of`` as in ``TrainPlan``, for a model that begins with words."""
         return TrainPlan(
-            kind=self.kind,
             trainset=trainset,
-            model=self.model,
+            words_of=None if begins_with(self.kind) == "encoder" else words_of,
             training=replace(self.training, seed=seed),
-            word_vectors=self.word_vectors,
-            encoder=self.encoder,
-            start=self.start,
+            **self._begun(),
+            **_validated(validation, relevant_from),
         )
+
+    def plan_taught(
+        self,
+        teacher_scores: Path,
+        training: TrainConfig,
+        *,
+        seed: int,
+        split: str | None = None,
+        depth: int | None = None,
+        candidates: Path | None = None,
+        validation: tuple[Path, str] | None = None,
+        relevant_from: int = 1,
+    ) -> TrainPlan:
+        """The plan of one training by a teacher, ``training`` with its loss. Negatives stand in the first ``depth`` of the teacher's order,
+        or in ``candidates``; ``validation`` as in ``plan_on``."""
+        return TrainPlan(
+            teacher_scores=teacher_scores,
+            teacher_depth=depth if candidates is None else None,
+            candidates=candidates,
+            split=split,
+            training=replace(training, seed=seed),
+            **self._begun(),
+            **_validated(validation, relevant_from),
+        )
+
+    def _begun(self) -> dict[str, Any]:
+        """What is trained, and what it starts from, as a plan has it."""
+        return {name: getattr(self, name) for name in ("kind", "model", "word_vectors", "encoder", "start")}
 
     @property
     def pretrained(self) -> str:
@@ -94,6 +129,13 @@ class ModelSettings:
             "training": {k: v for k, v in self.plan(Path(), Path()).training.deciding().items() if k not in OWN},
             "begins with": self.pretrained,
         }
+
+
+def _validated(validation: tuple[Path, str] | None, relevant_from: int) -> dict[str, Any]:
+    if validation is None:
+        return {"relevant_from": relevant_from}
+    run, split = validation
+    return {"relevant_from": relevant_from, "validation_candidates": run, "validation_split": split}
 
 
 def with_assignments(

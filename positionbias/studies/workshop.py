@@ -5,6 +5,7 @@ Each is a restartable step (``studies.step``) that leaves an artefact with its m
     rotated-SEED/              a collection rotated by one draw
     runs/bm25-SPLIT.run        candidates
     models/NAME/               checkpoints
+    taught/NAME-on-SPLIT/      a model's scores of training candidates, for others to learn from
     runs/NAME-on-TEST.run      candidates re-ranked by a model, or by position alone
     probes/NAME-on-TEST/       MATS of a model
     results/                   what was measured
@@ -26,7 +27,6 @@ from typing import Any
 
 from positionbias.core.collection import Collection
 from positionbias.core.files import read_json, sha256_file
-from positionbias.core.groups import Groups
 from positionbias.core.manifest import (
     Manifest,
     input_ref,
@@ -36,26 +36,27 @@ from positionbias.core.manifest import (
     read_manifest,
     write_manifest,
 )
-from positionbias.core.progress import track
 from positionbias.core.result import Facts, Result, save_results
-from positionbias.core.run import Run, read_run, write_run
+from positionbias.core.run import read_run, write_run
 from positionbias.core.shard_work import MapShards
 from positionbias.engine.local import map_shards
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
-from positionbias.models.checkpoint import FACTS, load_checkpoint
+from positionbias.models.checkpoint import FACTS, Checkpoint, load_checkpoint
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
 from positionbias.probe.term_vectors import probe_model
+from positionbias.ranking.config import pick_device
 from positionbias.ranking.rerank import rerank_run
+from positionbias.ranking.teach import teach
 from positionbias.studies import estimate
+from positionbias.studies.by_position import position_only_run
 from positionbias.studies.calibrate import Calibration
 from positionbias.studies.step import Planned, Steps
-from positionbias.text.overlap import position_only
-from positionbias.training.plan import TrainPlan
+from positionbias.training.plan import INPUTS, TrainPlan
 from positionbias.training.state import unfinished
 from positionbias.training.train import train_model
 
-__all__ = ["Workshop", "position_only_run"]
+__all__ = ["Workshop"]
 
 
 class Workshop:
@@ -151,14 +152,11 @@ class Workshop:
     def trained(self, name: str, collection: Path, plan: TrainPlan, *, groups: int | None = None) -> Path:
         """The checkpoint of a training; one that was interrupted goes on. ``groups`` is how many its training set has, for a dry run."""
         place = self.folder / "models" / name
-        files = [plan.candidates, plan.validation_candidates, plan.trainset, plan.start, plan.word_vectors]
+        files = (getattr(plan, role) for role in INPUTS)
         made = self._made(collection, *(path for path in files if path is not None))
 
         def make() -> None:
-            source = read_run(plan.candidates) if plan.candidates else Groups(plan.trainset)  # type: ignore[arg-type]
-            validation = read_run(plan.validation_candidates) if plan.validation_candidates else None
-            again = unfinished(place) is not None
-            train_model(Collection(collection), source, validation, plan, place, resume=again, overwrite=True)
+            train_model(Collection(collection), plan, place, resume=unfinished(place) is not None, overwrite=True)
 
         settings = plan.settings(Collection(collection)) if made else {}
         inputs = {"collection": self.checksum(collection) if made else None}
@@ -166,23 +164,46 @@ class Workshop:
         work, note = estimate.training(self.counted(collection), plan, unfinished(place), self._calibration, groups)
         return self.steps.make(f"{self.prefix}train-{name}", place, settings, inputs, make, work=work, note=note)
 
-    def reranked(self, model: Path, collection: Path, split: str, candidates: Path, *, on: str = "") -> Path:
-        """The candidates in the model's order, down to its tuned depth. ``on`` names the test passages in the run's file name, where
-        there are several."""
-        label = f"{model.name}-on-{on}-{split}" if on else f"{model.name}-on-{split}"
-        place = self.folder / "runs" / f"{label}.run"
+    def taught(
+        self, model: Path, collection: Path, split: str, candidates: Path, depth: int | None, *, relevant_from: int = 1
+    ) -> Path:
+        """The model's scores of the first ``depth`` candidates (None: all) and of the passages judged relevant; a run that was stopped
+        goes on."""
+        label = f"{model.name}-on-{split}"
+        place = self.folder / "taught" / label
+        settings = {"split": split, "depth": depth, "relevant_from": relevant_from}
 
         def make() -> None:
-            checkpoint = load_checkpoint(model)
-            rerank_run(checkpoint, Collection(collection), split, read_run(candidates), candidates, place, overwrite=True)
+            asked = partial(teach, depth=depth, relevant_from=relevant_from, overwrite=True)
+            asked(_at_work(model), Collection(collection), split, candidates, place)
 
-        # the weights and the depth, not how they came to be: a training that ends where it ended before leaves nothing to do
-        weights, depth = (read_manifest(model).content["checksum"], _depth(model)) if self._made(model) else (None, None)
+        weights = read_manifest(model).content["checksum"] if self._made(model) else None
         inputs = {"model": weights, "collection": self.checksum(collection), "candidates": self.checksum(candidates)}
         plan = self._plans.get(model)
         deepest = depth or (plan.training.most_depth if plan else 1)
         work = estimate.reranking(self.counted(collection), split, plan, deepest, self._calibration)
-        return self.steps.make(f"{self.prefix}rerank-{label}", place, {"split": split, "depth": depth}, inputs, make, work=work)
+        return self.steps.make(f"{self.prefix}teach-{label}", place, settings, inputs, make, work=work)
+
+    def reranked(
+        self, model: Path, collection: Path, split: str, candidates: Path, *, on: str = "", depth: int | None = None
+    ) -> Path:
+        """The candidates in the model's order, down to ``depth``, by default the tuned one. ``on`` names the test passages in the run's
+        file name, where there are several."""
+        label = f"{model.name}-on-{on}-{split}" if on else f"{model.name}-on-{split}"
+        place = self.folder / "runs" / f"{label}.run"
+
+        def make() -> None:
+            run = read_run(candidates)
+            rerank_run(_at_work(model), Collection(collection), split, run, candidates, place, depth=reach, overwrite=True)
+
+        # the weights and the depth, not how they came to be: a training that ends where it ended before leaves nothing to do
+        weights, tuned = (read_manifest(model).content["checksum"], _depth(model)) if self._made(model) else (None, None)
+        reach = tuned if depth is None else depth
+        inputs = {"model": weights, "collection": self.checksum(collection), "candidates": self.checksum(candidates)}
+        plan = self._plans.get(model)
+        deepest = reach or (plan.training.most_depth if plan else 1)
+        work = estimate.reranking(self.counted(collection), split, plan, deepest, self._calibration)
+        return self.steps.make(f"{self.prefix}rerank-{label}", place, {"split": split, "depth": reach}, inputs, make, work=work)
 
     def by_position(self, collection: Path, split: str, candidates: Path, *, on: str) -> Path:
         """The candidates in the order of a scorer that knows position only (``text.overlap.position_only``)."""
@@ -277,14 +298,11 @@ class Workshop:
         )
 
 
-def position_only_run(collection: Collection, split: str, candidates: Run) -> Run:
-    """The candidates ordered by how far in front the query is met, and by nothing else."""
-    texts = {query.query_id: query.text for query in collection.queries(split)}
-    rankings = (
-        (r.query_id, r.passage_ids, [position_only(texts[r.query_id], text) for text in collection.texts(r.passage_ids)])
-        for r in track(candidates.rankings(), "position only", len(candidates), unit="queries")
-    )
-    return Run("position-only", rankings)
+def _at_work(model: Path) -> Checkpoint:
+    """The checkpoint, on the GPU where there is one."""
+    checkpoint = load_checkpoint(model)
+    checkpoint.model.to(pick_device("auto"))
+    return checkpoint
 
 
 def _depth(model: Path) -> int | None:

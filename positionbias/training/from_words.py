@@ -32,7 +32,8 @@ def model_of_words(collection: Collection, plan: TrainPlan, start: Ranker | None
     if begins_with(plan.kind) == "n-graphs" and start is not None:
         return start, {}
     passages_with: Counter[str] = Counter()
-    counts = known_words([collection], plan.splits, passages_with if plan.kind == PACRR.kind else None)
+    splits = tuple(dict.fromkeys([*plan.splits, *(plan.words_of or ())]))
+    counts = known_words([collection], splits, passages_with if plan.kind == PACRR.kind else None)
     shape = plan.model if start is None else start.config
     given = read_word_vectors(plan.word_vectors, counts.keys(), shape.dimension) if plan.word_vectors else None
     if start is None:

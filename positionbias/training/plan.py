@@ -21,7 +21,7 @@ __all__ = ["INPUTS", "TrainPlan", "check_loss"]
 INPUTS = ("candidates", "trainset", "teacher_scores", "validation_candidates", "word_vectors", "start")
 TEACHER_DEPTH = 100  # contaminated-distillation paper, §4
 # settings that are named only where they are given
-_OPTIONAL = ("validation_candidates", "trainset", "teacher_scores", "teacher_depth", "split", "encoder", "start")
+_OPTIONAL = ("validation_candidates", "trainset", "teacher_scores", "teacher_depth", "split", "words_of", "encoder", "start")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,8 +32,9 @@ class TrainPlan:
     where there are ``teacher_scores``: then negatives come from the first ``teacher_depth`` passages in the teacher's order (None: 100).
     Beside ``candidates`` or a ``trainset``, a teacher's scores are those of the passages that these name.
     ``split`` is whose queries are trained on (None: "train"); a training set names its own, and ``split`` may only be one of them.
-    ``model`` is the shape (None: the kind's own, or that of ``start``). A model of words starts from ``word_vectors`` or
-    at random, one over an encoder from ``encoder``, and any from ``start``, a checkpoint of its kind to go on from.
+    ``model`` is the shape (None: the kind's own, or that of ``start``). A model of words knows those of the passages and of the queries that it
+    is trained on, or of the splits ``words_of`` beside them: models that shall begin with the same weights count the same. It starts from
+    ``word_vectors`` or at random, one over an encoder from ``encoder``, and any from ``start``, a checkpoint of its kind to go on from.
     ``rotate`` turns every read of a training passage anew (the reference's way); None reads passages as stored.
     Without ``validation_candidates`` all steps are made, and the last weights are kept.
     """
@@ -50,6 +51,7 @@ class TrainPlan:
     model: Any = None
     training: TrainConfig = field(default_factory=TrainConfig)
     rotate: Rotation | None = None
+    words_of: tuple[str, ...] | None = None
     word_vectors: Path | None = None
     encoder: str | None = None
     start: Path | None = None

@@ -26,9 +26,10 @@ from positionbias.models.checkpoint import load_checkpoint
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
 from positionbias.report.table import save_tables
+from positionbias.studies.by_position import position_only_run
 from positionbias.studies.model_settings import ModelSettings
 from positionbias.studies.position_bias import StudySettings, position_bias
-from positionbias.studies.workshop import Workshop, position_only_run
+from positionbias.studies.workshop import Workshop
 from positionbias.training import loop
 from positionbias.training.config import TrainConfig
 

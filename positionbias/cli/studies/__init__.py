@@ -26,6 +26,11 @@ STUDIES: dict[str, tuple[str, str, str]] = {
         "leakage",
         "Do queries that leak into training change what models are worth?",
     ),
+    "contamination": (
+        "positionbias.cli.studies.contamination",
+        "contamination",
+        "Does a teacher that saw the test make its students look better?",
+    ),
     "pooling": (
         "positionbias.cli.studies.pooling",
         "pooling",

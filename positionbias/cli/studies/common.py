@@ -40,6 +40,7 @@ SHOWN = (
     "architecture",
     "leakage",
     "memory",
+    "contamination",
     "pool-order",
     "pool-labels",
 )  # of a report's tables, on the terminal

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from positionbias.cli.common import all_of, input_place
+from positionbias.cli.common import all_of, input_place, model_place
 from positionbias.cli.training_options import embedding_option, training_options
 from positionbias.models.kinds import KINDS
 
@@ -67,7 +67,7 @@ def models_of(given: dict[str, Any], *, depth: int) -> tuple[ModelSettings, ...]
                 config_class(kind)(**own) if start is None else None,
                 training,
                 word_vectors=input_place(vectors) if vectors and beginning == "words" else None,
-                encoder=encoder if beginning == "encoder" and start is None else None,
+                encoder=str(model_place(encoder)) if encoder and beginning == "encoder" and start is None else None,
                 start=start,
             )
         )
