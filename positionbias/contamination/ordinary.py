@@ -7,7 +7,7 @@ a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.groups import TrainingGroup
-from positionbias.core.records import Qrel
 from positionbias.core.run import read_rankings
 from positionbias.core.seeds import choose
 
-__all__ = ["Ordinary", "OrdinaryGroups", "ordinary_groups", "relevant_passages"]
+__all__ = ["Ordinary", "OrdinaryGroups", "ordinary_groups"]
 
 _BLOCK_CANDIDATES = 1 << 18  # some 20 MB of ids
 _COUNTS = (
@@ -37,15 +36,6 @@ class Ordinary(NamedTuple):
     query_id: str
     positives: tuple[str, ...]
     candidates: tuple[str, ...]
-
-
-def relevant_passages(qrels: Iterable[Qrel], relevant_from: int = 1) -> dict[str, tuple[str, ...]]:
-    """The relevant passages of each query, each once, in the order of the judgements."""
-    relevant: dict[str, dict[str, None]] = {}
-    for qrel in qrels:
-        if qrel.grade >= relevant_from:
-            relevant.setdefault(qrel.query_id, {})[qrel.passage_id] = None
-    return {query_id: tuple(items) for query_id, items in relevant.items()}
 
 
 def ordinary_groups(query: Ordinary, *, size: int, seed: int) -> Iterator[TrainingGroup]:

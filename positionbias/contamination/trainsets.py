@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from positionbias.contamination.judged import Judged, Target, judged_groups, read_target, split_negatives, taken
-from positionbias.contamination.ordinary import Ordinary, OrdinaryGroups, ordinary_groups, relevant_passages
+from positionbias.contamination.ordinary import Ordinary, OrdinaryGroups, ordinary_groups
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import open_bytes, refuse_existing, sha256_file
@@ -22,6 +22,7 @@ from positionbias.core.groups import Groups, TrainingGroup, group_queries, write
 from positionbias.core.manifest import input_ref
 from positionbias.core.payloads import Statistics
 from positionbias.core.progress import track
+from positionbias.core.records import relevant_passages
 from positionbias.core.result import Result
 from positionbias.core.shard_work import resumable_folder
 

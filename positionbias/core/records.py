@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-__all__ = ["Answer", "Passage", "Qrel", "Query"]
+__all__ = ["Answer", "Passage", "Qrel", "Query", "relevant_passages"]
 
 
 class Passage(NamedTuple):
@@ -41,3 +41,12 @@ class Answer(NamedTuple):
     text: str
     start: int | None = None
     end: int | None = None
+
+
+def relevant_passages(qrels: Iterable[Qrel], relevant_from: int = 1) -> dict[str, tuple[str, ...]]:
+    """The passages judged ``relevant_from`` or higher, by query, each once, in the order of the judgements."""
+    relevant: dict[str, dict[str, None]] = {}
+    for qrel in qrels:
+        if qrel.grade >= relevant_from:
+            relevant.setdefault(qrel.query_id, {})[qrel.passage_id] = None
+    return {query_id: tuple(passages) for query_id, passages in relevant.items()}

@@ -10,11 +10,11 @@ import numpy as np
 
 from positionbias.core.errors import InputError
 from positionbias.core.groups import Groups, TrainingGroup
-from positionbias.core.records import Qrel
+from positionbias.core.records import Qrel, relevant_passages
 from positionbias.core.run import Run
 from positionbias.core.seeds import choose, generator
 
-__all__ = ["GroupSampler", "GroupSource", "StoredGroups", "make_sampler", "relevant_passages", "sampler_over", "without"]
+__all__ = ["GroupSampler", "GroupSource", "StoredGroups", "make_sampler", "sampler_over", "without"]
 
 _AT_ONCE = 4_096  # groups looked up together
 
@@ -133,15 +133,6 @@ def without(passage_ids: Sequence[str], others: Sequence[str]) -> list[str]:
     """These passages but for the others, in their order."""
     left_out = set(others)
     return [item for item in passage_ids if item not in left_out]
-
-
-def relevant_passages(qrels: Sequence[Qrel], relevant_from: int) -> dict[str, list[str]]:
-    """The passages judged relevant, by query, in the order of the judgements."""
-    relevant: dict[str, list[str]] = {}
-    for qrel in qrels:
-        if qrel.grade >= relevant_from:
-            relevant.setdefault(qrel.query_id, []).append(qrel.passage_id)
-    return relevant
 
 
 def sampler_over(

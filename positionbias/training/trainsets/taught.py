@@ -8,13 +8,12 @@ from itertools import islice
 from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
 from positionbias.core.groups import TrainingGroup
-from positionbias.core.records import Qrel
+from positionbias.core.records import Qrel, relevant_passages
 from positionbias.core.teacher_scores import TeacherScores
 from positionbias.training.trainsets.sample import (
     GroupSampler,
     GroupSource,
     StoredGroups,
-    relevant_passages,
     sampler_over,
     without,
 )
