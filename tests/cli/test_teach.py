@@ -1,0 +1,168 @@
+"""``posbias teach``: scores by a model and out of a file, what options go together, and a student of them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from positionbias.cli.main import main
+from positionbias.core.collection import Collection
+from positionbias.core.groups import TrainingGroup, write_groups
+from positionbias.core.run import read_run
+from positionbias.core.teacher_scores import open_teacher_scores
+
+from ..tiny import candidates, planted, saved_tk
+
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    return planted(tmp_path_factory.mktemp("teach") / "planted")
+
+
+@pytest.fixture(scope="module")
+def run_path(collection: Collection) -> Path:
+    return candidates(collection, collection.path.parent)["train"]
+
+
+@pytest.fixture(scope="module")
+def model(collection: Collection) -> Path:
+    return saved_tk(collection.path.parent / "tk.ckpt", collection)
+
+
+@pytest.fixture
+def posbias(capsys: pytest.CaptureFixture[str]) -> Command:
+    def run(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as stop:
+            main([str(item) for item in arguments])
+        output = capsys.readouterr()
+        assert isinstance(stop.value.code, int)
+        return stop.value.code, output.out, output.err
+
+    return run
+
+
+def test_a_model_teaches(posbias: Command, collection: Collection, run_path: Path, model: Path, tmp_path: Path) -> None:
+    out = tmp_path / "scores"
+    code, printed, err = posbias(
+        "teach", collection.path, "--model", model, "--candidates", run_path, "--depth", 4, "--out", out
+    )
+    assert code == 0, err
+    teacher, run = open_teacher_scores(out), read_run(run_path)
+    relevant = [q for q in collection.qrels("train") if q.grade]
+    added = sum(q.passage_id not in run[q.query_id].passage_ids[:4] for q in relevant)
+    assert re.search(rf"^queries +{len(run)}\npairs +{4 * len(run) + added}\n", printed)
+    assert ("relevant passages added" in printed) == (added > 0)
+    assert all(len(teacher.scores(q.query_id, [q.passage_id])) == 1 for q in relevant)
+    assert f"written to {out}; next: posbias train bert_dot {collection.path} --loss margin_mse --teacher-scores {out}" in err
+    code, _, err = posbias("teach", collection.path, "--model", model, "--candidates", run_path, "--out", out)
+    assert (code, "give another --out, or --overwrite" in err) == (2, True)
+
+
+def test_as_json(posbias: Command, collection: Collection, run_path: Path, model: Path, tmp_path: Path) -> None:
+    asked = ("--model", model, "--candidates", run_path, "--name", "mine", "--out", tmp_path / "scores", "--json")
+    code, printed, err = posbias("teach", collection.path, *asked)
+    assert code == 0, err
+    (result,) = json.loads(printed)["results"]
+    assert (result["measure"], result["collection"], result["split"], result["system"]) == (
+        "teaching",
+        "planted",
+        "train",
+        "mine",
+    )
+    scores = [s for r in open_teacher_scores(tmp_path / "scores").rankings() for s in r.scores.tolist()]
+    rows = result["payload"]["rows"]
+    assert (rows["queries"], rows["pairs"], rows["order only"]) == (30, len(scores), False)
+    assert result["value"] == rows["mean score"] == pytest.approx(sum(scores) / len(scores))
+    assert (rows["least score"], rows["greatest score"]) == (min(scores), max(scores))
+
+
+def test_a_training_set_is_scored_alone(posbias: Command, collection: Collection, model: Path, tmp_path: Path) -> None:
+    pairs = [(q.query_id, q.passage_id) for q in collection.qrels("train") if q.grade][:3]
+    groups = [TrainingGroup(query_id, (passage_id, pairs[n - 1][1]), (1, 0)) for n, (query_id, passage_id) in enumerate(pairs)]
+    (tmp_path / "set").mkdir()
+    write_groups(tmp_path / "set", list, [groups], splits=("train",), name="set", command="a test", settings={})
+    asked = ("--model", model, "--trainset", tmp_path / "set", "--out", tmp_path / "scores")
+    code, printed, err = posbias("teach", collection.path, *asked)
+    assert code == 0, err
+    assert re.search(r"^queries +3\npairs +6\ntraining groups +3\n", printed)
+
+
+def test_an_order_from_outside_and_its_student(
+    posbias: Command, collection: Collection, run_path: Path, tmp_path: Path
+) -> None:
+    scores = tmp_path / "scores"
+    code, printed, err = posbias("teach", collection.path, "--scores", run_path, "--order-only", "--out", scores)
+    assert code == 0, err
+    assert "their order only" in printed
+    assert "--loss ranknet" in err
+    run = read_run(run_path)
+    table = tmp_path / "positives.tsv"  # a positive that the run lacks is a pair without a score
+    told = {r.query_id: dict(zip(r.passage_ids, r.scores.tolist(), strict=True)) for r in run.rankings()}
+    for qrel in collection.qrels("train"):
+        told[qrel.query_id].setdefault(qrel.passage_id, 99.0)
+    table.write_text("".join(f"{q}\t{p}\t{score!r}\n" for q, own in told.items() for p, score in own.items()))
+    asked = ("--scores", table, "--order-only", "--out", scores, "--overwrite")
+    assert posbias("teach", collection.path, *asked)[0] == 0
+    small = ("--dimension", 8, "--layers", 1, "--heads", 2, "--head-size", 3, "--feed-forward", 6, "--threads", 1)
+    student = ("train", "tk", collection.path, "--teacher-scores", scores, "--max-steps", 2, "--group-size", 3, *small)
+    code, _, err = posbias(*student, "--loss", "kl", "--out", tmp_path / "kl.ckpt")
+    assert (code, "--loss: wanted ranknet" in err) == (2, True), err
+    code, printed, err = posbias(*student, "--loss", "ranknet", "--out", tmp_path / "tk.ckpt")
+    assert code == 0, err
+    assert "training groups" in err
+
+
+def test_scores_for_others(posbias: Command, collection: Collection, run_path: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.run"
+    other.write_text(run_path.read_text() + "nobody Q0 nothing 1 1 x\n")
+    code, _, err = posbias("teach", collection.path, "--scores", other, "--out", tmp_path / "scores")
+    assert code == 2
+    assert "found 1 for queries that split 'train' has not, the first 'nobody'; check --split" in err
+    code, printed, _ = posbias("teach", collection.path, "--scores", other, "--only-known", "--out", tmp_path / "scores")
+    assert code == 0
+    assert re.search(r"pairs of unknown queries, left out +1\n", printed)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "--model, --scores: wanted one of the two; found neither; give one"),
+        ({"--model": "m", "--scores": "s"}, "--model, --scores: wanted one of the two; found both"),
+        ({"--model": "m"}, "--candidates, --trainset: wanted one of the two; found neither"),
+        (
+            {"--model": "m", "--candidates": "r", "--trainset": "t"},
+            "--candidates, --trainset: wanted one of the two; found both",
+        ),
+        ({"--scores": "s", "--candidates": "r"}, "--candidates: wanted none beside --scores, which has its own pairs"),
+        ({"--scores": "s", "--depth": 3}, "--depth: wanted none beside --scores"),
+        ({"--model": "m", "--candidates": "r", "--order-only": None}, "--order-only: wanted none beside --model"),
+        (
+            {"--model": "m", "--trainset": "t", "--split": "dev"},
+            "--split: wanted none beside --trainset, which says which pairs",
+        ),
+    ],
+    ids=[
+        "no teacher",
+        "two teachers",
+        "nothing to score",
+        "two sources",
+        "own pairs",
+        "own depth",
+        "an order of a model",
+        "a split",
+    ],
+)
+def test_options_that_do_not_go_together(
+    posbias: Command, collection: Collection, tmp_path: Path, options: dict[str, object], message: str
+) -> None:
+    given = [part for option in options.items() for part in option if part is not None]
+    code, _, err = posbias("teach", collection.path, *given, "--out", tmp_path / "scores")
+    assert code == 2
+    assert message in err
+    assert not (tmp_path / "scores").exists()
