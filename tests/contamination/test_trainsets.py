@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from positionbias.contamination import ordinary
+from positionbias.contamination import ordinary, trainsets
 from positionbias.contamination.trainsets import ContaminatedSettings, contaminated_result, write_contaminated_set
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
@@ -157,6 +157,29 @@ def test_blocks_change_no_group(collection: Collection, run: Path, tmp_path: Pat
     assert list(cut) == list(whole)
     assert (whole.manifest.content["shards"], cut.manifest.content["shards"]) == (2, 4)
     assert cut.manifest.content["ordinary"] == whole.manifest.content["ordinary"]
+
+
+def test_an_interrupted_set_goes_on_and_ends_the_same(
+    collection: Collection, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = ContaminatedSettings(targets=("test",))
+    monkeypatch.setattr(ordinary, "_BLOCK_CANDIDATES", 5)
+    whole = write_contaminated_set(tmp_path / "whole", collection, run, given)
+
+    def stop(*given: object, **named: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(trainsets, "judged_groups", stop)
+        with pytest.raises(KeyboardInterrupt):
+            write_contaminated_set(tmp_path / "cut", collection, run, given)
+    assert not (tmp_path / "cut").exists()
+    first = tmp_path / ".cut.work" / "content" / "groups" / "00000.arrow"
+    made = first.stat().st_mtime_ns
+    cut = write_contaminated_set(tmp_path / "cut", collection, run, given)
+    assert (cut.path / "groups" / "00000.arrow").stat().st_mtime_ns == made
+    assert shards(cut) == shards(whole)
+    assert cut.manifest.content == whole.manifest.content
 
 
 def test_a_group_is_smaller_where_candidates_are_few(collection: Collection, tmp_path: Path) -> None:
