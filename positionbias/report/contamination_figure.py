@@ -14,8 +14,10 @@ from positionbias.report.cells import as_interval
 from positionbias.report.contamination_select import (
     CONTAMINATION,
     DOSES,
+    clean_of,
     comparisons_along,
     on_own_target,
+    short_label,
     system_label,
     whole_share,
 )
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
 
 __all__ = ["doses_caption", "doses_figure", "dosed", "inflated", "inflation_caption", "inflation_figure"]
 
-ACROSS = 2.6  # inches of a panel at least
+ACROSS, LEAST = 2.6, 1.9  # inches of a panel: in a row as long as it comes, and in a row of all targets
 PARTS = {"all": "all queries of the target", "seen": "queries whose judgements were seen", "others": "the other queries"}
 ROLES = ("teacher", "student")
 
@@ -66,7 +68,7 @@ def inflation_figure(results: Sequence[Result], *, width: float = WIDE) -> Figur
     """
     found = required(inflated(results), "a contaminated system beside its clean twin")
     targets = distinct(result.split for result, _ in found)
-    rows = distinct(system_label(result.facts) for result, _ in sorted(found, key=lambda item: ROLES.index(item[0].facts.role)))
+    rows = distinct(short_label(result.facts) for result, _ in sorted(found, key=lambda item: ROLES.index(item[0].facts.role)))
     across = min(len(targets), max(1, int((width - 1.6) / 1.5)))
     down = -(-len(targets) // across)
     room = max(12, int(letters(width) * 0.3))
@@ -78,7 +80,7 @@ def inflation_figure(results: Sequence[Result], *, width: float = WIDE) -> Figur
             axes.axvline(0, color=INK.light, linewidth=1, zorder=1)
             for result, payload in found:
                 if result.split == target:
-                    _forest(axes, payload, rows.index(system_label(result.facts)), ROLES.index(result.facts.role))
+                    _forest(axes, payload, rows.index(short_label(result.facts)), ROLES.index(result.facts.role))
             axes.set_yticks(range(len(rows)), [wrap(name, room) for name in rows])
             axes.set_ylim(len(rows) - 0.4, -0.6)
             axes.grid(False)
@@ -129,10 +131,14 @@ def doses_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
         InputError: no system with several shares of a target.
     """
     found = required(dosed(results), "inflation at several shares of a target's queries")
-    found = sorted(found, key=lambda result: ROLES.index(result.facts.role))
-    across = min(len(found), max(1, int(width / ACROSS)))
+    systems = distinct(clean_of(r.facts) for r in sorted(found, key=lambda result: ROLES.index(result.facts.role)))
+    targets = distinct(result.split for result in found)
+    found = sorted(found, key=lambda result: (systems.index(clean_of(result.facts)), targets.index(result.split)))
+    several = len(targets) > 1
+    # a column a target where there is room, so that systems can be compared down the page
+    whole = several and len(found) == len(systems) * len(targets) and len(targets) * LEAST <= width
+    across = len(targets) if whole else min(len(found), max(1, int(width / ACROSS)))
     down = -(-len(found) // across)
-    several = len(distinct(result.split for result in found)) > 1
     with styled():
         figure = new_figure(width, 0.9 + 2.4 * down)
         panels = list(figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).flat)

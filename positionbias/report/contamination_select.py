@@ -26,6 +26,7 @@ __all__ = [
     "is_contamination_test",
     "loss_name",
     "on_own_target",
+    "short_label",
     "system_label",
     "targets_of",
     "whole_share",
@@ -42,7 +43,7 @@ CONTAMINATION_MEASURES = (SETS, DOSES, INHERITED, TRAINED)
 LOSSES = {
     "lce": "LCE",
     "margin_mse": "MarginMSE",
-    "kl": "KL div.",
+    "kl": "KL\u00a0div.",
     "ranknet": "RankNet",
     "hinge": "hinge",
     "pointwise": "pointwise",
@@ -108,7 +109,11 @@ def loss_name(facts: Facts) -> str:
     return LOSSES.get(facts.loss, facts.loss)
 
 
-def system_label(facts: Facts, *, role: bool = True) -> str:
+def system_label(facts: Facts) -> str:
     """A system without its contamination, as a row or a panel names it."""
-    label = f"{MODELS.get(facts.model, facts.model)}, {loss_name(facts)}"
-    return f"{facts.role} {label}" if role else label
+    return f"{facts.role} {short_label(facts)}"
+
+
+def short_label(facts: Facts) -> str:
+    """As ``system_label``, without the role: a teacher's loss is never a student's."""
+    return f"{MODELS.get(facts.model, facts.model)}, {loss_name(facts)}"

@@ -105,7 +105,7 @@ def _inflation(results: Sequence[Result], result: Result, payload: Comparison) -
     facts = result.facts
     share = "" if facts.share in (None, 1.0) else f" (share {facts.share:g} of its queries)"
     text = (
-        f"{capital(facts.role)} {facts.model}, {facts.loss}, on {result.split}: {result.measure} {payload.candidate_mean:.3f} with a teacher that "
+        f"{_of(facts)} on {result.split}: {result.measure} {payload.candidate_mean:.3f} with a teacher that "
         f"saw its judgements{share}, {payload.baseline_mean:.3f} with one that did not, difference "
         f"{shown(payload.difference, payload.difference_interval)} over {result.count:,} queries; {_verdict(payload)}"
     )
@@ -216,9 +216,10 @@ def _students_by_share(doses: Sequence[Result]) -> list[Finding]:
         if not changes:
             continue
         grows, falls = (sum(beside_zero(of) and (of["mean"] > 0) == up for of in changes) for up in (True, False))
+        rest = "; of the others these data do not tell" if grows + falls < len(changes) else ""
         text = (
             f"Students on {target}: from the smallest to the largest share of its queries that their teacher saw, {rows_of(doses[0])['measure']} "
-            f"rises for {grows} of {len(changes)} and falls for {falls}; of the others these data do not tell."
+            f"rises for {grows} of {len(changes)} and falls for {falls}{rest}."
         )
         found.append(Finding(text, True if grows and not falls else False if falls and not grows else None))
     return found
@@ -256,7 +257,7 @@ def _by_query(result: Result, measure: str, point: Mapping[str, Any]) -> Finding
 
 
 def _of(facts: Facts) -> str:
-    return f"{capital(facts.role)} {facts.model}, {facts.loss}"
+    return f"{capital(facts.role)} {facts.model} ({facts.loss})"
 
 
 # -- the paper ----------------------------------------------------------------------------------------------------------------
@@ -276,7 +277,7 @@ def _paper(results: Sequence[Result], own: Sequence[tuple[Result, Comparison]]) 
         printed = contaminated.value - clean.value
         if abs(printed) >= APART and (printed > 0) != (payload.difference > 0):
             text = (
-                f"Against the paper: for the {result.facts.role} {result.facts.model}, {result.facts.loss} on {result.split} it prints {result.measure} {clean.value:.3f}, and "
+                f"Against the paper: for the {result.facts.role} {result.facts.model} ({result.facts.loss}) on {result.split} it prints {result.measure} {clean.value:.3f}, and "
                 f"{contaminated.value:.3f} contaminated ({contaminated.place}); here the order is the other; {LOOK}."
             )
             found.append(Finding(text, None))

@@ -286,7 +286,7 @@ def _named(facts: Facts) -> str:
     """What results call a system, the same for all seeds."""
     if not facts.role:
         return facts.model or (f"{facts.source}, share {facts.share:g}" if facts.share is not None else "clean")
-    clean = f"{facts.role} {facts.model}, {facts.loss}"
+    clean = f"{facts.role} {facts.model} ({facts.loss})"
     if not facts.source:
         return clean
     return f"{clean}, contaminated with {facts.source}" + (f", share {facts.share:g}" if facts.share not in (None, 1.0) else "")

@@ -17,7 +17,9 @@ from positionbias.studies.contamination_trials import ContaminationStudy, Trial
 DEPTH = 10
 TEACHER = ("teacher", "bert_cat", "lce")
 System = tuple[str, str, str]  # role, model, loss
-Rank = Callable[[System, str, float, int, str, int], int]  # system, source, share, seed, target, query → rank of what is relevant
+Rank = Callable[
+    [System, str, float, int, str, int], int
+]  # system, source, share, seed, target, query → rank of what is relevant
 
 
 def contaminated_study(

@@ -1,0 +1,223 @@
+"""What is measured of a contamination study, from made-up runs: every figure worked by hand, tests by another way, both directions in words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import log2
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from positionbias.core.groups import Groups
+from positionbias.core.manifest import Manifest
+from positionbias.core.payloads import Comparison, Finding, PerQuery, Statistics
+from positionbias.core.result import Facts, Result, load_results, save_results
+from positionbias.report.contamination_select import CONTAMINATION, DOSES, INHERITED, SETS, STANDARD, TRAINED, comparisons_along
+from positionbias.studies.contamination_measured import measure_contamination
+from positionbias.studies.contamination_trials import ContaminationStudy
+
+from .contaminating import TEACHER, System, contaminated_study
+
+STUDENT = ("student", "tk", "kl")
+QUERIES = 8
+
+
+def ndcg(rank: int) -> float:
+    """With one relevant passage: 1 / log2(rank + 1)."""
+    return 1 / log2(rank + 1)
+
+
+def rank(system: System, source: str, share: float, seed: int, target: str, query: int) -> int:
+    """BM25 has 7. Clean: the teacher 3, with the second seed 1 for the first query; the student 7.
+
+    The teacher that saw the target has 1 for all its queries but the last, which stays at 3; its student 3 for the even ones. A teacher that
+    saw another target is as the clean one; its student 7. With half of the queries seen, the teacher has 1 for the first four queries.
+    """
+    teacher = system == TEACHER
+    if source == target and share == 0.5:
+        return (1 if query < 4 else 3) if teacher else 7
+    if source == target:
+        return (3 if query == QUERIES - 1 else 1) if teacher else (3 if query % 2 == 0 else 7)
+    return (1 if seed == 2 and query == 0 else 3) if teacher else 7
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> ContaminationStudy:
+    return contaminated_study(tmp_path_factory.mktemp("contamination") / "study", rank, shares=(0.5, 1.0), queries=QUERIES)
+
+
+@pytest.fixture(scope="module")
+def results(study: ContaminationStudy) -> list[Result]:
+    return measure_contamination(study)
+
+
+def facts(system: System, source: str = "", share: float | None = None) -> Facts:
+    role, model, loss = system
+    return Facts(model=model, role=role, loss=loss, source=source, share=share)
+
+
+def one(results: list[Result], measure: str, target: str, of: Facts, kind: str = "per_query") -> Result:
+    (found,) = (r for r in results if (r.measure, r.split, r.facts, r.kind) == (measure, target, of, kind))
+    return found
+
+
+def compared(results: list[Result], axis: str, target: str, of: Facts, measure: str = "nDCG@10") -> Comparison:
+    (found,) = (p for r, p in comparisons_along(results, axis) if (r.measure, r.split, r.facts) == (measure, target, of))
+    return found
+
+
+def test_a_query_is_its_mean_over_seeds(results: list[Result]) -> None:
+    clean = one(results, "nDCG@10", "dl19", facts(TEACHER))
+    assert isinstance(clean.payload, PerQuery)
+    assert clean.payload.query_ids == [f"dl19-{query}" for query in range(QUERIES)]
+    # the first query: rank 3 with one seed (0.5), rank 1 with the other (1.0); the others rank 3 with both
+    assert clean.payload.values == pytest.approx([0.75, *[0.5] * 7])
+    assert clean.value == pytest.approx((0.75 + 7 * 0.5) / 8)
+    assert clean.payload.notes == {"seeds": [1, 2]}
+    saw = one(results, "AP(rel=2)", "dl19", facts(TEACHER, "dl19", 1.0))
+    assert saw.value == pytest.approx((7 * 1 + 1 / 3) / 8)
+    assert one(results, "R(rel=2)@100", "dl20", facts(STUDENT)).value == 1.0
+    assert one(results, "nDCG@10", "dl20", Facts(model="bm25")).value == pytest.approx(1 / 3)  # 1 / log2(8)
+
+
+def test_contaminated_against_clean(results: list[Result]) -> None:
+    found = compared(results, CONTAMINATION, "dl19", facts(TEACHER, "dl19", 1.0))
+    gains = np.array([0.25, *[0.5] * 6, 0.0])
+    assert found.difference == pytest.approx(gains.mean())
+    assert found.p_t == pytest.approx(stats.ttest_1samp(gains, 0).pvalue)
+    assert found.notes["seeds"] == [1, 2]
+    # a family of four: teacher and student, on the two targets; the teacher's and the student's p are twice the same
+    student = compared(results, CONTAMINATION, "dl19", facts(STUDENT, "dl19", 1.0))
+    assert student.p_t == pytest.approx(stats.ttest_1samp([ndcg(3) - ndcg(7), 0] * 4, 0).pvalue)
+    assert found.p_t is not None
+    assert student.p_t is not None
+    assert found.p_adjusted["t bonferroni"] == pytest.approx(4 * found.p_t)
+    assert found.p_adjusted["t holm"] == pytest.approx(4 * found.p_t)
+    assert student.p_adjusted["t holm"] == pytest.approx(2 * student.p_t)
+    # on the other target nothing differs
+    assert compared(results, CONTAMINATION, "dl20", facts(TEACHER, "dl19", 1.0)).p_t is None
+    # smaller shares are doses, and no tests
+    assert {r.facts.share for r, _ in comparisons_along(results, CONTAMINATION)} == {1.0}
+
+
+def test_against_the_standard_teacher(results: list[Result]) -> None:
+    tests = [(r.split, r.facts) for r, _ in comparisons_along(results, STANDARD) if r.measure == "nDCG@10"]
+    clean = [(target, facts(STUDENT)) for target in ("dl19", "dl20")]
+    own = [(target, facts(system, target, 1.0)) for system in (TEACHER, STUDENT) for target in ("dl19", "dl20")]
+    assert sorted(map(str, tests)) == sorted(map(str, [*clean, *own]))
+    found = compared(results, STANDARD, "dl20", facts(STUDENT))
+    assert (found.baseline_mean, found.candidate_mean) == (pytest.approx(4.25 / 8), pytest.approx(1 / 3))
+    assert found.baseline == "teacher bert_cat (lce)"
+
+
+def test_doses_and_which_queries_were_seen(study: ContaminationStudy, results: list[Result]) -> None:
+    dose = one(results, DOSES, "dl19", facts(TEACHER, "dl19"), "statistics")
+    assert isinstance(dose.payload, Statistics)
+    half, whole = dose.payload.rows["points"]
+    assert (half["share"], whole["share"]) == (0.5, 1.0)
+    seen = set(Groups(study.trainsets["dl19", 0.5]).manifest.content["targets"]["dl19"]["query_ids"])
+    assert len(seen) == 4
+    # with half: 1 instead of 3 for the first four queries, of which the first gains half as much; nothing for the others
+    gain = {f"dl19-{query}": 0.0 if query > 3 else 0.5 if query else 0.25 for query in range(QUERIES)}
+    assert half["all"]["mean"] == pytest.approx(1.75 / 8)
+    assert half["seen"] == {**half["seen"], "mean": pytest.approx(sum(gain[q] for q in seen) / 4), "queries": 4}
+    apart = sum(gain[q] if q in seen else -gain[q] for q in gain) / 4
+    assert half["seen less others"]["mean"] == pytest.approx(apart)
+    assert whole["others"] is None
+    assert whole["seen less others"] is None
+    assert dose.payload.rows["change"]["mean"] == pytest.approx((3.25 - 1.75) / 8)
+
+
+def test_what_the_student_inherits(results: list[Result]) -> None:
+    found = {r.split: r for r in results if r.measure == INHERITED and r.payload.rows["measure"] == "nDCG@10"}  # type: ignore[union-attr]
+    assert set(found) == {"dl19", "dl20"}
+    student, teacher = 4 * (ndcg(3) - ndcg(7)) / 8, 3.25 / 8
+    assert found["dl19"].value == pytest.approx(student / teacher)
+    bounds = found["dl19"].interval
+    assert bounds is not None
+    assert bounds.low < student / teacher < bounds.high
+    recall = [r for r in results if r.measure == INHERITED and r.payload.rows["measure"] == "R(rel=2)@100"]  # type: ignore[union-attr]
+    assert {(r.value, r.interval) for r in recall} == {(None, None)}  # the teacher's recall does not change
+
+
+def test_training_sets_and_trainings(results: list[Result]) -> None:
+    sets = {(r.facts.source, r.facts.share): r for r in results if r.measure == SETS}
+    assert sets["", None].value == 0.0
+    assert sets["dl20", 0.5].value == pytest.approx(4 / 12)  # 8 ordinary groups, 4 of the target
+    assert sets["dl20", 1.0].payload.rows["queries, target"] == 8  # type: ignore[union-attr]
+    trained = one(results, TRAINED, "", facts(STUDENT, "dl19", 0.5), "statistics")
+    assert trained.payload.rows["steps"] == [100, 200]  # type: ignore[union-attr]
+    assert trained.value == pytest.approx(0.15)  # validation 0.1 and 0.2
+
+
+def said(results: list[Result]) -> dict[str, bool | None]:
+    return {r.payload.text: r.payload.holds for r in results if isinstance(r.payload, Finding)}
+
+
+def test_the_sentences(results: list[Result]) -> None:
+    found = said(results)
+    (teacher,) = (text for text in found if text.startswith("Teacher bert_cat (lce) on dl19: nDCG@10"))
+    assert teacher.startswith(
+        "Teacher bert_cat (lce) on dl19: nDCG@10 0.938 when it saw its judgements, 0.531 when it did not, difference +0.406 ("
+    )
+    assert ") over 8 queries; inflation is established (Student's t-test, p = 0.0" in teacher
+    assert found[teacher] is True
+    (student,) = (text for text in found if text.startswith("Student tk (kl) on dl19"))
+    assert "0.417 with a teacher that saw its judgements, 0.333 with one that did not, difference +0.083" in student
+    assert "uncontaminated it does not beat BM25 there, so this is said of a model that did not learn" in student
+    assert "Of the teacher's inflation, +0.406, it inherits 21%" in student
+    weak = "nDCG@10 0.333 on dl19, where BM25 has 0.333; 0.333 on dl20, where BM25 has 0.333."
+    assert found[f"Not learned: student tk (kl), {weak}"] is False
+    assert any(text.startswith("Of 2 students of contaminated teachers") and "0 have a higher" in text for text in found)
+    assert any("no change is significant" in text for text in found)
+    (dose,) = (t for t in found if t.startswith("Teacher bert_cat (lce): with a share of 0.5 of the queries of dl19"))
+    assert "changes by +0.219" in dose
+    assert not any("No target is one of the paper's" in text for text in found)
+
+
+def test_the_other_direction(tmp_path: Path) -> None:
+    """A teacher that is worse where it saw the judgements, a student of which nothing can be said; targets that are not the paper's."""
+
+    def worse(system: System, source: str, share: float, seed: int, target: str, query: int) -> int:
+        if system == TEACHER:
+            return (4 if query % 4 else 3) if source == target else 2
+        return 3 if (source == target) == (query % 2 == 0) else 2
+
+    found = said(measure_contamination(contaminated_study(tmp_path / "study", worse, targets=("one", "two"), queries=QUERIES)))
+    (teacher,) = (text for text in found if text.startswith("Teacher bert_cat (lce) on one"))
+    assert "deflation is established" in teacher
+    assert found[teacher] is False
+    (student,) = (text for text in found if text.startswith("Student tk (kl) on one"))
+    assert "neither inflation nor deflation is established" in student
+    assert "Of the teacher's deflation, −" in student
+    assert found[student] is None
+    assert found["Every teacher and student is above BM25's nDCG@10 on every target."] is True
+    assert any(text.startswith("No target is one of the paper's (Deep Learning 2019") for text in found)
+
+
+def test_where_the_paper_prints_the_other_order(results: list[Result]) -> None:
+    # on dl20 it prints 0.700 and 0.688 for the teacher; here contamination lifts it
+    (text,) = (text for text in said(results) if text.startswith("Against the paper"))
+    assert text.startswith(
+        "Against the paper: for the teacher bert_cat (lce) on dl20 it prints nDCG@10 0.700, and 0.688 contaminated"
+    )
+
+
+def test_seeds_that_only_one_side_has_are_left_out_of_pairs(study: ContaminationStudy) -> None:
+    trials = [trial for trial in study.trials if trial.seed == 1 or not trial.source]
+    found = measure_contamination(replace(study, trials=trials))
+    payload = compared(found, CONTAMINATION, "dl19", facts(TEACHER, "dl19", 1.0))
+    assert payload.notes["seeds"] == [1]
+    assert payload.difference == pytest.approx(7 * 0.5 / 8)  # with the first seed every query but the last gains 0.5
+    without = [
+        trial for trial in study.trials if not (trial.seed == 1 and trial.source) and not (trial.seed == 2 and not trial.source)
+    ]
+    assert not comparisons_along(measure_contamination(replace(study, trials=without)), CONTAMINATION)
+
+
+def test_results_are_saved_and_read(results: list[Result], tmp_path: Path) -> None:
+    save_results(tmp_path / "results", results, Manifest("results", "study", "study contamination"))
+    read = load_results(tmp_path / "results")
+    assert [(r.measure, r.facts, r.value) for r in read] == [(r.measure, r.facts, r.value) for r in results]
