@@ -13,6 +13,7 @@ from positionbias.report.cells import (
     as_interval,
     count_cell,
     decimal_cell,
+    drop_columns,
     level_heading,
     p_cell,
     percent_cell,
@@ -31,6 +32,7 @@ from positionbias.report.contamination_select import (
     on_own_target,
     whole_share,
 )
+from positionbias.report.formatting import decimal
 from positionbias.report.leakage_select import rows_of
 from positionbias.report.select import MODELS, distinct
 from positionbias.report.table import Cell, Column, Table
@@ -57,6 +59,7 @@ def _tests(
             p_cell(payload.p_t),
             p_cell(payload.p_adjusted.get(HOLM)),
             p_cell(payload.p_adjusted.get("t bonferroni")),
+            text_cell(", ".join(decimal(value, sign=True) for value in payload.notes.get("difference by seed", ()))),
             count_cell(result.count),
         ]
         for result, payload in found
@@ -64,7 +67,10 @@ def _tests(
     columns = [Column(text, numeric=False) for text in ("Measure", "Target", "Role", "Model", "Loss")]
     columns += [Column(heads[0]), Column(heads[1])]
     columns += [Column(level_heading("Difference", (p.difference_interval for _, p in found)))]
-    columns += [Column(text) for text in ("Effect size", "p Student's t", "p Holm", "p Bonferroni", "Queries")]
+    columns += [Column(text) for text in ("Effect size", "p Student's t", "p Holm", "p Bonferroni")]
+    columns += [Column("Seed by seed", numeric=False), Column("Queries")]
+    if not any(row[-2].text for row in rows):
+        drop_columns(columns, rows, [len(columns) - 2])
     effect = "Effect size: the mean difference over the deviation of the differences (d_z). Intervals: bootstrap over queries."
     return Table(name, title, columns, rows, [*notes, effect], stub=5)
 

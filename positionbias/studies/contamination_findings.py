@@ -58,15 +58,19 @@ def _of_whole_share(results: Sequence[Result], tests: Sequence[tuple[Result, Com
 
 
 def _sets(results: Sequence[Result]) -> list[Finding]:
-    """How much of each teacher's training set was of a target."""
-    parts = []
+    """How much of the teachers' training sets was of each target, with the smallest and the largest share."""
+    by_source: dict[str, list[Result]] = {}
     for result in results:
         if result.measure == SETS and result.value:
-            rows = rows_of(result)
-            parts.append(
-                f"{rows['groups, target']:,} of {result.count:,} training groups ({result.value:.2%}) from {rows['queries, target']:,} "
-                f"queries of {result.facts.source}"
-            )
+            by_source.setdefault(result.facts.source, []).append(result)
+    parts = []
+    for source, sets in by_source.items():
+        ends = [choose(sets, key=lambda result: result.facts.share or 0.0) for choose in (min, max)]
+        shown = [
+            f"{rows['groups, target']:,} of {of.count:,} training groups ({of.value:.2%}), from {rows['queries, target']:,} queries"
+            for of, rows in ((of, rows_of(of)) for of in ends)
+        ]
+        parts.append(f"{source} {' to '.join(dict.fromkeys(shown))}")
     return [Finding(f"Test judgements in the teachers' training sets: {'; '.join(parts)}.", None)] if parts else []
 
 

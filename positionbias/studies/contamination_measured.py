@@ -174,9 +174,16 @@ class _Measuring:
         largest = self._largest()
         for system, target, measure in self.values:
             if system in largest and (twins := self._twins(system, target, measure)) is not None:
-                comparison = self._compare(CONTAMINATION, clean_of(system), system, *twins[1:], target, {"seeds": twins[0]})
+                by_seed = [self._by_seed(system, target, measure, seed) for seed in twins[0]]
+                notes = {"seeds": twins[0], "difference by seed": by_seed}
+                comparison = self._compare(CONTAMINATION, clean_of(system), system, *twins[1:], target, notes)
                 families.setdefault((measure, system.source == target), []).append((system, target, comparison))
         return self._tested(families)
+
+    def _by_seed(self, system: Facts, target: str, measure: str, seed: int) -> float:
+        """The mean difference of a contaminated system and its clean twin of one seed: how far one training differs from another."""
+        clean, contaminated = (self.values[of, target, measure][seed] for of in (clean_of(system), system))
+        return float(np.mean([contaminated[query_id] - value for query_id, value in clean.items()]))
 
     def _against_standard(self) -> list[Result]:
         """Table 1's tests: every system against the clean teacher, contaminated ones on what contaminated them; a family a measure."""

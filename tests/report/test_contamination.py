@@ -96,7 +96,9 @@ def test_the_other_tables(tables: dict[str, Table]) -> None:
     inflation = texts(tables["inflation"])
     assert inflation[0][:7] == ["nDCG@10", "msm.dl19", "teacher", "BERT_CAT", "LCE", "0.516", "1.000"]
     assert inflation[0][7].startswith("+0.484\u00a0[")
+    assert inflation[0][-2:] == ["+0.484, +0.484", "8"]  # seed by seed
     assert len(inflation) == 3 * 2 * 3  # measures, targets, systems
+    assert "Seed by seed" not in [column.name for column in tables["standard-teacher"].columns]
     inherited = texts(tables["inherited"])
     # ½ · 4 queries against 0.369 + 7 · ½
     assert inherited[0][:6] == ["nDCG@10", "msm.dl19", "BERT_CAT", "KL\u00a0div.", "+0.484", "+0.250"]

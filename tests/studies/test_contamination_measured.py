@@ -88,6 +88,9 @@ def test_contaminated_against_clean(results: list[Result]) -> None:
     assert found.difference == pytest.approx(gains.mean())
     assert found.p_t == pytest.approx(stats.ttest_1samp(gains, 0).pvalue)
     assert found.notes["seeds"] == [1, 2]
+    assert found.notes["difference by seed"] == pytest.approx(
+        [7 * 0.5 / 8, 6 * 0.5 / 8]
+    )  # with the second seed the first query had 1
     # a family of four: teacher and student, on the two targets; the teacher's and the student's p are twice the same
     student = compared(results, CONTAMINATION, "dl19", facts(STUDENT, "dl19", 1.0))
     assert student.p_t == pytest.approx(stats.ttest_1samp([ndcg(3) - ndcg(7), 0] * 4, 0).pvalue)
@@ -150,6 +153,11 @@ def test_training_sets_and_trainings(results: list[Result]) -> None:
     trained = one(results, TRAINED, "", facts(STUDENT, "dl19", 0.5), "statistics")
     assert trained.payload.rows["steps"] == [100, 200]  # type: ignore[union-attr]
     assert trained.value == pytest.approx(0.15)  # validation 0.1 and 0.2
+
+
+def test_what_was_added(results: list[Result]) -> None:
+    part = "4 of 12 training groups (33.33%), from 4 queries to 8 of 16 training groups (50.00%), from 8 queries"
+    assert said(results)[f"Test judgements in the teachers' training sets: dl19 {part}; dl20 {part}."] is None
 
 
 def said(results: list[Result]) -> dict[str, bool | None]:
