@@ -31,7 +31,7 @@ _WANTED = (
     "positive negative)"
 )
 _MOST = float(np.finfo(np.float32).max)
-_SPILL_BYTES = 64 << 20  # of a file that are held at once
+_SPILL_BYTES = 16 << 20  # of a file that are held at once: some 250 MB
 _MOST_SPILLS = 256  # files open at once
 
 
@@ -113,16 +113,20 @@ def read_teacher_file(path: Path | str) -> list[Ranking]:
 
 @dataclass(frozen=True)
 class TeacherPart:
-    """Some of a file's queries with all their passages, best first, and the line of each (query id, passage id)."""
+    """Some of a file's queries with all their passages, best first; ``scored`` has score and line of each, by query and passage id."""
 
     rankings: list[Ranking]
-    lines: dict[tuple[str, str], int]
+    scored: dict[str, dict[str, tuple[float, int]]]
+
+    def line(self, query_id: str, passage_id: str) -> int:
+        """Where the pair first stands in the file."""
+        return self.scored[query_id][passage_id][1]
 
 
 def spilled_parts(path: Path, folder: Path, repeats: Repeats) -> Iterator[TeacherPart]:
     """The whole file by parts; ``folder`` has room for a copy of it.
 
-    Lines are first parted by query into files of about 64 MB, so that margins in any order are put together without being held.
+    Lines are first parted by query into files of about 16 MB, so that margins in any order are put together without being held.
 
     Raises:
         InputError: as ``read_teacher_file``.
@@ -145,11 +149,9 @@ def _spilled(line: str) -> tuple[int, ScoredPair]:
 
 
 def _part(pairs: Iterable[tuple[int, ScoredPair]], path: Path, repeats: Repeats) -> TeacherPart:
-    found: dict[str, dict[str, float]] = {}
-    first: dict[tuple[str, str], int] = {}
+    found: dict[str, dict[str, tuple[float, int]]] = {}
     for columns, (line, query_id, passage_id, score) in pairs:
-        known = found.setdefault(query_id, {}).setdefault(passage_id, score)
-        earlier = first.setdefault((query_id, passage_id), line)
+        known, earlier = found.setdefault(query_id, {}).setdefault(passage_id, (score, line))
         if columns == MARGINS:
             repeats.count(known, score)
         elif earlier != line:
@@ -160,10 +162,10 @@ def _part(pairs: Iterable[tuple[int, ScoredPair]], path: Path, repeats: Repeats)
                 found=f"passage {passage_id!r} of query {query_id!r} again, first at line {earlier}",
                 do="drop one of the lines",
             )
-    return TeacherPart([_ranking(query_id, scores) for query_id, scores in found.items()], first)
+    return TeacherPart([_ranking(query_id, scored) for query_id, scored in found.items()], found)
 
 
-def _ranking(query_id: str, scores: dict[str, float]) -> Ranking:
-    passage_ids, values = list(scores), np.fromiter(scores.values(), np.float32, len(scores))
+def _ranking(query_id: str, scored: dict[str, tuple[float, int]]) -> Ranking:
+    passage_ids, values = list(scored), np.fromiter((score for score, _ in scored.values()), np.float32, len(scored))
     order = order_by_score(passage_ids, values)
     return Ranking(query_id, [passage_ids[place] for place in order], values[order])

@@ -90,12 +90,12 @@ class _Intake:
         kept: list[Ranking] = []
         for ranking in part.rankings:
             if ranking.query_id not in self._queries:
-                first = min(part.lines[ranking.query_id, passage_id] for passage_id in ranking.passage_ids)
+                first = min(part.line(ranking.query_id, passage_id) for passage_id in ranking.passage_ids)
                 self._remember("query", ranking.query_id, first, pairs=len(ranking.passage_ids))
                 continue
             unknown = absent.intersection(ranking.passage_ids)
             for passage_id in unknown:
-                self._remember("passage", passage_id, part.lines[ranking.query_id, passage_id])
+                self._remember("passage", passage_id, part.line(ranking.query_id, passage_id))
             if len(unknown) < len(ranking.passage_ids):
                 kept.append(self._stored(ranking, unknown))
         return kept, {

@@ -23,6 +23,7 @@ from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups, group_queries
 from positionbias.core.manifest import InputRef, input_ref
 from positionbias.core.progress import Progress, step
+from positionbias.core.records import relevant_passages
 from positionbias.core.run import Run, read_run
 from positionbias.core.shard_work import resumable_folder
 from positionbias.core.teacher_scores import ScoredBlock, TeacherScores, write_teacher_scores
@@ -180,17 +181,16 @@ def _distinct(keys: np.ndarray, more: array) -> np.ndarray:
 
 def _relevant(collection: Collection, split: str, run: Run, relevant_from: int) -> tuple[dict[str, list[str]], dict[str, int]]:
     """The passages judged relevant of the run's queries, and how many judgements name a query or passage that is not there."""
-    pairs = [(q.query_id, q.passage_id) for q in collection.qrels(split) if q.grade >= relevant_from]
-    absent = set(collection.absent(sorted({passage_id for _, passage_id in pairs})))
+    judged = relevant_passages(collection.qrels(split), relevant_from)
+    absent = set(collection.absent(sorted({passage_id for passage_ids in judged.values() for passage_id in passage_ids})))
     relevant: dict[str, list[str]] = {}
     counts = {"relevant_without_candidates": 0, "relevant_not_in_the_collection": 0}
-    for query_id, passage_id in pairs:
+    for query_id, passage_ids in judged.items():
         if query_id not in run:
-            counts["relevant_without_candidates"] += 1
-        elif passage_id in absent:
-            counts["relevant_not_in_the_collection"] += 1
-        else:
-            relevant.setdefault(query_id, []).append(passage_id)
+            counts["relevant_without_candidates"] += len(passage_ids)
+            continue
+        relevant[query_id] = [passage_id for passage_id in passage_ids if passage_id not in absent]
+        counts["relevant_not_in_the_collection"] += len(passage_ids) - len(relevant[query_id])
     return relevant, counts
 
 

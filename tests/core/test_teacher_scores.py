@@ -152,7 +152,7 @@ def test_margins_keep_the_first_of_two_scores_and_count_the_rest(tmp_path: Path)
     (part,) = spilled_parts(path, folder, repeats)
     (ranking,) = part.rankings
     assert (ranking.passage_ids, ranking.scores.tolist()) == (["a", "c", "d", "b"], [3.0, 2.0, 1.0, 1.0])
-    assert (part.lines["q1", "a"], part.lines["q1", "d"]) == (1, 3)
+    assert (part.line("q1", "a"), part.line("q1", "d")) == (1, 3)
     # 3 again is the same; 3.5 and 2.75 are not, by 0.5 and 0.25
     assert (repeats.differing, repeats.largest) == (2, 0.5)
 
@@ -172,6 +172,10 @@ def test_parts_of_a_file_are_the_file(tmp_path_factory: pytest.TempPathFactory, 
     whole = {r.query_id: list(zip(r.passage_ids, r.scores.tolist(), strict=True)) for r in read_teacher_file(path)}
     assert found == whole
     assert sum(len(part.rankings) for part in parts) == len(whole)
-    assert {key: line for part in parts for key, line in part.lines.items()} == {
-        (pair.query_id, pair.passage_id): pair.line for _, pair in scored_pairs(path)
+    lines = {
+        (query_id, passage_id): line
+        for part in parts
+        for query_id, scored in part.scored.items()
+        for passage_id, (_, line) in scored.items()
     }
+    assert lines == {(pair.query_id, pair.passage_id): pair.line for _, pair in scored_pairs(path)}
