@@ -125,10 +125,10 @@ def suspect(
     sets = Sets(find_collection(collection), splits, settings.measure, ranking, kind, place or Path.cwd())
     sets.candidates[split] = sets.read("candidates", candidates, split)
     contrasts = _contrasts(sets, fresh_candidates, paraphrases, pairs)
+    order = sets.measured(sets.candidates[split].name, sets.candidates)
     for of, count in sets.without_candidates().items():
         if count:
             say(f"{of}: {count:,} judged queries without candidates, 0 for every system")
-    order = sets.measured(sets.candidates[split].name, sets.candidates)
     known = [sets.of_model(name, "control") for name in controls]
     for number, name in enumerate(control_runs):
         known.append(_ranked(sets, "control", name, control_fresh_runs[number] if fresh else None))
