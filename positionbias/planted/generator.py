@@ -30,18 +30,18 @@ its whole answering sentence, with character offsets: a rotation that cuts the s
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from positionbias.core.collection import Collection
-from positionbias.core.collection_writer import CollectionWriter, create_collection
+from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import SettingError
 from positionbias.core.files import refuse_existing, sha256_file
 from positionbias.core.progress import track
-from positionbias.core.records import Answer, Passage, Qrel, Query
+from positionbias.core.records import Answer, Passage
 from positionbias.core.seeds import key64
 from positionbias.planted.fresh import FRESH, PARAPHRASED, paraphrases, plan_fresh
 from positionbias.planted.grammar import (
@@ -56,6 +56,7 @@ from positionbias.planted.grammar import (
     stated_value,
 )
 from positionbias.planted.leaks import MOST_PER_QUERY, TRUE_PAIRS, Leak, plan_leaks, write_true_pairs
+from positionbias.planted.splits import add_split, judgements
 
 __all__ = ["DEFAULT_FRONT_LOADING", "PlantedSettings", "plan_queries", "slot_probabilities", "write_planted"]
 
@@ -269,12 +270,12 @@ def write_planted(
         writer.add_passages(passages)
         for split in (*SPLITS, *([FRESH] if settings.fresh_queries else [])):
             repeated = leaks if split == "train" else []
-            _add_split(writer, split, [q for q in queries if q.split == split], repeated, answers, mentions)
+            add_split(writer, split, [q for q in queries if q.split == split], repeated, answers, mentions)
         if settings.paraphrased:
             writer.add_split(
                 PARAPHRASED,
                 paraphrases(tests, settings.seed),
-                *_judged([(query.query_id, query) for query in tests], answers, mentions),
+                *judgements([(query.query_id, query) for query in tests], answers, mentions),
             )
         writer.finish(
             name=name or out.name,
@@ -286,36 +287,6 @@ def write_planted(
             content=_true_pairs(writer.folder, leaks) if leaks else None,
         )
     return Collection(out)
-
-
-def _add_split(
-    writer: CollectionWriter,
-    split: str,
-    queries: list[PlantedQuery],
-    leaks: list[Leak],
-    answers: dict[str, list[Answer]],
-    mentions: dict[str, list[str]],
-) -> None:
-    """One split, in the order of ids: a leak has the answers of the query that it repeats."""
-    asked = [(query.query_id, query.text, query) for query in queries]
-    asked += [(leak.query_id, leak.text, leak.repeats) for leak in leaks]
-    asked.sort(key=lambda item: item[0])
-    records = [
-        Query(query_id, text, {"thing": str(query.thing), "attribute": query.attribute}) for query_id, text, query in asked
-    ]
-    writer.add_split(split, records, *_judged([(query_id, query) for query_id, _, query in asked], answers, mentions))
-
-
-def _judged(
-    asked: Iterable[tuple[str, PlantedQuery]], answers: dict[str, list[Answer]], mentions: dict[str, list[str]]
-) -> tuple[list[Qrel], list[Answer]]:
-    """Judgements and answers of queries, each with the one whose answers it has."""
-    qrels, found = [], []
-    for query_id, query in asked:
-        found += [answer._replace(query_id=query_id) for answer in answers[query.query_id]]
-        qrels += [Qrel(query_id, answer.passage_id, 1) for answer in answers[query.query_id]]
-        qrels += [Qrel(query_id, passage_id, 0) for passage_id in mentions.get(query_id, ())]
-    return qrels, found
 
 
 def _true_pairs(folder: Path, leaks: list[Leak]) -> dict[str, Any]:
