@@ -82,6 +82,7 @@ def inflation_table(results: Sequence[Result]) -> Table:
     kept = [(r, p) for r, p in tests if r.facts.share == largest.get(replace(r.facts, share=None))]
     notes = (
         "The clean twin has the same role, model, loss and seeds, so that the difference is what contamination itself makes.",
+        "Intervals and tests are over queries; how far one training differs from another is seen seed by seed alone.",
     )
     return _tests(_in_order(kept), "inflation", "Inflation: contaminated against clean", ("Clean", "Contaminated"), notes)
 
@@ -102,6 +103,8 @@ def _in_order(tests: Sequence[tuple[Result, Comparison]]) -> list[tuple[Result, 
 def inherited_table(results: Sequence[Result]) -> Table:
     """How much of the teacher's inflation each student has."""
     found = [result for result in results if result.measure == INHERITED]
+    measures, targets = distinct(rows_of(result)["measure"] for result in found), distinct(result.split for result in found)
+    found.sort(key=lambda result: (measures.index(rows_of(result)["measure"]), targets.index(result.split)))
     rows = [
         [
             text_cell(rows_of(result)["measure"]),

@@ -67,7 +67,7 @@ def _sets(results: Sequence[Result]) -> list[Finding]:
     for source, sets in by_source.items():
         ends = [choose(sets, key=lambda result: result.facts.share or 0.0) for choose in (min, max)]
         shown = [
-            f"{rows['groups, target']:,} of {of.count:,} training groups ({of.value:.2%}), from {rows['queries, target']:,} queries"
+            f"{rows['groups, target']:,} of {of.count:,} training groups ({of.value:.2%}; {rows['queries, target']:,} queries)"
             for of, rows in ((of, rows_of(of)) for of in ends)
         ]
         parts.append(f"{source} {' to '.join(dict.fromkeys(shown))}")

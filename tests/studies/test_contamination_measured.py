@@ -156,7 +156,7 @@ def test_training_sets_and_trainings(results: list[Result]) -> None:
 
 
 def test_what_was_added(results: list[Result]) -> None:
-    part = "4 of 12 training groups (33.33%), from 4 queries to 8 of 16 training groups (50.00%), from 8 queries"
+    part = "4 of 12 training groups (33.33%; 4 queries) to 8 of 16 training groups (50.00%; 8 queries)"
     assert said(results)[f"Test judgements in the teachers' training sets: dl19 {part}; dl20 {part}."] is None
 
 
