@@ -85,8 +85,22 @@ class _Study:
 
     @cached_property
     def groups(self) -> int:
-        """About how many groups a student is trained on."""
+        """About how many ordinary groups there are."""
         return self._positives(self.settings.source, self.settings.relevant_from)
+
+    @cached_property
+    def student_groups(self) -> int:
+        """About how many groups a student is trained on."""
+        wanted, queries = self.settings.student_queries, len(self.collection.queries(self.settings.source))
+        return self.groups if wanted is None else max(1, round(self.groups * min(1.0, wanted / queries)))
+
+    @cached_property
+    def taught(self) -> Path:
+        """The candidates of the training queries that students learn from."""
+        settings, run = self.settings, self.runs[self.settings.source]
+        if settings.student_queries is None:
+            return run
+        return self.shop.some_queries(settings.source, run, settings.student_queries, seed=settings.seed)
 
     def run(self) -> Path:
         """All steps, in their order."""
@@ -173,7 +187,7 @@ class _Study:
             place,
             self.collection.path,
             settings.source,
-            self.runs[settings.source],
+            self.taught,
             settings.train_depth if settings.negatives == "teacher" else None,
             relevant_from=settings.relevant_from,
         )
@@ -184,17 +198,17 @@ class _Study:
         settings, seed = self.settings, teacher.trial.seed
         plan = model.plan_taught(
             teacher.scores,
-            way.training(model.training, self.groups),
+            way.training(model.training, self.student_groups),
             seed=seed,
             split=settings.source,
             depth=settings.train_depth,
-            candidates=self.runs[settings.source] if settings.negatives == "candidates" else None,
+            candidates=self.taught if settings.negatives == "candidates" else None,
             validation=self._validation,
             relevant_from=settings.relevant_from,
         )
         source = Source(teacher.trial.source, teacher.trial.share)
         name = f"student-{model.kind}-{way.loss}-{source.name}-seed-{seed}"
-        place = self.shop.trained(name, self.collection.path, plan, groups=self.groups)
+        place = self.shop.trained(name, self.collection.path, plan, groups=self.student_groups)
         return Trial("student", model.kind, way.loss, *source, seed, self._reranked(place), place)
 
     @property

@@ -90,7 +90,8 @@ class ContaminationSettings:
 
     ``shares`` add teachers contaminated with less of ``dose_target``, and of their students ``dose_student`` by ``dose_loss``; without them there
     is no curve. ``negatives`` of a student stand in the first ``train_depth`` of its "teacher"'s own order, as in the paper, or among all
-    "candidates" of the source, the same for all teachers. ``depth`` is that of the targets' candidates, ``candidates`` are runs to take instead
+    "candidates" of the source, the same for all teachers. Students learn from ``student_queries`` of the training queries, drawn by
+    ``seed`` (None: from all, as in the paper): what is taught is most of a study's work. ``depth`` is that of the targets' candidates, ``candidates`` are runs to take instead
     of BM25's, by split. With ``validation``, a split of held-out queries, trainings are stopped early. ``seeds`` are those of the
     trainings, ``seed`` that of the training sets and the bootstrap.
     """
@@ -109,6 +110,7 @@ class ContaminationSettings:
     negatives: Literal["teacher", "candidates"] = "teacher"
     relevant_from: int = 1
     target_relevant_from: int = 2
+    student_queries: int | None = None
     train_depth: int = 100
     depth: int = 100
     candidates: Mapping[str, Path] = field(default_factory=dict)
@@ -124,6 +126,8 @@ class ContaminationSettings:
         for name in ("relevant_from", "target_relevant_from", "train_depth", "depth"):
             if getattr(self, name) < 1:
                 raise SettingError(f"--{name.replace('_', '-')}: wanted at least 1; found {getattr(self, name)}; raise it")
+        if self.student_queries is not None and self.student_queries < 1:
+            raise SettingError(f"--student-queries: wanted at least 1; found {self.student_queries}; raise it")
         if self.contaminating is None:
             object.__setattr__(self, "contaminating", self.targets)
         self._settle_dose()
@@ -198,14 +202,16 @@ class ContaminationSettings:
             raise SettingError("--shares: wanted a target to contaminate with; found none; give --contaminate")
 
     def _trained(self, model: ModelSettings) -> ModelSettings:
-        """A model's training: in the paper one epoch, of an encoder with its rate."""
-        rate = model.training.learning_rate
+        """A model's training: in the paper one epoch, which is what it is where nothing else is asked for, of an encoder with its rate."""
+        given = model.training
+        rate, epochs = given.learning_rate, given.epochs
         if rate is None and begins_with(model.kind) == "encoder":
             rate = RATE
-        once = replace(
-            model.training, epochs=model.training.epochs or 1, most_depth=self.train_depth, learning_rate=rate, probe_passages=0
+        if epochs is None and given.max_steps == TrainConfig().max_steps:
+            epochs = 1
+        return replace(
+            model, training=replace(given, epochs=epochs, most_depth=self.train_depth, learning_rate=rate, probe_passages=0)
         )
-        return replace(model, training=once)
 
     @property
     def splits(self) -> tuple[str, ...]:
@@ -231,7 +237,7 @@ class ContaminationSettings:
     def record(self) -> dict[str, Any]:
         """As the manifest has it: JSON-ready, files by name."""
         plain = ["source", "dose_target", "dose_student", "dose_loss", "negatives", "relevant_from", "target_relevant_from"]
-        plain += ["train_depth", "depth", "validation", "seed"]
+        plain += ["student_queries", "train_depth", "depth", "validation", "seed"]
         return {
             **{name: getattr(self, name) for name in plain},
             **{name: list(getattr(self, name)) for name in ("targets", "contaminating", "seeds", "shares")},

@@ -20,8 +20,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups
-from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
-from positionbias.core.run import read_run, write_run
+from positionbias.core.run import Run, read_run
 from positionbias.evaluation.cross_validation import FOLDS
 from positionbias.evaluation.evaluate import check_run
 from positionbias.evaluation.memorisation import with_leaked
@@ -232,9 +231,8 @@ class _Study:
         """The target's candidates with the leaked passages that were not retrieved."""
         target = self.settings.target
         candidates = self.runs[target]
-        place = self.shop.folder / "runs" / f"to-score-{target}.run"
 
-        def make() -> None:
+        def made() -> Run:
             held = read_run(candidates)
             passages = [
                 (pair.query_id, passage)
@@ -243,27 +241,11 @@ class _Study:
                 if pair.query_id in held
                 for passage in (pair.positive, pair.negative)
             ]
-            run = with_leaked(held, passages, name="to-score")
-            write_run(place, run, overwrite=True)
-            sources = {"collection": self.collection.path, "candidates": candidates, **{path.name: path for path in leaked}}
-            manifest = Manifest(
-                kind="run",
-                name=run.name,
-                command="study leakage",
-                settings={"split": target},
-                inputs=tuple(
-                    input_ref(role, path, self.shop.checksum(path) or "", artefact=place) for role, path in sources.items()
-                ),
-                content={"checksum": sha256_file(place), "queries": len(run), "pairs": run.pairs},
-                licence=self.collection.manifest.licence,
-                versions=package_versions("numpy"),
-                provenance=provenance(),
-            )
-            write_manifest(manifest_path(place), manifest)
+            return with_leaked(held, passages, name="to-score")
 
-        inputs = {"candidates": self.shop.checksum(candidates), **{path.name: self.shop.checksum(path) for path in leaked}}
+        inputs = {"collection": self.collection.path, "candidates": candidates, **{path.name: path for path in leaked}}
         work = estimate.joining(self.collection, target)
-        return self.shop.steps.make(f"{self.shop.prefix}to-score-{target}", place, {"split": target}, inputs, make, work=work)
+        return self.shop.derived_run(f"to-score-{target}", "study leakage", {"split": target}, inputs, made, work=work)
 
     def _trial(self, model: ModelSettings, key: tuple[str, int], seed: int, trainset: Path, to_score: Path) -> Trial:
         kind, size = key

@@ -17,9 +17,7 @@ follow a study through artefacts that are not there yet.
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -28,18 +26,13 @@ from typing import Any
 from positionbias.core.collection import Collection
 from positionbias.core.files import read_json, sha256_file
 from positionbias.core.manifest import (
-    Manifest,
-    input_ref,
     manifest_path,
-    package_versions,
-    provenance,
     read_manifest,
     write_manifest,
 )
-from positionbias.core.result import Facts, Result, save_results
-from positionbias.core.run import read_run, write_run
-from positionbias.core.shard_work import MapShards
-from positionbias.engine.local import map_shards
+from positionbias.core.result import Facts, Result
+from positionbias.core.run import Run, read_run, write_run
+from positionbias.core.seeds import key64
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 from positionbias.models.checkpoint import FACTS, Checkpoint, load_checkpoint
 from positionbias.positions.debias import debias
@@ -49,9 +42,9 @@ from positionbias.ranking.config import pick_device
 from positionbias.ranking.rerank import rerank_run
 from positionbias.ranking.teach import teach
 from positionbias.studies import estimate
+from positionbias.studies.artefacts import Artefacts
 from positionbias.studies.by_position import position_only_run
-from positionbias.studies.calibrate import Calibration
-from positionbias.studies.step import Planned, Steps
+from positionbias.studies.step import Work
 from positionbias.training.plan import INPUTS, TrainPlan
 from positionbias.training.state import unfinished
 from positionbias.training.train import train_model
@@ -59,60 +52,8 @@ from positionbias.training.train import train_model
 __all__ = ["Workshop"]
 
 
-class Workshop:
-    """A study's folder and the steps made in it. With ``dry_run`` nothing is made or written: ``planned`` says what would be."""
-
-    def __init__(
-        self, folder: Path, tell: Callable[[str], None] = lambda line: None, *, workers: int = 1, dry_run: bool = False
-    ) -> None:
-        self.folder, self.workers, self.prefix = folder, workers, ""
-        self.steps = Steps(folder, tell, dry_run=dry_run)
-        self._sources: dict[Path, Path] = {}  # a rotated collection → the one it is made from, for its numbers in a dry run
-        self._plans: dict[Path, TrainPlan] = {}  # a model → how it is trained
-        self._calibration = Calibration()
-
-    def within(self, name: str) -> Workshop:
-        """The same workshop in the subfolder ``name``: for a study of several collections."""
-        part = object.__new__(Workshop)
-        part.__dict__.update(self.__dict__, folder=self.folder / name, prefix=f"{self.prefix}{name}/")
-        return part
-
-    @property
-    def map_shards(self) -> MapShards:
-        """Works on shards in the study's number of processes."""
-        return partial(map_shards, workers=self.workers)
-
-    @property
-    def planned(self) -> Sequence[Planned]:
-        """The steps that a dry run has met, in their order."""
-        return self.steps.planned
-
-    def checksum(self, artefact: Path) -> str | None:
-        """What stands for an artefact in receipts: its content and what made it; None of what a dry run has not made."""
-        if artefact in self.steps.unmade:
-            return None
-        if artefact.is_file():
-            return sha256_file(artefact)
-        manifest = read_manifest(artefact)
-        if manifest.kind == "collection":
-            return str(manifest.content["checksum"])
-        # another training may end in the same weights by another way: its log counts as well
-        log = artefact / "training.json"
-        made = [manifest.comparable(), sha256_file(log) if log.exists() else None]
-        return hashlib.sha256(json.dumps(made, sort_keys=True, default=str).encode()).hexdigest()
-
-    def _made(self, *artefacts: Path) -> bool:
-        return not self.steps.unmade.intersection(artefacts)
-
-    def stands_for(self, made: Path, source: Path) -> None:
-        """Say that ``made`` has about as many passages and queries as ``source``: for a dry run, which has not made it."""
-        self._sources[made] = source
-
-    def counted(self, collection: Path) -> Collection:
-        """A collection with about the numbers of this one, which a dry run may not have made."""
-        while collection in self.steps.unmade:
-            collection = self._sources[collection]
-        return Collection(collection)
+class Workshop(Artefacts):
+    """The steps that studies share, made in a study's folder."""
 
     # -- steps ------------------------------------------------------------------------------------------------
 
@@ -164,6 +105,19 @@ class Workshop:
         work, note = estimate.training(self.counted(collection), plan, unfinished(place), self._calibration, groups)
         return self.steps.make(f"{self.prefix}train-{name}", place, settings, inputs, make, work=work, note=note)
 
+    def some_queries(self, split: str, candidates: Path, number: int, *, seed: int) -> Path:
+        """The candidates of ``number`` of their queries, the first in an order keyed by seed and id."""
+
+        def made() -> Run:
+            run = read_run(candidates)
+            return run.only(sorted(run, key=lambda query_id: key64(seed, "some queries", query_id))[:number], run.name)
+
+        settings = {"split": split, "queries": number, "seed": seed}
+        label = f"{candidates.stem}-of-{number}"
+        return self.derived_run(
+            label, "some queries", settings, {"candidates": candidates}, made, work=estimate.drawing(number)
+        )
+
     def taught(
         self, model: Path, collection: Path, split: str, candidates: Path, depth: int | None, *, relevant_from: int = 1
     ) -> Path:
@@ -207,20 +161,37 @@ class Workshop:
 
     def by_position(self, collection: Path, split: str, candidates: Path, *, on: str) -> Path:
         """The candidates in the order of a scorer that knows position only (``text.overlap.position_only``)."""
+
+        def made() -> Run:
+            return position_only_run(Collection(collection), split, read_run(candidates))
+
+        named = {"collection": collection, "candidates": candidates}
+        work = estimate.ordering(self.counted(collection), split)
         label = f"position-only-on-{on}-{split}"
+        return self.derived_run(label, "position only", {"split": split}, named, made, work=work)
+
+    def derived_run(
+        self,
+        label: str,
+        command: str,
+        settings: Mapping[str, Any],
+        inputs: Mapping[str, Path],
+        made: Callable[[], Run],
+        *,
+        work: Work | None,
+    ) -> Path:
+        """A run that no model makes, of artefacts by their roles; ``made()`` opens them."""
         place = self.folder / "runs" / f"{label}.run"
-        inputs = {"collection": self.checksum(collection), "candidates": self.checksum(candidates)}
 
         def make() -> None:
-            run = position_only_run(Collection(collection), split, read_run(candidates))
+            run = made()
             write_run(place, run, overwrite=True)
             content = {"checksum": sha256_file(place), "queries": len(run), "pairs": run.pairs}
-            named = {"collection": collection, "candidates": candidates}
-            manifest = self._manifest(place, "run", "position only", {"split": split}, named)
+            manifest = self._manifest(place, "run", command, settings, inputs)
             write_manifest(manifest_path(place), replace(manifest, name=run.name, content=content))
 
-        work = estimate.ordering(self.counted(collection), split)
-        return self.steps.make(f"{self.prefix}{label}", place, {"split": split}, inputs, make, work=work)
+        sums = {role: self.checksum(path) for role, path in inputs.items()}
+        return self.steps.make(f"{self.prefix}{label}", place, settings, sums, make, work=work)
 
     def probed(self, model: Path, collection: Path, *, on: str, passages: int | None, seed: int, facts: Facts) -> Path:
         """MATS and the ATS curve of a model with term vectors, on the passages called ``on``: a folder of one Result."""
@@ -260,42 +231,6 @@ class Workshop:
         work = estimate.measuring(self._collection_among(inputs.values()), len(inputs))
         record = {"title": title, "study": settings, "seed": seed}
         return self.steps.make(f"{self.prefix}measure", place, record, sums, make, work=work)
-
-    def _collection_among(self, artefacts: Iterable[Path]) -> Collection | None:
-        for path in artefacts:
-            if path in self._sources or (path.is_dir() and read_manifest(path).kind == "collection"):
-                return self.counted(path)
-        return None
-
-    def _save(
-        self,
-        place: Path,
-        results: Sequence[Result],
-        command: str,
-        settings: Mapping[str, Any],
-        inputs: Mapping[str, Path],
-        *,
-        title: str = "",
-        notes: Sequence[str] = (),
-        seed: int | None = None,
-    ) -> None:
-        manifest = self._manifest(place, "results", command, settings, inputs)
-        save_results(place, results, replace(manifest, name=title or place.name, notes=tuple(notes), seed=seed), overwrite=True)
-
-    def _manifest(
-        self, place: Path, kind: str, command: str, settings: Mapping[str, Any], inputs: Mapping[str, Path]
-    ) -> Manifest:
-        licences = dict.fromkeys(read_manifest(path).licence for path in inputs.values() if manifest_path(path).is_file())
-        return Manifest(
-            kind=kind,
-            name=place.name,
-            command=command,
-            settings=settings,
-            inputs=tuple(input_ref(role, path, self.checksum(path) or "", artefact=place) for role, path in inputs.items()),
-            licence="; ".join(filter(None, licences)),
-            versions=package_versions("torch", "numpy", "bm25s", "ir_measures", "scipy"),
-            provenance=provenance(),
-        )
 
 
 def _at_work(model: Path) -> Checkpoint:

@@ -99,7 +99,14 @@ _measuring_options: Decorator = all_of(
     click.option(
         "--seeds", multiple=True, type=click.IntRange(min=0), help="Of a training; may be given again. [default: --seed]"
     ),
-    click.option("--epochs", type=int, default=1, show_default=True, help="Passes over the training groups, at most."),
+    click.option(
+        "--epochs", type=int, help="Passes over the training groups, at most. [default: 1, or as many as --max-steps takes]"
+    ),
+    click.option(
+        "--student-queries",
+        type=int,
+        help="Training queries that teachers score and students learn from, drawn by --seed. [default: all]",
+    ),
     click.option("--depth", type=int, default=100, show_default=True, help="Candidates a test query; all are re-ranked."),
     click.option(
         "--train-depth",

@@ -1,0 +1,115 @@
+"""A study's folder: what stands in it, by its checksums; how a dry run follows what is not there yet; how results are written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
+
+from positionbias.core.collection import Collection
+from positionbias.core.files import sha256_file
+from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, read_manifest
+from positionbias.core.result import Result, save_results
+from positionbias.core.shard_work import MapShards
+from positionbias.engine.local import map_shards
+from positionbias.studies.calibrate import Calibration
+from positionbias.studies.step import Planned, Steps
+from positionbias.training.plan import TrainPlan
+
+__all__ = ["Artefacts"]
+
+
+class Artefacts:
+    """A study's folder and the steps made in it. With ``dry_run`` nothing is made or written: ``planned`` says what would be."""
+
+    def __init__(
+        self, folder: Path, tell: Callable[[str], None] = lambda line: None, *, workers: int = 1, dry_run: bool = False
+    ) -> None:
+        self.folder, self.workers, self.prefix = folder, workers, ""
+        self.steps = Steps(folder, tell, dry_run=dry_run)
+        self._sources: dict[Path, Path] = {}  # a rotated collection → the one it is made from, for its numbers in a dry run
+        self._plans: dict[Path, TrainPlan] = {}  # a model → how it is trained
+        self._calibration = Calibration()
+
+    def within(self, name: str) -> Self:
+        """The same workshop in the subfolder ``name``: for a study of several collections."""
+        part = object.__new__(type(self))
+        part.__dict__.update(self.__dict__, folder=self.folder / name, prefix=f"{self.prefix}{name}/")
+        return part
+
+    @property
+    def map_shards(self) -> MapShards:
+        """Works on shards in the study's number of processes."""
+        return partial(map_shards, workers=self.workers)
+
+    @property
+    def planned(self) -> Sequence[Planned]:
+        """The steps that a dry run has met, in their order."""
+        return self.steps.planned
+
+    def checksum(self, artefact: Path) -> str | None:
+        """What stands for an artefact in receipts: its content and what made it; None of what a dry run has not made."""
+        if artefact in self.steps.unmade:
+            return None
+        if artefact.is_file():
+            return sha256_file(artefact)
+        manifest = read_manifest(artefact)
+        if manifest.kind == "collection":
+            return str(manifest.content["checksum"])
+        # another training may end in the same weights by another way: its log counts as well
+        log = artefact / "training.json"
+        made = [manifest.comparable(), sha256_file(log) if log.exists() else None]
+        return hashlib.sha256(json.dumps(made, sort_keys=True, default=str).encode()).hexdigest()
+
+    def _made(self, *artefacts: Path) -> bool:
+        return not self.steps.unmade.intersection(artefacts)
+
+    def stands_for(self, made: Path, source: Path) -> None:
+        """Say that ``made`` has about as many passages and queries as ``source``: for a dry run, which has not made it."""
+        self._sources[made] = source
+
+    def counted(self, collection: Path) -> Collection:
+        """A collection with about the numbers of this one, which a dry run may not have made."""
+        while collection in self.steps.unmade:
+            collection = self._sources[collection]
+        return Collection(collection)
+
+    def _collection_among(self, artefacts: Iterable[Path]) -> Collection | None:
+        for path in artefacts:
+            if path in self._sources or (path.is_dir() and read_manifest(path).kind == "collection"):
+                return self.counted(path)
+        return None
+
+    def _save(
+        self,
+        place: Path,
+        results: Sequence[Result],
+        command: str,
+        settings: Mapping[str, Any],
+        inputs: Mapping[str, Path],
+        *,
+        title: str = "",
+        notes: Sequence[str] = (),
+        seed: int | None = None,
+    ) -> None:
+        manifest = self._manifest(place, "results", command, settings, inputs)
+        save_results(place, results, replace(manifest, name=title or place.name, notes=tuple(notes), seed=seed), overwrite=True)
+
+    def _manifest(
+        self, place: Path, kind: str, command: str, settings: Mapping[str, Any], inputs: Mapping[str, Path]
+    ) -> Manifest:
+        licences = dict.fromkeys(read_manifest(path).licence for path in inputs.values() if manifest_path(path).is_file())
+        return Manifest(
+            kind=kind,
+            name=place.name,
+            command=command,
+            settings=settings,
+            inputs=tuple(input_ref(role, path, self.checksum(path) or "", artefact=place) for role, path in inputs.items()),
+            licence="; ".join(filter(None, licences)),
+            versions=package_versions("torch", "numpy", "bm25s", "ir_measures", "scipy"),
+            provenance=provenance(),
+        )
