@@ -1,0 +1,113 @@
+"""``posbias study contamination`` as a user runs it."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from positionbias.cli.main import main
+from positionbias.core.collection import Collection
+from positionbias.core.manifest import read_manifest
+from positionbias.models.new_encoder import EncoderSettings, make_encoder
+
+from ..tiny import PLANTED, TINY, planted
+from .conftest import RunPosbias
+
+GIVEN = ["--targets", "test", "--target-relevant-from", 1, "--out", "./study", "--depth", 6]
+GIVEN += ["--train-depth", 8, "--threads", 1, "--batch-size", 8, "--losses", "kl", "--no-doses"]
+NAMES = ("dimension", "layers", "heads", "head_size", "feed_forward")
+SHAPE = [f"{name}={getattr(TINY, name)}" for name in NAMES]
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    # 27 training, 15 validation and 18 test queries: of fewer a Wilcoxon test takes long
+    return planted(tmp_path_factory.mktemp("contamination") / "planted", replace(PLANTED, validation_share=0.25))
+
+
+@pytest.fixture(scope="module")
+def command(collection: Collection) -> list[object]:
+    """Teacher and student over small encoders, the student's beside a TK."""
+    place = collection.path.parent / "small"
+    make_encoder([collection], place, EncoderSettings(layers=1, width=8, heads=2, pieces=120))
+    given: list[object] = ["study", "contamination", collection.path, *GIVEN, "--encoder", place]
+    given += ["--models", "tk", "--models", "bert_dot", "--learning-rate", 1e-3]
+    for assignment in SHAPE:
+        given += ["--set", f"tk.{assignment}"]
+    return given
+
+
+def test_bad_options(
+    command: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for more, line in (
+        (["--losses", "lce"], "--losses: wanted one that reads a teacher's scores (margin_mse, kl, ranknet); found 'lce'"),
+        (["--source", "test"], "--source, --targets: wanted different splits; found 'test' as both"),
+        (["--targets", "dl19"], "found no dl19 (there are train, validation, test)"),
+        (["--target-relevant-from", 3], "wanted passages judged 3 or higher in target 'test'; found none"),
+        (["--models", "bm25"], "--models: wanted some of tk,"),
+        (["--teacher", "tk", "--teacher-encoder", "minilm"], "--teacher-encoder: wanted a teacher that it is for; found tk"),
+        (["--teacher-set", "width=3"], "--teacher-set: wanted a setting of one of the models:"),
+        (["--contaminate", "train"], "--contaminate: wanted targets of the study (test); found 'train'"),
+        (["--warmup-steps", 3, "--warmup-share", 0.2], "--warmup-share: wanted a share from 0 to 1, or --warmup-steps"),
+    ):
+        with pytest.raises(SystemExit) as stop:
+            main([*map(str, command), *map(str, more)])
+        said = capsys.readouterr().err
+        assert (stop.value.code, said.count("\n")) == (2, 1), said
+        assert line in said
+    assert not (tmp_path / "study").exists()
+
+
+def test_the_command_runs_and_goes_on(run_posbias: RunPosbias, command: list[object], tmp_path: Path) -> None:
+    dry = run_posbias(*command, "--dry-run")
+    assert dry.returncode == 0, dry.stderr
+    assert "train-student-bert_dot-kl-test-seed-1" in dry.stdout
+    assert "teach-teacher-bert_cat-test-seed-1-on-train" in dry.stdout
+    assert not (tmp_path / "study").exists()
+    done = run_posbias(*command, "--json")
+    assert done.returncode == 0, done.stderr
+    results = json.loads(done.stdout)["results"]
+    assert {(item["facts"].get("role"), item["facts"].get("model")) for item in results} >= {
+        ("teacher", "bert_cat"),
+        ("student", "tk"),
+        ("student", "bert_dot"),
+    }
+    assert (tmp_path / "study" / "report.html").is_file()
+    assert (tmp_path / "study" / "tables" / "contamination.csv").is_file()
+    training = read_manifest(tmp_path / "study" / "models" / "student-tk-kl-clean-seed-1").settings["training"]
+    assert (training["schedule"], training["warmup_share"], training["epochs"]) == ("linear", 0.1, 1)
+    bm25 = read_manifest(tmp_path / "study" / "runs" / "bm25-test.run").settings
+    assert (bm25["k1"], bm25["b"]) == (1.2, 0.75)
+    again = run_posbias(*command, "--json")
+    assert again.stdout == done.stdout
+    assert again.stderr.count("done before") == again.stderr.count(": ") - 2  # all but the two lines at the end
+
+
+def test_a_teacher_of_its_own(run_posbias: RunPosbias, command: list[object], tmp_path: Path) -> None:
+    more = [
+        "--teacher",
+        "tk",
+        "--teacher-set",
+        "learning_rate=0.002",
+        "--targets",
+        "validation",
+        "--contaminate",
+        "test",
+        "--warmup-steps",
+        1,
+    ]
+    for assignment in SHAPE:
+        more += ["--teacher-set", assignment]
+    done = run_posbias(*command, *more)
+    assert done.returncode == 0, done.stderr
+    assert "What was found" in done.stdout
+    made = sorted(path.name for path in (tmp_path / "study" / "models").glob("teacher-*"))
+    assert made == ["teacher-tk-clean-seed-1", "teacher-tk-test-seed-1"]
+    teacher = read_manifest(tmp_path / "study" / "models" / made[1]).settings
+    assert (teacher["training"]["learning_rate"], teacher["model"]["dimension"]) == (0.002, TINY.dimension)
+    assert (teacher["training"]["warmup_steps"], teacher["training"]["warmup_share"]) == (1, 0.0)
