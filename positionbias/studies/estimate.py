@@ -75,9 +75,12 @@ def _scoring(rates: Rates, pairs: int, passages: int) -> float:
     return max(pairs * rates.pair + min(pairs, passages) * rates.passage, 1e-3)
 
 
-def reranking(collection: Collection, split: str, plan: TrainPlan | None, depth: int, calibration: Calibration) -> Work | None:
-    """Pairs to score, down to a model's depth, or the deepest that it may be given."""
-    pairs = _queries(collection, split) * depth
+def reranking(
+    collection: Collection, split: str, plan: TrainPlan | None, depth: int, calibration: Calibration, queries: int | None = None
+) -> Work | None:
+    """Pairs to score, down to a model's depth, or the deepest that it may be given; of ``queries`` of the split (None: all)."""
+    asked = _queries(collection, split)
+    pairs = (asked if queries is None else min(asked, queries)) * depth
     if plan is None or not pairs:
         return None
 

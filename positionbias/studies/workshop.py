@@ -119,10 +119,18 @@ class Workshop(Artefacts):
         )
 
     def taught(
-        self, model: Path, collection: Path, split: str, candidates: Path, depth: int | None, *, relevant_from: int = 1
+        self,
+        model: Path,
+        collection: Path,
+        split: str,
+        candidates: Path,
+        depth: int | None,
+        *,
+        relevant_from: int = 1,
+        queries: int | None = None,
     ) -> Path:
         """The model's scores of the first ``depth`` candidates (None: all) and of the passages judged relevant; a run that was stopped
-        goes on."""
+        goes on. ``queries`` is how many the candidates are of, for a dry run (None: all of the split)."""
         label = f"{model.name}-on-{split}"
         place = self.folder / "taught" / label
         settings = {"split": split, "depth": depth, "relevant_from": relevant_from}
@@ -135,7 +143,7 @@ class Workshop(Artefacts):
         inputs = {"model": weights, "collection": self.checksum(collection), "candidates": self.checksum(candidates)}
         plan = self._plans.get(model)
         deepest = depth or (plan.training.most_depth if plan else 1)
-        work = estimate.reranking(self.counted(collection), split, plan, deepest, self._calibration)
+        work = estimate.reranking(self.counted(collection), split, plan, deepest, self._calibration, queries)
         return self.steps.make(f"{self.prefix}teach-{label}", place, settings, inputs, make, work=work)
 
     def reranked(
