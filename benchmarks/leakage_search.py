@@ -24,7 +24,8 @@ from typing import Any
 import numpy as np
 from measuring import hardware, measured, result_place
 
-from positionbias.leakage.nearest import NearestSettings, nearest, stored_blocks
+from positionbias.core.vector_blocks import stored_blocks
+from positionbias.leakage.nearest import NearestSettings, nearest
 
 SHARD = 262_144
 SAMPLE = 50  # tests that faiss searches too
@@ -66,7 +67,7 @@ def search(folder: Path, settings: NearestSettings) -> dict[str, Any]:
     started = time.perf_counter()
     found = nearest(tests, stored_blocks(files_of(folder)), settings)
     seconds = time.perf_counter() - started
-    np.savez(folder / "found.npz", numbers=found.numbers, cosines=found.cosines)
+    np.savez(folder / "found.npz", numbers=found.numbers, cosines=found.scores)
     return {"seconds": seconds}
 
 
@@ -80,7 +81,7 @@ def compare(folder: Path, settings: NearestSettings) -> dict[str, Any]:
     for _, vectors in stored_blocks(paths):
         index.add(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
     scores, numbers = index.search(tests / np.linalg.norm(tests, axis=1, keepdims=True), settings.neighbours)
-    return {"vectors": index.ntotal, "difference": float(np.abs(scores - found.cosines).max()),
+    return {"vectors": index.ntotal, "difference": float(np.abs(scores - found.scores).max()),
             "same": float((numbers == found.numbers).mean())}  # fmt: skip
 
 

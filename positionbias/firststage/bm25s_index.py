@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.ipc as ipc
 
 from positionbias.core.collection import Collection
+from positionbias.core.kept_index import open_or_build
 from positionbias.core.manifest import Manifest, package_versions, provenance
 from positionbias.core.records import Query
 from positionbias.core.shard_work import MapShards
 from positionbias.firststage.bm25s_build import METHOD, PLACES, TERMS, build_bm25s
-from positionbias.firststage.kept_index import open_or_build
 from positionbias.firststage.passage_order import StoredIds, order_checksum
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.firststage.terms import ANALYSIS, Analyzer

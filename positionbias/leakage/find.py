@@ -18,13 +18,14 @@ import numpy as np
 from positionbias.core.errors import SettingError
 from positionbias.core.files import atomic_folder
 from positionbias.core.manifest import Manifest
+from positionbias.core.nearest import cosines
 from positionbias.core.payloads import Statistics
 from positionbias.core.progress import step
 from positionbias.core.result import Result, write_results
 from positionbias.firststage.terms import Analyzer
 from positionbias.leakage.labels import DIFFERENT, TYPES
 from positionbias.leakage.lexical import LexicalSettings, TermIndex, TextTerms, containment, jaccard, read_terms
-from positionbias.leakage.nearest import Encode, NearestSettings, cosines, encoded_blocks, nearest
+from positionbias.leakage.nearest import Encode, NearestSettings, encoded_blocks, nearest
 from positionbias.leakage.pairs import PAIRS
 from positionbias.leakage.queries import FIELDS, FieldText, FieldTexts, TrainSource, is_empty
 from positionbias.leakage.reformulation import guess_type
@@ -161,7 +162,7 @@ class _Search:
             near = nearest(self.vectors, encoded_blocks(reading, self.encode), self.settings.nearest)
             for place, rank in np.argwhere(near.numbers >= 0).tolist():
                 key = int(near.numbers[place, rank]), place
-                by[key], cosine[key] = [SEMANTIC], float(near.cosines[place, rank])
+                by[key], cosine[key] = [SEMANTIC], float(near.scores[place, rank])
         if self.settings.detector != "semantic":
             reading = _Pass(source, "comparing")
             for hit in self.index.search(reading):

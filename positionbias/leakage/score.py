@@ -8,9 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.nearest import cosines
 from positionbias.firststage.terms import Analyzer
 from positionbias.leakage.lexical import containment, jaccard, read_terms
-from positionbias.leakage.nearest import Encode, cosines
+from positionbias.leakage.nearest import Encode
 from positionbias.leakage.pairs import SCORES, Pair
 
 __all__ = ["BOTH", "scored"]

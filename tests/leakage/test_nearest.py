@@ -11,14 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError, SettingError
-from positionbias.leakage.nearest import (
-    NearestSettings,
-    Neighbours,
-    cosines,
-    encoded_blocks,
-    nearest,
-    stored_blocks,
-)
+from positionbias.core.nearest import Neighbours, cosines
+from positionbias.core.vector_blocks import stored_blocks
+from positionbias.leakage.nearest import NearestSettings, encoded_blocks, nearest
 
 COMPASS = np.array([[1, 0], [0, 1], [3, 4], [-2, 0], [0, 0]], np.float32)  # two axes, 53° up, backwards, nowhere
 
@@ -43,14 +38,14 @@ def by_sorting(tests: np.ndarray, train: np.ndarray, k: int) -> Neighbours:
 
 def same(first: Neighbours, second: Neighbours) -> None:
     np.testing.assert_array_equal(first.numbers, second.numbers)
-    np.testing.assert_array_equal(first.cosines, second.cosines)
+    np.testing.assert_array_equal(first.scores, second.scores)
 
 
 def test_cosines_by_hand() -> None:
     found = nearest(np.array([[2, 0]], np.float32), numbered(COMPASS), NearestSettings(neighbours=6))
     # (1, 0): 1; (3, 4): 3/5; (0, 1) and nothing: 0, the lower number first; (−2, 0): −1; there is no sixth
     assert found.numbers.tolist() == [[0, 2, 1, 4, 3, -1]]
-    assert found.cosines.tolist() == [[1.0, 0.6, 0.0, 0.0, -1.0, -np.inf]]
+    assert found.scores.tolist() == [[1.0, 0.6, 0.0, 0.0, -1.0, -np.inf]]
 
 
 def test_a_floor_leaves_out_what_is_below_it_and_keeps_what_is_at_it() -> None:
@@ -64,7 +59,7 @@ def test_of_equal_vectors_the_lowest_numbers_are_the_nearest() -> None:
     for blocks in (numbered(vectors), backwards):
         found = nearest(vectors[:2], blocks, NearestSettings(neighbours=3))
         assert found.numbers.tolist() == [[0, 1, 2]] * 2
-        assert found.cosines.tolist() == [[1.0] * 3] * 2
+        assert found.scores.tolist() == [[1.0] * 3] * 2
 
 
 @given(st.data())
@@ -88,7 +83,7 @@ def test_memory_and_so_the_size_of_tiles_changes_no_bit(rows: int, monkeypatch: 
     draw = np.random.default_rng(3)
     tests, train = draw.standard_normal((9, 48), np.float32), draw.standard_normal((3_000, 48), np.float32)
     train[1_000:1_500] = train[:500] * 2  # near ties: the same direction, another length
-    monkeypatch.setattr("positionbias.leakage.nearest.MOST_ROWS", rows)
+    monkeypatch.setattr("positionbias.core.nearest.MOST_ROWS", rows)
     same(nearest(tests, numbered(train), NearestSettings(20)), by_sorting(tests, train, 20))
 
 
@@ -111,16 +106,16 @@ def test_the_nearest_are_those_of_faiss() -> None:
     index = faiss.IndexFlatIP(32)
     index.add(units[1])
     scores, numbers = index.search(units[0], 10)
-    np.testing.assert_allclose(found.cosines, scores, atol=1e-6)
+    np.testing.assert_allclose(found.scores, scores, atol=1e-6)
     exact = np.take_along_axis(units[0].astype(float) @ units[1].astype(float).T, numbers, axis=1)
-    np.testing.assert_allclose(found.cosines, exact, atol=1e-6)  # where places differ, their scores are tied
+    np.testing.assert_allclose(found.scores, exact, atol=1e-6)  # where places differ, their scores are tied
 
 
 def test_vectors_of_any_length_are_compared_by_direction() -> None:
     tests = np.array([[1e-30, 0], [1e12, 1e12]], np.float32)
     found = nearest(tests, numbered(COMPASS * np.float32(1e-25)), NearestSettings(1))
     assert found.numbers.tolist() == [[0], [2]]  # of (1, 1): (3, 4) at 7 / (5·√2)
-    np.testing.assert_allclose(found.cosines, [[1.0], [7 / 50**0.5]], rtol=1e-7)
+    np.testing.assert_allclose(found.scores, [[1.0], [7 / 50**0.5]], rtol=1e-7)
 
 
 def test_files_of_vectors_are_numbered_through(tmp_path: Path) -> None:
@@ -179,4 +174,4 @@ def test_the_cosine_of_pairs_is_that_of_the_search() -> None:
     found = nearest(tests, numbered(train), NearestSettings(6))
     for row in range(4):
         pairs = cosines(np.repeat(tests[row : row + 1], 6, axis=0), train[found.numbers[row]])
-        np.testing.assert_array_equal(pairs, found.cosines[row])
+        np.testing.assert_array_equal(pairs, found.scores[row])

@@ -1,0 +1,299 @@
+"""Exact nearest neighbours by cosine or by inner product: many vectors stream past a few, a tile at a time.
+
+A tile of vectors meets all tests in one float32 matrix product. What may belong to the k nearest, by a bound on that product's rounding,
+is computed again in float64; so what is found does not depend on how the vectors were cut or in which order they came. With u = 2⁻²⁴ and
+γ = dim·u / (1 − dim·u), a float32 product of a and b is wrong by at most γ·|a|·|b| (Higham, Accuracy and Stability of Numerical Algorithms,
+2002, section 3.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+import numpy as np
+
+from positionbias.core.ahead import ahead
+from positionbias.core.errors import InputError
+
+__all__ = [
+    "FEWEST_ROWS",
+    "Block",
+    "Neighbours",
+    "Products",
+    "Similarity",
+    "cosines",
+    "held_bytes",
+    "inner_products",
+    "nearest",
+    "tile_rows",
+]
+
+Block = tuple[np.ndarray, np.ndarray]  # numbers (n,) int64, vectors (n, dim)
+Similarity = Literal["cosine", "dot"]
+
+MOST_ROWS, FEWEST_ROWS = 4_096, 16  # of a tile; longer ones gain nothing
+RESCORE = 4_096  # pairs that are computed again before they are looked at
+_LOOKED_AT = 128  # tests whose products with a tile are looked through at once
+_CACHED = 128  # of these at once: their products stay in the processor's cache
+_SMALL = 1e-12  # lengths whose squares float32 may not hold
+_UNIT = 2.0**-24
+
+
+def held_bytes(tests: int, neighbours: int, dimension: int) -> tuple[int, int]:
+    """What a search holds in bytes: whatever the tile, and for each vector of a tile."""
+    # vectors of the tests in two precisions; state, candidates in waiting and their sort; pairs that are computed again
+    fixed = 12 * tests * dimension + 160 * tests * neighbours + 64 * RESCORE + 32 * _CACHED * dimension
+    return fixed, 4 * tests + 36 * (dimension + _LOOKED_AT)  # three tiles under way
+
+
+def tile_rows(memory: float, tests: int, neighbours: int, dimension: int) -> int:
+    """Vectors a tile, at most 4,096, under ``memory`` bytes; below ``FEWEST_ROWS`` (it may be negative) the memory holds no search."""
+    fixed, row = held_bytes(tests, neighbours, dimension)
+    return min(int((memory - fixed) // row), MOST_ROWS)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """The nearest of each test, by falling score, then rising number.
+
+    ``numbers`` ``(tests, k)`` int64, −1 behind the last; ``scores`` ``(tests, k)`` float64, −inf there.
+    """
+
+    numbers: np.ndarray
+    scores: np.ndarray
+
+
+class Products(Protocol):
+    """Where the float32 products of all tests with a tile are computed and looked through."""
+
+    def reaching(self, tile: np.ndarray, bounds: np.ndarray, margin: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Places (test, row) whose product may belong to the k nearest, in parts, each once.
+
+        ``tile`` ``(n, dim)`` float32; ``bounds`` ``(tests,)`` float32 that a product must reach; ``margin`` ``(tests,)`` float64, twice
+        the error of a product. Of a test with more than k, those below its k-th highest less the margin may be left out.
+        """
+
+
+def nearest(
+    tests: np.ndarray,
+    blocks: Iterable[Block],
+    *,
+    neighbours: int,
+    rows: int,
+    similarity: Similarity = "cosine",
+    floor: float = -np.inf,
+    products: Callable[[np.ndarray, int], Products] | None = None,
+) -> Neighbours:
+    """The ``neighbours`` (k) nearest vectors of each test with a score of at least ``floor``, exactly, in tiles of ``rows`` vectors.
+
+    "cosine": cos(a, b) = a·b / (|a| |b|), 0 where one is zero, as float64. "dot": a·b, the nearest float32 to the sum in float64; scores that
+    agree in float32 tie. Of equal scores the lower number is the nearer.
+
+    ``tests`` ``(t, dim)``; ``blocks`` give vectors with a number each (distinct over all blocks), in blocks of any size. ``products`` makes
+    another place to compute than this processor, of the tests' vectors and k.
+
+    Raises:
+        InputError: a vector that is not finite, or of another width.
+    """
+    search = _Search(tests, neighbours, rows, similarity, floor, products)
+    # read, measured and scaled in a thread, while the tile before is multiplied and looked through
+    with closing(ahead(_tiles(blocks, tests.shape[1], rows, similarity))) as tiles:
+        for numbers, tile, compared in tiles:
+            search.look(numbers, tile, compared)
+    return search.done()
+
+
+def _tiles(
+    blocks: Iterable[Block], dimension: int, rows: int, similarity: Similarity
+) -> Iterator[tuple[np.ndarray, _Exact, np.ndarray]]:
+    """Numbers ``(n,)``, vectors and what is multiplied of them ``(n, dim)`` float32 of one tile after another, n at most ``rows``."""
+    for numbers, vectors in blocks:
+        _check(vectors, dimension)
+        for start in range(0, len(vectors), rows):
+            part = slice(start, start + rows)
+            tile = _Exact(np.asarray(vectors[part], np.float32), similarity)
+            yield np.asarray(numbers[part], np.int64), tile, tile.compared()
+
+
+class _Search:
+    """The k nearest so far, and what waits to be merged with them."""
+
+    def __init__(
+        self,
+        tests: np.ndarray,
+        neighbours: int,
+        rows: int,
+        similarity: Similarity,
+        floor: float,
+        products: Callable[[np.ndarray, int], Products] | None,
+    ) -> None:
+        _check(tests, tests.shape[-1])
+        self.k, self.floor = neighbours, floor
+        count, dimension = tests.shape
+        self.exact = _Exact(np.asarray(tests, np.float32), similarity)
+        compared = self.exact.compared()  # (t, dim) float32
+        self.products = products(compared, self.k) if products else _Here(compared, self.k, rows)
+        rounding = dimension * _UNIT
+        # twice the error of a product and of both sides' lengths, which are float32 sums as well, and of rounding each to float32
+        self.margin = 2 * (2 * rounding / (1 - rounding) + 8 * _UNIT) * self.exact.reach()
+        self.numbers = np.full((count, self.k), -1, np.int64)
+        self.scores = np.full((count, self.k), -np.inf)
+        self.waiting: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []  # test, number, score
+        self.waits = 0
+
+    def look(self, numbers: np.ndarray, tile: _Exact, compared: np.ndarray) -> None:
+        """One tile: its numbers ``(n,)``, its vectors, and what is multiplied of them, ``(n, dim)`` float32."""
+        margin = self.margin * float(tile.reach().max(initial=0.0))
+        # what a float32 product must reach: the k-th score so far or the floor, less the margin
+        lowest = np.maximum(self.scores[:, -1], self.floor) - margin
+        bounds = np.nextafter(lowest.astype(np.float32), np.float32(-np.inf))
+        for test, row in self.products.reaching(compared, bounds, margin):
+            self._take(test, row, numbers, tile)
+
+    def _take(self, tests: np.ndarray, rows: np.ndarray, numbers: np.ndarray, tile: _Exact) -> None:
+        """Compute pairs again, exactly, and let them wait; merge when as many wait as are held."""
+        for start in range(0, len(tests), RESCORE):
+            test, row = tests[start : start + RESCORE], rows[start : start + RESCORE]
+            score = self.exact.scores(test, tile, row)
+            kept = score >= self.floor
+            self.waiting.append((test[kept], numbers[row[kept]], score[kept]))
+            self.waits += int(kept.sum())
+            if self.waits >= len(self.numbers) * self.k:
+                self._merge()
+
+    def _merge(self) -> None:
+        """Let those in waiting into the k nearest."""
+        tests, numbers, scores = (np.concatenate(parts) for parts in zip(*self.waiting, strict=True))
+        touched = np.unique(tests)
+        held = np.repeat(touched, self.k)
+        tests = np.concatenate([held, tests])
+        numbers = np.concatenate([self.numbers[touched].reshape(-1), numbers])
+        scores = np.concatenate([self.scores[touched].reshape(-1), scores])
+        order = np.lexsort((numbers, -scores, tests))
+        begins = np.searchsorted(tests[order], touched)
+        places = order[begins[:, None] + np.arange(self.k)]  # each touched one has at least its k held
+        self.numbers[touched], self.scores[touched] = numbers[places], scores[places]
+        self.waiting, self.waits = [], 0
+
+    def done(self) -> Neighbours:
+        if self.waiting:
+            self._merge()
+        return Neighbours(self.numbers, self.scores)
+
+
+class _Here:
+    """``Products`` on this processor, into one buffer of a tile's."""
+
+    def __init__(self, tests: np.ndarray, k: int, rows: int) -> None:
+        self.tests, self.k = tests, k
+        self.product = np.empty(len(tests) * rows, np.float32)
+
+    def reaching(self, tile: np.ndarray, bounds: np.ndarray, margin: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        product = self.product[: len(self.tests) * len(tile)].reshape(len(self.tests), len(tile))
+        np.matmul(self.tests, tile.T, out=product)
+        # after the first tiles most tests find nothing nearer in one, which their highest product tells
+        reached = np.flatnonzero(product.max(axis=1, initial=-np.inf) >= bounds)
+        for start in range(0, len(reached), _LOOKED_AT):
+            tests = reached[start : start + _LOOKED_AT]
+            test, row = self._reaching(product[tests], bounds[tests, None], margin[tests])
+            yield tests[test], row
+
+    def _reaching(self, product: np.ndarray, bounds: np.ndarray, margin: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Places (test, row) of a product that reach their test's bound; where more than k do, the k-th of them is a higher one."""
+        mask = product >= bounds
+        if product.shape[1] > self.k:
+            for test in np.flatnonzero(np.count_nonzero(mask, axis=1) > self.k).tolist():
+                scores = product[test, mask[test]]
+                kth = np.partition(scores, len(scores) - self.k)[len(scores) - self.k]
+                np.greater_equal(product[test], np.float32(kth - np.float32(margin[test])), out=mask[test])
+        return np.divmod(np.flatnonzero(mask.reshape(-1)), product.shape[1])
+
+
+class _Exact:
+    """Vectors with their lengths: what is multiplied of them, and scores that no block size changes."""
+
+    def __init__(self, vectors: np.ndarray, similarity: Similarity) -> None:
+        self.vectors, self.similarity = np.ascontiguousarray(vectors), similarity
+        # float32 sums do: they scale the unit vectors, and tell what is not finite
+        lengths = np.sqrt(np.einsum("ij,ij->i", self.vectors, self.vectors))
+        if not np.isfinite(lengths).all():
+            raise InputError(
+                "vectors: wanted finite numbers of ordinary size; found NaN, infinity or beyond; check the encoder"
+            )
+        self._lengths = lengths
+
+    def reach(self) -> np.ndarray:
+        """How long the vectors are that are multiplied, ``(n,)`` float64."""
+        if self.similarity == "cosine":
+            return np.ones(len(self.vectors))
+        return self._lengths.astype(np.float64) + _SMALL  # below which float32 squares vanish
+
+    def compared(self) -> np.ndarray:
+        """What is multiplied: for cosines float32 vectors of length 1 (of zeros, zeros), else the vectors."""
+        if self.similarity == "dot":
+            return self.vectors
+        small = np.flatnonzero(self._lengths < _SMALL)
+        self._lengths[small] = 1.0
+        units = self.vectors / self._lengths[:, None]
+        if len(small):
+            exact = self.vectors[small].astype(np.float64)
+            lengths = np.sqrt((exact * exact).sum(axis=1))
+            units[small] = exact / np.where(lengths > 0, lengths, 1.0)[:, None]
+        return units
+
+    def scores(self, rows: np.ndarray, other: _Exact, other_rows: np.ndarray) -> np.ndarray:
+        """The score of each pair of rows, ``(pairs,)`` float64, each the same whatever stands beside it."""
+        score = _cosine if self.similarity == "cosine" else _dot
+        out = np.empty(len(rows))
+        for start in range(0, len(rows), _CACHED):
+            part = slice(start, start + _CACHED)
+            out[part] = score(self.vectors[rows[part]], other.vectors[other_rows[part]])
+        return out
+
+
+def _sum64(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    return np.multiply(first, second, dtype=np.float64).sum(axis=1)
+
+
+def _cosine(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    dot = _sum64(first, second)
+    lengths = np.sqrt(_sum64(first, first) * _sum64(second, second))  # of equal vectors exactly their product: they are at 1
+    return np.clip(np.divide(dot, lengths, out=np.zeros(len(dot)), where=lengths > 0), -1.0, 1.0)
+
+
+def _dot(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    return _sum64(first, second).astype(np.float32).astype(np.float64)
+
+
+def _check(vectors: np.ndarray, dimension: int) -> None:
+    if vectors.ndim != 2 or vectors.shape[1] != dimension:
+        raise InputError(f"vectors: wanted (n, {dimension}) numbers; found {vectors.shape}; encode both sides with one encoder")
+
+
+def cosines(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """The cosine of each row of ``first`` with the same row of ``second``: ``(n, dim)`` twice, ``(n,)`` float64, as ``nearest`` has it.
+
+    Raises:
+        InputError: a vector that is not finite, or of another width.
+    """
+    return _row_by_row(first, second, "cosine")
+
+
+def inner_products(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """As ``cosines``, the inner products that ``nearest`` has: ``(n,)`` float32."""
+    return _row_by_row(first, second, "dot").astype(np.float32)
+
+
+def _row_by_row(first: np.ndarray, second: np.ndarray, similarity: Similarity) -> np.ndarray:
+    _check(second, first.shape[1])
+    out = np.empty(len(first))
+    for start in range(0, len(first), RESCORE):
+        block = slice(start, start + RESCORE)
+        sides = (_Exact(np.asarray(side[block], np.float32), similarity) for side in (first, second))
+        one, other = sides
+        rows = np.arange(len(one.vectors))
+        out[block] = one.scores(rows, other, rows)
+    return out

@@ -1,0 +1,41 @@
+"""Vectors in ``.npy`` files, read as blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from positionbias.core.errors import bad_input
+from positionbias.core.nearest import Block
+
+__all__ = ["stored_blocks"]
+
+
+def stored_blocks(paths: Sequence[Path | str], rows: int = 16_384) -> Iterator[Block]:
+    """Blocks of ``.npy`` files of vectors ``(n, dim)``, numbered from 0 on through all files in their order.
+
+    They are read and not mapped, so that no pages of theirs stay with this process.
+
+    Raises:
+        InputError: not such a file, not of two dimensions and floats, or shorter than its head says.
+    """
+    first = 0
+    for path in map(Path, paths):
+        try:
+            mapped = np.lib.format.open_memmap(path, mode="r")  # its head alone is looked at; objects it refuses
+        except (OSError, ValueError, EOFError) as error:
+            raise bad_input(path, wanted="vectors as .npy", found=str(error).splitlines()[0], do="save them again") from error
+        if not isinstance(mapped, np.memmap) or mapped.ndim != 2 or mapped.dtype.kind != "f" or not mapped.flags.c_contiguous:
+            found = f"{mapped.dtype} of shape {mapped.shape}" if isinstance(mapped, np.ndarray) else "an archive"
+            raise bad_input(path, wanted="vectors as .npy, (n, dim) of floats, row by row", found=found, do="save them again")
+        (count, dimension), dtype, offset = mapped.shape, mapped.dtype, mapped.offset
+        del mapped
+        with open(path, "rb") as handle:
+            handle.seek(offset)
+            for start in range(0, count, rows):
+                size = min(rows, count - start)
+                vectors = np.fromfile(handle, dtype, size * dimension).reshape(size, dimension)
+                yield np.arange(first + start, first + start + size), vectors
+        first += count
