@@ -23,6 +23,9 @@ query's words judged not relevant. What answers a test query answers the trainin
 With ``fresh_queries`` or ``paraphrased`` the split test has what it is held against where a model may have seen it (``planted.fresh``): a split
 of further queries, or the test queries in other words. All of these have the passages that mention their words judged not relevant too.
 
+With ``answers_each`` several passages answer a query and only some were clicked (``planted.clicks``): a split's judgements are clicks then, and the
+whole truth, and what was passed over, stand beside them.
+
 Ids are hashes and passages are stored in their order, so neither says anything about relevance. The answer of a query is
 its whole answering sentence, with character offsets: a rotation that cuts the sentence cuts the answer.
 """
@@ -31,18 +34,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.errors import SettingError
 from positionbias.core.files import refuse_existing, sha256_file
 from positionbias.core.progress import track
 from positionbias.core.records import Answer, Passage
 from positionbias.core.seeds import key64
+from positionbias.planted.clicks import add_clicks
 from positionbias.planted.fresh import FRESH, PARAPHRASED, paraphrases, plan_fresh
 from positionbias.planted.grammar import (
     ATTRIBUTES,
@@ -55,90 +57,14 @@ from positionbias.planted.grammar import (
     question,
     stated_value,
 )
-from positionbias.planted.leaks import MOST_PER_QUERY, TRUE_PAIRS, Leak, plan_leaks, write_true_pairs
+from positionbias.planted.leaks import TRUE_PAIRS, Leak, plan_leaks, write_true_pairs
+from positionbias.planted.settings import DEFAULT_FRONT_LOADING, SPLITS, THINGS, PlantedSettings
 from positionbias.planted.splits import add_split, judgements
 
 __all__ = ["DEFAULT_FRONT_LOADING", "PlantedSettings", "plan_queries", "slot_probabilities", "write_planted"]
 
-DEFAULT_FRONT_LOADING = 0.7
 STEEPNESS = 12.0
 MOST_MENTIONS_PER_QUERY = 9
-SPLITS = ("train", "validation", "test")
-THINGS = len(FIRST_NAMES) * len(SECOND_NAMES)
-
-
-@dataclass(frozen=True, slots=True)
-class PlantedSettings:
-    """What a planted collection is made from.
-
-    ``passages`` − ``queries`` passages mention a query's words each, shared evenly over the queries, up to nine a query;
-    beyond that, passages speak of nothing that is asked. ``sentences`` bounds the sentences of a passage.
-    ``leaked_queries`` training queries more repeat test queries; with any, each test query has a second passage that answers.
-    ``fresh_queries`` queries more are a split of their own, and ``paraphrased`` makes one of the test queries in other words.
-    """
-
-    front_loading: float = DEFAULT_FRONT_LOADING
-    queries: int = 14_000
-    passages: int = 112_000
-    validation_share: float = 0.03
-    test_share: float = 0.22
-    sentences: tuple[int, int] = (3, 5)
-    seed: int = 1
-    leaked_queries: int = 0
-    fresh_queries: int = 0
-    paraphrased: bool = False
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.front_loading <= 1:
-            raise SettingError(f"--front-loading: wanted a number from 0 to 1; found {self.front_loading}; 0 is uniform")
-        most = THINGS // 2
-        if not 20 <= self.queries <= most:
-            raise SettingError(f"--queries: wanted 20 to {most:,} (half of the names there are); found {self.queries:,}")
-        if not 0 <= self.fresh_queries <= most - self.queries:
-            raise SettingError(
-                f"--fresh-queries: wanted 0 to {most - self.queries:,} (half of the names there are, less --queries); found {self.fresh_queries:,}"
-            )
-        if self.paraphrased and self.leaked_queries:
-            raise SettingError(
-                "--paraphrased: wanted queries that no training query repeats; found --leaked-queries beside it; leave one out"
-            )
-        asked = self.queries + self.fresh_queries
-        if self.passages < (least := 2 * asked):
-            raise SettingError(
-                f"--passages: wanted at least {least:,} for {asked:,} queries (one that answers and one that mentions, each); "
-                f"found {self.passages:,}; raise it or lower --queries"
-            )
-        if not 0 <= self.leaked_queries <= MOST_PER_QUERY * self.tests:
-            raise SettingError(
-                f"--leaked-queries: wanted 0 to {MOST_PER_QUERY * self.tests:,} ({MOST_PER_QUERY} for each of the {self.tests:,} test "
-                f"queries); found {self.leaked_queries:,}; lower it or raise --queries"
-            )
-        if self.leaked_queries and self.passages < (least := 3 * asked + self.tests):
-            raise SettingError(
-                f"--passages: wanted at least {least:,} with --leaked-queries (for each of {asked:,} queries one that answers and two "
-                f"that mention, and one more for each of {self.tests:,} test queries); found {self.passages:,}; raise it or lower --queries"
-            )
-        if not 2 <= self.sentences[0] <= self.sentences[1]:
-            raise SettingError(f"sentences: wanted a range from at least 2; found {self.sentences}")
-
-    @property
-    def tests(self) -> int:
-        """How many test queries there are."""
-        return round(self.queries * self.test_share)
-
-    @property
-    def answering(self) -> int:
-        """How many passages answer a query."""
-        return self.queries + self.fresh_queries + (self.tests if self.leaked_queries else 0)
-
-    @property
-    def judged(self) -> tuple[str, ...]:
-        """The splits whose queries have the passages that mention their words judged not relevant."""
-        return ("test", FRESH) if self.leaked_queries or self.fresh_queries or self.paraphrased else ()
-
-    def recorded(self) -> dict[str, Any]:
-        """The settings as the manifest has them; fresh and paraphrased queries are named where there are any."""
-        return {name: value for name, value in asdict(self).items() if value or name not in ("fresh_queries", "paraphrased")}
 
 
 def slot_probabilities(sentences: int, front_loading: float) -> list[float]:
@@ -200,10 +126,11 @@ class _Builder:
         """The sentences beside the one that matters: each answers or mentions with even chance."""
         return [self._filler(random, random.random() < 0.5) for _ in range(random.randint(*self.settings.sentences) - 1)]
 
-    def relevant(self, query: PlantedQuery, value: str | None = None) -> tuple[Passage, Answer]:
-        """A passage that answers a query: the answering sentence's place is drawn from f. With a ``value``: the second one, which states it."""
-        key = ("relevant", query.query_id) if value is None else ("relevant again", query.query_id)
-        random = _random(self.settings.seed, *key)
+    def relevant(self, query: PlantedQuery, value: str | None = None, turn: int = 1) -> tuple[Passage, Answer]:
+        """A passage that answers a query: the answering sentence's place is drawn from f. With a ``value``: a further one, which states it."""
+        purpose = "relevant" if value is None else "relevant again"
+        key = (query.query_id, *((turn,) if turn > 1 else ()))
+        random = _random(self.settings.seed, purpose, *key)
         others = self._others(random)
         total = len(others) + 1
         slot = random.choices(range(total), slot_probabilities(total, self.settings.front_loading))[0]
@@ -211,15 +138,18 @@ class _Builder:
         sentences = [*others[:slot], sentence, *others[slot:]]
         text, offset = self._window(random, sentences)
         start = offset + sum(len(s) + 1 for s in sentences[:slot])
-        passage_id = f"p{key64(self.settings.seed, 'planted passage id', *key):016x}"
+        passage_id = f"p{key64(self.settings.seed, 'planted passage id', purpose, *key):016x}"
         return Passage(passage_id, text), Answer(query.query_id, passage_id, sentence, start, start + len(sentence))
 
     def answers(self, query: PlantedQuery) -> Iterator[tuple[Passage, Answer]]:
-        """The passages that answer a query: one, or two of a test query where queries leak."""
+        """The passages that answer a query: one; two of a test query where queries leak; as many as asked for where only some are clicked."""
         first = self.relevant(query)
         yield first
+        more = self.settings.answers_each - 1 if self.settings.answers_each else 0
         if self.settings.leaked_queries and query.split == "test":
-            yield self.relevant(query, stated_value(first[1].text, query.attribute))
+            more = 1
+        for turn in range(1, more + 1):
+            yield self.relevant(query, stated_value(first[1].text, query.attribute), turn)
 
     def mention(self, number: int, query: PlantedQuery | None) -> Passage:
         """A passage that mentions a query's words at a uniform place and does not answer it; None: mentions nothing asked."""
@@ -269,8 +199,11 @@ def write_planted(
     with create_collection(out, overwrite=overwrite) as writer:
         writer.add_passages(passages)
         for split in (*SPLITS, *([FRESH] if settings.fresh_queries else [])):
-            repeated = leaks if split == "train" else []
-            add_split(writer, split, [q for q in queries if q.split == split], repeated, answers, mentions)
+            repeated, own = leaks if split == "train" else [], [q for q in queries if q.split == split]
+            if settings.answers_each:
+                add_clicks(writer, split, own, answers, mentions, rate=settings.click_rate, seed=settings.seed)
+            else:
+                add_split(writer, split, own, repeated, answers, mentions)
         if settings.paraphrased:
             writer.add_split(
                 PARAPHRASED,

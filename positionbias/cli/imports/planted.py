@@ -39,6 +39,15 @@ __all__ = ["planted"]
     default=None,
     help="A split paraphrased: the test queries in other words, with their ids and judgements.",
 )
+@click.option(
+    "--answers-each",
+    type=int,
+    metavar="N",
+    help="N passages answer each query, and only some were clicked: judgements are clicks, and the sets true and passed-over stand beside.",
+)
+@click.option(
+    "--click-rate", type=float, metavar="0..1", help="The chance that a passage that answers was clicked. [default: 0.3]"
+)
 @seed_option()
 @out_option(what="The collection.")
 @overwrite_option

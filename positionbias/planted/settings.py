@@ -1,0 +1,131 @@
+"""What a planted collection is made from."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from positionbias.core.errors import SettingError
+from positionbias.planted.clicks import DEFAULT_CLICK_RATE, MOST_ANSWERS
+from positionbias.planted.fresh import FRESH
+from positionbias.planted.grammar import FIRST_NAMES, SECOND_NAMES
+from positionbias.planted.leaks import MOST_PER_QUERY
+
+__all__ = ["DEFAULT_FRONT_LOADING", "SPLITS", "THINGS", "PlantedSettings"]
+
+DEFAULT_FRONT_LOADING = 0.7
+THINGS = len(FIRST_NAMES) * len(SECOND_NAMES)
+SPLITS = ("train", "validation", "test")
+
+
+@dataclass(frozen=True, slots=True)
+class PlantedSettings:
+    """What a planted collection is made from.
+
+    ``passages`` − ``queries`` passages mention a query's words each, shared evenly over the queries, up to nine a query;
+    beyond that, passages speak of nothing that is asked. ``sentences`` bounds the sentences of a passage.
+    ``leaked_queries`` training queries more repeat test queries; with any, each test query has a second passage that answers.
+    ``fresh_queries`` queries more are a split of their own, and ``paraphrased`` makes one of the test queries in other words.
+    With ``answers_each``, so many passages answer each query, of which each was clicked with the chance ``click_rate``, one at least; 0: one
+    answers, and nobody clicks.
+    """
+
+    front_loading: float = DEFAULT_FRONT_LOADING
+    queries: int = 14_000
+    passages: int = 112_000
+    validation_share: float = 0.03
+    test_share: float = 0.22
+    sentences: tuple[int, int] = (3, 5)
+    seed: int = 1
+    leaked_queries: int = 0
+    fresh_queries: int = 0
+    paraphrased: bool = False
+    answers_each: int = 0
+    click_rate: float = DEFAULT_CLICK_RATE
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.front_loading <= 1:
+            raise SettingError(f"--front-loading: wanted a number from 0 to 1; found {self.front_loading}; 0 is uniform")
+        most = THINGS // 2
+        if not 20 <= self.queries <= most:
+            raise SettingError(f"--queries: wanted 20 to {most:,} (half of the names there are); found {self.queries:,}")
+        if not 0 <= self.fresh_queries <= most - self.queries:
+            raise SettingError(
+                f"--fresh-queries: wanted 0 to {most - self.queries:,} (half of the names there are, less --queries); found {self.fresh_queries:,}"
+            )
+        if self.paraphrased and self.leaked_queries:
+            raise SettingError(
+                "--paraphrased: wanted queries that no training query repeats; found --leaked-queries beside it; leave one out"
+            )
+        asked = self.queries + self.fresh_queries
+        if self.passages < (least := 2 * asked):
+            raise SettingError(
+                f"--passages: wanted at least {least:,} for {asked:,} queries (one that answers and one that mentions, each); "
+                f"found {self.passages:,}; raise it or lower --queries"
+            )
+        if not 0 <= self.leaked_queries <= MOST_PER_QUERY * self.tests:
+            raise SettingError(
+                f"--leaked-queries: wanted 0 to {MOST_PER_QUERY * self.tests:,} ({MOST_PER_QUERY} for each of the {self.tests:,} test "
+                f"queries); found {self.leaked_queries:,}; lower it or raise --queries"
+            )
+        if self.leaked_queries and self.passages < (least := 3 * asked + self.tests):
+            raise SettingError(
+                f"--passages: wanted at least {least:,} with --leaked-queries (for each of {asked:,} queries one that answers and two "
+                f"that mention, and one more for each of {self.tests:,} test queries); found {self.passages:,}; raise it or lower --queries"
+            )
+        self._check_clicks()
+        if not 2 <= self.sentences[0] <= self.sentences[1]:
+            raise SettingError(f"sentences: wanted a range from at least 2; found {self.sentences}")
+
+    def _check_clicks(self) -> None:
+        if self.answers_each not in (0, *range(2, MOST_ANSWERS + 1)):
+            found = f"{self.answers_each}"
+            raise SettingError(
+                f"--answers-each: wanted 2 to {MOST_ANSWERS} passages that answer a query; found {found}; 0 is one, and no clicks"
+            )
+        if not 0 < self.click_rate < 1:
+            raise SettingError(f"--click-rate: wanted a chance above 0 and below 1; found {self.click_rate:g}; give another")
+        if not self.answers_each:
+            if self.click_rate != DEFAULT_CLICK_RATE:
+                raise SettingError(
+                    f"--click-rate: wanted --answers-each beside it; found {self.click_rate:g} alone; give both, or neither"
+                )
+            return
+        for flag, value in (
+            ("--leaked-queries", self.leaked_queries),
+            ("--fresh-queries", self.fresh_queries),
+            ("--paraphrased", self.paraphrased),
+        ):
+            if value:
+                raise SettingError(f"--answers-each: wanted no {flag} beside it; found both; leave one out")
+        if self.passages < (least := (self.answers_each + 1) * self.queries):
+            raise SettingError(
+                f"--passages: wanted at least {least:,} for {self.queries:,} queries ({self.answers_each} that answer and one that mentions, "
+                f"each); found {self.passages:,}; raise it or lower --queries"
+            )
+
+    @property
+    def tests(self) -> int:
+        """How many test queries there are."""
+        return round(self.queries * self.test_share)
+
+    @property
+    def answering(self) -> int:
+        """How many passages answer a query."""
+        return self.queries * max(1, self.answers_each) + self.fresh_queries + (self.tests if self.leaked_queries else 0)
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """The splits whose queries have the passages that mention their words judged not relevant."""
+        if self.answers_each:
+            return SPLITS
+        return ("test", FRESH) if self.leaked_queries or self.fresh_queries or self.paraphrased else ()
+
+    def recorded(self) -> dict[str, Any]:
+        """The settings as the manifest has them; what further queries, answers and clicks there are is named where there are any."""
+        unused = {name for name in ("fresh_queries", "paraphrased", "answers_each") if not getattr(self, name)}
+        return {
+            name: value
+            for name, value in asdict(self).items()
+            if name not in unused and (name != "click_rate" or self.answers_each)
+        }
