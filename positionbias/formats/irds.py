@@ -33,6 +33,7 @@ NO_ANSWER = "No Answer Present."
 _SPLITS = {
     "train": "train",
     "dev": "validation",
+    "val": "validation",
     "valid": "validation",
     "validation": "validation",
     "test": "test",
@@ -66,7 +67,8 @@ def import_irds(
     overwrite: bool = False,
     provenance: Mapping[str, Any] | None = None,
 ) -> Collection:
-    """Make a collection of the data sets in ``names``, each (split, id): they share their documents.
+    """Make a collection of the data sets in ``names``, each (split, id): they share their documents. A split "SPLIT.SET" brings a further
+    judgement set of a split that is named as well.
 
     ``content["source"]`` counts by split what was left out: pairs judged several times (the highest grade is kept), judgements of
     other queries, answers that are blank or "No Answer Present.", and answers whose passage is not among the documents.
@@ -90,8 +92,11 @@ def import_irds(
         writer.add_passages(_passages(documents, names[0][1], wanted))
         for split, records in read.items():
             _drop_absent(records, wanted)
-            if records.queries:
+            if records.queries and not _set_of(split, read):
                 writer.add_split(split, records.queries, records.qrels, records.answers)
+        for split, records in read.items():
+            if further := _set_of(split, read):
+                writer.add_qrels(*further, records.qrels)
         writer.finish(
             name=out.name,
             command="import irds",
@@ -112,6 +117,12 @@ def import_irds(
             **(provenance or {}),
         )
     return Collection(out)
+
+
+def _set_of(name: str, read: Mapping[str, _Split]) -> tuple[str, str] | None:
+    """(split, judgement set) that a name stands for, where its split has queries; None for a split of its own."""
+    split, dot, further = name.partition(".")
+    return (split, further) if dot and split in read and read[split].queries else None
 
 
 def _guarded(work: Callable[[], Item], name: str) -> Item:

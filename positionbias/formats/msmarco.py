@@ -159,7 +159,7 @@ class _Import(ReleaseImport):
 
     def _add_queries_of_triples(self) -> None:
         """Training queries from triples of texts, where the release has passages but no training queries."""
-        if self.collection is not None and "queries.train" not in self.held:
+        if self.collections and "queries.train" not in self.held:
             for role, source in self.late.items():
                 if kind_of(role) == "triples":
                     for _ in triple_passages(source, self._texts("queries.triples", source)):

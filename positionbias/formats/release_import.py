@@ -1,4 +1,4 @@
-"""The import of a release that comes as many files of known names: MS MARCO passages, MS MARCO documents, ORCAS.
+"""The import of a release that comes as many files of known names: MS MARCO passages, MS MARCO documents, ORCAS, TripClick.
 
 Every file is visited once. Queries and judgements are held until all are there, as an archive may have them in any order; passages
 are written as they come; candidates and triples, which speak of passages and queries, follow when the collection is whole.
@@ -31,9 +31,13 @@ __all__ = ["Held", "ReleaseImport"]
 
 
 class Held:
-    """The queries and judgements of a release, by role: where their lines are to be had, until all are there."""
+    """The queries and judgements of a release, by role: where their lines are to be had, until all are there.
 
-    def __init__(self) -> None:
+    ``parse`` makes query texts by id of the lines of a file.
+    """
+
+    def __init__(self, parse: Callable[[Iterable[tuple[int, str]], str], dict[str, str]] = parse_queries) -> None:
+        self._parse = parse
         self.place: dict[str, str] = {}
         self.texts: dict[str, dict[str, str]] = {}  # query texts that other files bring
         self._lines: dict[str, Callable[[], Iterable[tuple[int, str]]]] = {}
@@ -54,7 +58,7 @@ class Held:
         """
         merged: dict[str, str] = {}
         for role in roles:
-            texts = parse_queries(self._lines[role](), self.place[role]) if role in self else self.texts.get(role, {})
+            texts = self._parse(self._lines[role](), self.place[role]) if role in self else self.texts.get(role, {})
             for query_id, text in texts.items():
                 if merged.setdefault(query_id, text) != text:
                     raise InputError(
@@ -95,17 +99,22 @@ class ReleaseImport(ABC):
     form: ClassVar[str]  # as the manifest names it
     known: ClassVar[str]  # what a message wants
     published: ClassVar[tuple[str, ...]]
+    deep: ClassVar[bool] = False  # whether the release comes in folders of folders
     licence: str
     notes: tuple[str, ...]
 
     def __init__(self, places: Sequence[Path | str], *, skip: Iterable[str] = (), map_shards: MapShards = map) -> None:
         left_alone = frozenset(skip)
         self.release = Release(
-            places, self.role_of, skip=lambda role: self.kind_of(role) in left_alone, known=f"a file of {self.known}"
+            places,
+            self.role_of,
+            skip=lambda role: self.kind_of(role) in left_alone,
+            known=f"a file of {self.known}",
+            deep=self.deep,
         )
         self.map_shards = map_shards
         self.held = Held()
-        self.collection: Source | None = None
+        self.collections: list[Source] = []
         self.late: dict[str, Source] = {}
         self.left_out: dict[str, dict[str, int]] = {}
         self.writer: CollectionWriter
@@ -131,6 +140,17 @@ class ReleaseImport(ABC):
     def add_passages_elsewhere(self) -> None:
         """Write the passages of a release without its collection's file; candidates or triples may bring them, and queries."""
         self.writer.add_passages(())
+
+    def in_passing(self, role: str, source: Source) -> bool:
+        """Read a file when it comes by, where that is the time for it; whether it was."""
+        return False
+
+    def add_beside(self, collection: Collection) -> None:  # noqa: B027 (most releases have nothing of the kind)
+        """Write what stands in the collection's folder beside it, once it is whole."""
+
+    def source_facts(self) -> dict[str, Any]:
+        """What the manifest says of the release besides its files."""
+        return {}
 
     def states(self) -> list[dict[str, Any]]:
         """What tells that the inputs are still the same, for the job's record."""
@@ -177,12 +197,13 @@ class ReleaseImport(ABC):
         job = {"command": self.command, "settings": settings, "inputs": states}
         with create_collection(out, overwrite=overwrite, job=job) as self.writer:
             self._gather()
-            if self.collection is None:
+            if not self.collections:
                 self.add_passages_elsewhere()
             for split in self._all_splits(attachments, validation, seed, keep_unjudged):
                 split.write(self.writer)
-            if self.collection is not None and self.collection.member is None:
-                self._add_collection(self.collection)
+            for source in self.collections:
+                if source.member is None:
+                    self.add_collection(source)
             self.writer.finish(
                 name=out.name,
                 command=self.command,
@@ -191,26 +212,30 @@ class ReleaseImport(ABC):
                 inputs=[*self.inputs(out), *_refs(attached, out)],
                 licence=self.licence,
                 notes=self.notes,
-                content={"source": {"format": self.form, **self.release.summary(self.published), "left_out": self.left_out}},
+                content={"source": {"format": self.form, **self._source()}},
                 allow_absent=True,
                 **(provenance or {}),
             )
             collection = Collection(self.writer.folder)
+            self.add_beside(collection)
             for role, source in self.late.items():
                 self.add_late(role, source, collection, out)
         return Collection(out)
+
+    def _source(self) -> dict[str, Any]:
+        return {**self.release.summary(self.published), "left_out": self.left_out, **self.source_facts()}
 
     def _gather(self) -> None:
         """Visit every file once; what lies in an archive is best read in passing."""
         for role, source in self.release.visit():
             kind = self.kind_of(role)
             if kind == "collection":
-                self.collection = source
+                self.collections.append(source)
                 if source.member is not None:
-                    self._add_collection(source)
+                    self.add_collection(source)
             elif kind in ("queries", "qrels"):
                 self.held.take(role, source)
-            else:
+            elif not self.in_passing(role, source):
                 self.late[role] = source
         if not self.release.files:
             raise bad_input(
@@ -220,7 +245,8 @@ class ReleaseImport(ABC):
                 do="check the path",
             )
 
-    def _add_collection(self, source: Source) -> None:
+    def add_collection(self, source: Source) -> None:
+        """Write the passages of one of the collection's files."""
         blocks = 0
 
         def counted() -> Iterator[Block]:

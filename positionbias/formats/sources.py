@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, cast
 
 from positionbias.core.blocks import BLOCK_BYTES, Block, file_blocks, stream_blocks
 from positionbias.core.errors import bad_input
-from positionbias.core.files import decompressed, open_bytes, sha256_file
+from positionbias.core.files import decompressed, input_errors, open_bytes, sha256_file
 from positionbias.core.manifest import MANIFEST, InputRef, input_ref
 from positionbias.core.shard_work import file_state
 from positionbias.formats.archives import archive_errors, tar_files
@@ -72,6 +73,26 @@ class Source:
                     yield from source.blocks(size)
                     return
 
+    @contextmanager
+    def open(self) -> Iterator[IO[bytes]]:
+        """Its bytes, decompressed, to be read forward; of a member, as ``blocks``.
+
+        Raises:
+            InputError: as ``blocks``.
+        """
+        if self.member is None:
+            with input_errors(self.path, wanted="a readable file"), open_bytes(self.path) as handle:
+                yield handle
+        elif self._stream is not None:
+            with archive_errors(self.path, wanted="a tar archive"):
+                yield decompressed(cast(io.BufferedReader, self._stream))
+        else:
+            for source in archive_members(self.path):
+                if source.member == self.member:
+                    with source.open() as stream:
+                        yield stream
+                    return
+
     def lines(self) -> Iterator[tuple[int, str]]:
         """Its lines, numbered from 1.
 
@@ -114,7 +135,8 @@ class Release:
     """What lies at the places that were given, by the part it plays.
 
     ``role_of(name)`` names the part that a file of this name plays, or is None for one that the reader does not know.
-    ``not_read`` says why a file is left alone. Where one stands beside its archive, the file is read.
+    ``not_read`` says why a file is left alone. Where one stands beside its archive, the file is read. ``deep``: look into the folders of a
+    folder too.
 
     Raises:
         InputError: a place that is not there, or a file given by name that plays no part.
@@ -127,13 +149,14 @@ class Release:
         *,
         skip: Callable[[str], bool] = lambda role: False,
         known: str,
+        deep: bool = False,
     ) -> None:
         self.files: dict[str, Source] = {}
         self.not_read: dict[str, str] = {}
         self.skipped: set[str] = set()
         self.places = [Path(place) for place in places]
         self._archives: list[Path] = []
-        self._role_of, self._skip = role_of, skip
+        self._role_of, self._skip, self._deep = role_of, skip, deep
         for place in self.places:
             if not place.exists():
                 raise bad_input(place, wanted="a folder, a file or a tar archive", found="nothing there", do="check the path")
@@ -142,7 +165,9 @@ class Release:
     def _look(self, place: Path, known: str) -> None:
         paths = [place] if not place.is_dir() else sorted(p for p in place.iterdir() if not p.name.startswith("."))
         for path in paths:
-            if path.is_dir():
+            if path.is_dir() and self._deep:
+                self._look(path, known)
+            elif path.is_dir():
                 self.not_read[f"{path.name}/"] = "a folder"
             elif _archive_stem(path.name) is not None:
                 self._archives.append(path)

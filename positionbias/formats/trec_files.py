@@ -8,6 +8,7 @@ compressed or in an archive can only be read from its start, so its blocks carry
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,9 +21,10 @@ from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.shard_work import file_state
 from positionbias.formats.archives import HEAD_BYTES, is_packed, streams_in
+from positionbias.formats.sources import Source
 from positionbias.formats.trec_docs import DOC_START, recognise
 
-__all__ = ["Bundle", "Places", "bundles"]
+__all__ = ["Bundle", "Places", "bundles", "document_blocks"]
 
 LONGEST_DOCUMENT = 256 << 20  # what is longer is none, and would fill the memory [decision]
 _SCAN = 1 << 16
@@ -130,6 +132,19 @@ class Places:
         if kind is None:
             self.skipped[PurePosixPath(name).suffix or "no ending"] += 1
         return kind
+
+
+def document_blocks(source: Source) -> Iterator[Block]:
+    """Blocks of whole SGML documents: of a plain file ranges that workers open, else with their bytes.
+
+    Raises:
+        InputError: no such file, a damaged archive, or a document over 256 MiB.
+    """
+    with source.open() as stream:
+        if isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO) and source.member is None:
+            yield from _document_ranges(stream, str(source.path))
+        else:
+            yield from _stream_documents(stream, source.place)
 
 
 def _walk(folder: Path) -> Iterator[Path]:

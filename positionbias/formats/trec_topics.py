@@ -23,7 +23,7 @@ from positionbias.core.records import Query
 from positionbias.formats.markup import INLINE, collapse, plain_text
 from positionbias.formats.safe_xml import parse_xml
 
-__all__ = ["FIELD_TAGS", "LABEL", "is_field_name", "read_topic_files", "read_topics"]
+__all__ = ["FIELD_TAGS", "LABEL", "is_field_name", "parse_tagged", "read_topic_files", "read_topics"]
 
 _WANTED = "TREC topics: <top> … </top>, XML, or lines of id, tab, text"
 FIELD_TAGS = {
@@ -40,7 +40,7 @@ FIELD_TAGS = {
 _LABELS = {
     "number": r"Number",
     "title": r"Topic",
-    "description": r"Description",
+    "description": r"Descri?ption",  # as TripClick writes it, without the i
     "narrative": r"Narrative",
     "domain": r"Domain",
     "concepts": r"Concept(?:s|\(s\))?",
@@ -92,6 +92,14 @@ def read_topics(path: Path | str) -> list[Query]:
         InputError: not readable in any of the forms (with the line), an id twice, or no topic at all.
     """
     return _read(Path(path))[1]
+
+
+def parse_tagged(text: str, source: Path | str) -> list[Query]:
+    """As ``read_topics``, from text in the form of ``<top>``; ``source`` is what messages name."""
+    found = list(_read_tagged(Path(source), text)) if _TOP.search(text) else []
+    if not found:
+        raise bad_input(source, wanted="TREC topics: <top> … </top>", found="none", do="check the file")
+    return found
 
 
 def _read(path: Path) -> tuple[str, list[Query]]:

@@ -1,4 +1,4 @@
-"""MS MARCO's training triples as training groups: by ids (``qidpidtriples``), or by texts (``triples.train``), which find their ids.
+"""Training triples of MS MARCO and TripClick as training groups: by ids (``qidpidtriples``), or by texts (``triples.train``), which find their ids.
 
 A triple becomes a group of two, its positive first. Lines whose query is not a training query of the collection (a validation
 query, say, that was drawn from training), or whose texts are not in it, are left out; ``content["lines"]`` tells how many there
@@ -11,7 +11,7 @@ a chance of 1 in 2 × 10¹² for each text, at MS MARCO's size.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
@@ -83,11 +83,12 @@ def write_triples(
     *,
     texts: bool,
     command: str,
+    text_of: Callable[[str], str] = str,
     map_shards: MapShards = map,
 ) -> dict[str, int]:
     """Write training groups into ``trainsets/`` of a collection in the making, which will stand at ``out``; gives their counts.
 
-    ``texts``: the columns are texts, not ids.
+    ``texts``: the columns are texts, not ids; ``text_of`` (a function of a module) makes the collection's text of one.
 
     Raises:
         InputError: as ``split_triple``.
@@ -103,7 +104,7 @@ def write_triples(
     try:
         count = write_groups(
             folder,
-            partial(_text_groups if texts else _id_groups, place),
+            partial(_text_groups, place, text_of) if texts else partial(_id_groups, place),
             _counted(blocks, content),
             splits=(SPLIT,),
             name=name,
@@ -144,11 +145,11 @@ def _training_queries(collection: Collection) -> list[Query]:
     return collection.queries(SPLIT) if SPLIT in collection.splits else []
 
 
-def _text_groups(place: tuple[str, str], block: Block) -> Iterator[TrainingGroup]:
+def _text_groups(place: tuple[str, str], text_of: Callable[[str], str], block: Block) -> Iterator[TrainingGroup]:
     queries, passages = _text_tables(place)
     lines = split_triple(block)
     while batch := list(islice(lines, _BATCH)):
-        texts = list(zip(*batch, strict=True))
+        texts = [[text_of(text) for text in column] for column in zip(*batch, strict=True)]
         for found in zip(queries.find(texts[0]), passages.find(texts[1]), passages.find(texts[2]), strict=True):
             query_id, positive, negative = found
             if query_id is not None and positive is not None and negative is not None:

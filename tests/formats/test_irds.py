@@ -228,3 +228,46 @@ def test_the_command(tmp_path, run_posbias):  # noqa: F811
     failed = run_posbias("--quiet", "import", "irds", "invented-qna/trainn", "--out", "./d", **place)
     assert (failed.returncode, failed.stdout, failed.stderr.count("\n")) == (2, "", 1)
     assert "near it are invented-qna/train" in failed.stderr
+
+
+def test_a_further_judgement_set_comes_under_the_name_of_its_split(invented, tmp_path):
+    names = [("train", "invented-qna/train"), ("train.again", "invented-qna/train")]
+    collection = import_irds(names, tmp_path / "out")
+    assert collection.splits == ["train"]
+    assert collection.qrels_names("train") == ["again"]
+    assert collection.qrels("train", "again") == collection.qrels("train")
+
+
+def test_tripclick_reads_alike_through_ir_datasets_own_reader(invented, tmp_path):
+    from ir_datasets.datasets.base import Dataset
+    from ir_datasets.datasets.tripclick import QTYPE_MAP
+    from ir_datasets.formats import GenericQuery, TrecDocs, TrecQrels, TrecQueries
+    from ir_datasets.util import LocalDownload
+
+    from positionbias.formats.tripclick import import_tripclick
+    from tests.formats.tripclick_files import files
+
+    for name, content in files().items():
+        (tmp_path / "tc" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "tc" / name).write_text(content, encoding="utf-8")
+    ours = import_tripclick([tmp_path / "tc"], tmp_path / "ours")
+    place = tmp_path / "tc" / "benchmark"
+    docs = TrecDocs(LocalDownload(str(place)), parser="tut", path_globs=["**/docs_grp_*.txt"])
+    topics = LocalDownload(str(place / "topics/topics.head.val.txt"))
+    parts = [TrecQueries(topics, qtype=GenericQuery, qtype_map=QTYPE_MAP)]
+    for kind in ("raw", "dctr"):
+        qrels = TrecQrels(LocalDownload(str(place / f"qrels/qrels.{kind}.head.val.txt")), {})
+        invented.registry.register(f"invented-clicks/val/{kind}", Dataset(docs, *parts, qrels))
+    names = [("head_validation", "invented-clicks/val/raw"), ("head_validation.dctr", "invented-clicks/val/dctr")]
+    theirs = import_irds(names, tmp_path / "theirs")
+    # the same texts but for white space
+    assert [(p.passage_id, p.text.split()) for p in theirs.passages()] == [
+        (p.passage_id, p.text.split()) for p in ours.passages()
+    ]
+    assert theirs.queries("head_validation") == ours.queries("head_validation")
+    for name in (None, "dctr"):
+        assert theirs.qrels("head_validation", name) == ours.qrels("head_validation", name)
+
+
+def test_val_is_validation() -> None:
+    assert split_of("tripclick/val/head") == "validation"

@@ -19,6 +19,11 @@ SOURCES: dict[str, tuple[str, str, str]] = {
     ),
     "orcas": ("positionbias.cli.imports.orcas", "orcas", "ORCAS: queries and the MS MARCO documents clicked for them."),
     "msmarco-qa": ("positionbias.cli.imports.msmarco_qa", "msmarco_qa", "MS MARCO's QA releases, v1.1 and v2.1."),
+    "tripclick": (
+        "positionbias.cli.imports.tripclick",
+        "tripclick",
+        "TripClick: health queries and clicks, from the release's files.",
+    ),
     "trec": ("positionbias.cli.imports.trec", "trec", "TREC documents, topics and qrels."),
     "irds": ("positionbias.cli.imports.irds", "irds", "Data sets by their ids in ir_datasets, which fetches them."),
     "beir": ("positionbias.cli.imports.beir", "beir", "A data set of BEIR, from its folder."),

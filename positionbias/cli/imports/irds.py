@@ -31,8 +31,10 @@ def irds(names: tuple[str, ...], out: str, overwrite: bool, as_json: bool) -> No
     \b
     posbias import irds beir/scifact/train beir/scifact/test --out scifact
     posbias import irds train=msmarco-qna/train test=msmarco-qna/dev --out qna
+    posbias import irds train=tripclick/train head_validation=tripclick/val/head head_validation.dctr=tripclick/val/head/dctr --out tc
 
     Several names share their documents and become splits; without SPLIT= the name tells it (dev is validation, else test).
+    SPLIT.SET= brings further judgements of a split, for --qrels-name.
     msmarco-qna brings answers. Downloads are kept in $IR_DATASETS_HOME (default ~/.ir_datasets).
     """
     from positionbias.formats.irds import import_irds, split_of

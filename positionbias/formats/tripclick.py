@@ -1,0 +1,236 @@
+"""TripClick (Rekabsaz et al. 2021): the release's folders, archives or files in, a Collection out.
+
+    benchmark/documents/docs_grp_{00…15}.txt                          TREC documents; docs.tsv in the other form
+    benchmark/topics/topics.{head,torso,tail}.{train,val,test}.txt    TREC topics; .tsv in the other form
+    benchmark/qrels/qrels.raw.{head,torso,tail}.{train,val}.txt       query id, 0, document id, 0 or 1
+    benchmark/qrels/qrels.dctr.head.{train,val}.txt                   grades 0 to 3
+    dlfiles/run.trip.BM25.{head,torso,tail}.{val,test}.txt            TREC runs
+    dlfiles/triples.train.tsv                                         query, positive, negative, as texts
+    …triple-ids….tsv                                                  the same as ids (Hofstätter et al. 2022)
+    logs/YYYY-MM-DD.json                                              the click log
+
+Names are those of the release's page (https://tripdatabase.github.io/tripclick) and of ir_datasets' reader. Any subset is enough, packed or not, in
+any folders. The judgements of the test queries are not published; where there are files of that name, they are read.
+
+[decision] Splits: ``train`` is the training queries of head, torso and tail together, as the paper trains on them; ``head_validation``,
+``torso_validation``, ``tail_validation`` and ``head_test``, ``torso_test``, ``tail_test`` stay apart, as they are measured apart. All are judged by
+raw clicks; DCTR's judgements are a further set "dctr" of ``train`` (its head queries), ``head_validation`` and ``head_test``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from positionbias.core.blocks import Block
+from positionbias.core.collection import Collection
+from positionbias.core.errors import bad_input
+from positionbias.core.files import atomic_file
+from positionbias.core.progress import track
+from positionbias.core.records import Passage
+from positionbias.core.shard_work import MapShards
+from positionbias.core.shards import write_shard
+from positionbias.formats.attach import parse_queries
+from positionbias.formats.candidates import trec_rankings, write_candidates
+from positionbias.formats.release_import import Held, ReleaseImport
+from positionbias.formats.sources import Source
+from positionbias.formats.splits import Split, judged_split
+from positionbias.formats.trec_files import document_blocks
+from positionbias.formats.trec_topics import parse_tagged
+from positionbias.formats.tripclick_docs import plain, tagged_documents, tsv_documents
+from positionbias.formats.tripclick_log import ClickedRanks, read_clicks
+from positionbias.formats.triples import write_triples
+
+__all__ = ["ABSENT", "DCTR", "GROUPS", "import_tripclick", "kind_of", "role_of"]
+
+GROUPS = ("head", "torso", "tail")
+DCTR = "dctr"
+ABSENT = "absent_judgements.tsv"  # split, judgement set, query id, passage id, grade
+_PARTS = {"train": "train", "val": "validation", "test": "test"}
+_TSV = "docs"
+_ROLES = (
+    ("collection", re.compile(r"(docs_grp_\d+)\.txt")),
+    ("collection", re.compile(rf"({_TSV})\.tsv")),
+    ("queries", re.compile(r"(topics\.(?:head|torso|tail)\.(?:train|val|test))\.(?:txt|tsv|trec)")),
+    ("qrels", re.compile(r"(qrels\.(?:raw|dctr)\.(?:head|torso|tail)\.(?:train|val|test))\.(?:txt|tsv)")),
+    ("runs", re.compile(r"(run\.trip\.BM25\.(?:head|torso|tail)\.(?:train|val|test))\.txt")),
+    ("triples", re.compile(r"(triples\.train)\.tsv")),
+    ("triples", re.compile(r"(.*triple-ids.*)\.tsv")),
+    ("logs", re.compile(r"(\d{4}-\d{2}-\d{2})\.json")),
+)
+LICENCE = (
+    "TripClick (Trip Database; Rekabsaz et al. 2021): for non-commercial research; no part may be shared or hosted, and models trained on it "
+    "may not be shared without the owners' permission. See the terms and conditions on the data set's page."
+)
+
+
+def role_of(name: str) -> str | None:
+    """The role of a file: its name without its ending, or None for a name that the release does not have.
+
+    >>> role_of("topics.head.val.txt"), role_of("allarticles.txt")
+    ('topics.head.val', None)
+    """
+    return next((match[1] for _, form in _ROLES if (match := form.fullmatch(name))), None)
+
+
+def kind_of(role: str) -> str | None:
+    """collection, queries, qrels, runs, triples or logs; None for what is none of these."""
+    return next(
+        (kind for kind, form in _ROLES for end in ("txt", "tsv", "json") if (m := form.fullmatch(f"{role}.{end}")) and m[1] == role),
+        None,
+    )  # fmt: skip
+
+
+def _query_texts(lines: Iterable[tuple[int, str]], place: str) -> dict[str, str]:
+    """Query texts by id, of a file in either form."""
+    stream = iter(lines)
+    first = next(stream, (1, ""))
+    if first[1].removeprefix("\ufeff").startswith("<"):
+        text = "\n".join(line for _, line in chain([first], stream))
+        return {query.query_id: query.text for query in parse_tagged(text.removeprefix("\ufeff"), place)}
+    return {query_id: plain(text) for query_id, text in parse_queries(chain([first], stream), place).items()}
+
+
+class _Import(ReleaseImport):
+    command = "import tripclick"
+    form = "tripclick"
+    known = "TripClick"
+    published = (
+        "docs_grp_*",
+        *(f"topics.{group}.{part}.txt" for group in GROUPS for part in _PARTS),
+        *(f"qrels.raw.{group}.{part}.txt" for group in GROUPS for part in ("train", "val")),
+        *(f"qrels.dctr.head.{part}.txt" for part in ("train", "val")),
+        *(f"run.trip.BM25.{group}.{part}.txt" for group in GROUPS for part in ("val", "test")),
+        "triples.train.tsv",
+    )
+    deep = True
+    licence = LICENCE
+    notes = (
+        "Text is title, space, abstract; white space collapses, URLs are left out [decision].",
+        "train is the training queries of head, torso and tail together; all splits are judged by raw clicks, and head queries by DCTR too: "
+        "judgement set dctr [decision].",
+        "Test judgements are not published.",
+    )
+    kind_of = staticmethod(kind_of)
+    role_of = staticmethod(role_of)
+
+    def __init__(self, places: Sequence[Path | str], **more: Any) -> None:
+        super().__init__(places, **more)
+        self.held = Held(_query_texts)
+        self.clicked = ClickedRanks()
+        self.counts = {"documents": 0, "empty": 0}
+        if self.release.files.keys() - {_TSV} and any(role.startswith("docs_grp_") for role in self.release.files):
+            self.release.leave_out(_TSV, "docs_grp_*.txt hold the same")
+
+    def passages_of(self) -> Callable[[Block], Iterable[Passage]]:
+        return tagged_documents
+
+    def add_collection(self, source: Source) -> None:
+        tagged = source.name.endswith(".txt")
+        blocks = document_blocks(source) if tagged else source.blocks()
+        make = partial(_make_shard, tagged_documents if tagged else tsv_documents)
+        before = self.counts["documents"]
+        for facts in self.writer.add_shards(make, track(blocks, source.name, unit="blocks"), self.map_shards):
+            self.counts["documents"] += facts["count"]
+            self.counts["empty"] += facts["empty"]
+        if self.counts["documents"] == before:
+            raise bad_input(source.place, wanted="documents", found="none", do="fetch it again, or take it away")
+
+    def splits(self, *, keep_unjudged: bool) -> list[Split]:
+        train = self._split("train", GROUPS, "train", keep_unjudged)
+        apart = [
+            self._split(f"{group}_{_PARTS[part]}", (group,), part, keep_unjudged)
+            for part in ("val", "test")
+            for group in GROUPS
+        ]
+        return [train, *apart]
+
+    def _split(self, name: str, groups: Sequence[str], part: str, keep_unjudged: bool) -> Split:
+        topics = [f"topics.{group}.{part}" for group in groups]
+        split = self.held.split(name, topics, [f"qrels.raw.{group}.{part}" for group in groups], keep_unjudged=keep_unjudged)
+        dctr = [f"qrels.{DCTR}.{group}.{part}" for group in groups]
+        if any(role in self.held for role in dctr):
+            further = judged_split(name, split.queries, self.held.qrels(*dctr), keep_unjudged=True)
+            split.further[DCTR] = further.qrels
+            split.without_query += further.without_query
+        return split
+
+    def in_passing(self, role: str, source: Source) -> bool:
+        if kind_of(role) != "logs":
+            return False
+        for block in source.blocks():
+            self.clicked.add(read_clicks(block))
+        return True
+
+    def source_facts(self) -> dict[str, Any]:
+        log = {"log": self.clicked.facts()} if self.clicked.counts["records"] else {}
+        return {**self.counts, **log}
+
+    def add_beside(self, collection: Collection) -> None:
+        lines = list(_absent_lines(collection))
+        if lines:
+            with atomic_file(collection.path / ABSENT, overwrite=True) as partial:
+                partial.write_text("".join(lines), encoding="utf-8")
+
+    def add_late(self, role: str, source: Source, collection: Collection, out: Path) -> None:
+        if kind_of(role) == "runs":
+            _, group, part = role.rsplit(".", 2)
+            rankings = track(trec_rankings(source), source.name, unit="queries")
+            write_candidates(collection, out, f"bm25_{group}_{_PARTS[part]}", rankings, command=self.command)
+        else:
+            texts = role == "triples.train"
+            write_triples(
+                collection, out, role, source, texts=texts, text_of=plain, command=self.command, map_shards=self.map_shards
+            )
+
+
+def _make_shard(documents_of: Callable[[Block], Iterable[Passage]], block: Block, path: Path) -> Mapping[str, Any]:
+    empty = 0
+
+    def passages() -> Iterator[Passage]:
+        nonlocal empty
+        for passage in documents_of(block):
+            empty += not passage.text
+            yield passage
+
+    facts = write_shard(path, passages()).facts()
+    return {**facts, "empty": empty}
+
+
+def _absent_lines(collection: Collection) -> Iterator[str]:
+    """A line for each judgement of a document that is not there."""
+    for split in collection.manifest.content.get("absent", ()):
+        for name in (None, *collection.qrels_names(split)):
+            qrels = collection.qrels(split, name)
+            missing = set(collection.absent(sorted({qrel.passage_id for qrel in qrels})))
+            for qrel in qrels:
+                if qrel.passage_id in missing:
+                    yield f"{split}\t{name or 'raw'}\t{qrel.query_id}\t{qrel.passage_id}\t{qrel.grade}\n"
+
+
+def import_tripclick(
+    places: Sequence[Path | str],
+    out: Path | str,
+    *,
+    keep_unjudged: bool = False,
+    skip: Iterable[str] = (),
+    map_shards: MapShards = map,
+    overwrite: bool = False,
+    provenance: Mapping[str, Any] | None = None,
+) -> Collection:
+    """Make a collection of TripClick's files at ``places``: folders (looked through to the last), archives or single files.
+
+    ``skip`` leaves out kinds of files: "runs", "triples", "logs". ``content["source"]`` counts documents, those without any text, and what the
+    log says of clicked ranks. Judgements of documents that are not there are kept, counted, and listed in ``absent_judgements.tsv``.
+
+    Raises:
+        InputError: nothing to read, or a file that cannot be used as it is (line and place are named).
+    """
+    skip = sorted(skip)
+    return _Import(places, skip=skip, map_shards=map_shards).run(
+        Path(out), settings={"skip": skip}, keep_unjudged=keep_unjudged, overwrite=overwrite, provenance=provenance
+    )

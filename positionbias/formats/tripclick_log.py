@@ -1,0 +1,94 @@
+"""TripClick's click log: JSON lines, a file a day (``2013-01-01.json``), a click a line.
+
+Read are ``DocumentId``, the document that was clicked (0 or null: none), and ``Documents``, those that were shown, in their order: ids, or
+"id:score" in a list or as one text, as the release's own script reads them. A list is a page of results, mostly of 20; what was shown before
+that page, or how the results were sorted and filtered, is not in the log (Hofstätter et al. 2022, section 2.1).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from positionbias.core.blocks import Block
+from positionbias.formats.json_lines import MEND, json_lines, named
+
+__all__ = ["Click", "ClickedRanks", "read_clicks"]
+
+_QUOTES = re.compile(r'["\[\]\s]')
+
+
+class Click(NamedTuple):
+    """A line of the log: what was clicked, "" for nothing, and what was shown, best first, empty where the log does not say."""
+
+    clicked: str
+    shown: tuple[str, ...]
+
+    @property
+    def rank(self) -> int | None:
+        """The place of the clicked document in its list, from 1."""
+        return self.shown.index(self.clicked) + 1 if self.clicked in self.shown else None
+
+
+def read_clicks(block: Block) -> Iterator[Click]:
+    """The clicks of a block.
+
+    Raises:
+        InputError: a line that is no JSON object (a cut one, say), or without one of the two fields (numbered).
+    """
+    for number, record in json_lines(block):
+        if not isinstance(record, dict) or not {"DocumentId", "Documents"} <= record.keys():
+            found = "one without DocumentId or Documents" if isinstance(record, dict) else named(record)
+            raise block.bad_line(number, wanted="a click: an object with DocumentId and Documents", found=found, do=MEND)
+        try:
+            yield Click(_id(record["DocumentId"]), _shown(record["Documents"]))
+        except ValueError as error:
+            raise block.bad_line(number, wanted="ids of documents", found=str(error), do=MEND) from None
+
+
+def _id(value: Any) -> str:
+    if value is None or value == 0 or value == "":
+        return ""
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise ValueError(named(value))
+    return str(value)
+
+
+def _shown(value: Any) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        value = _QUOTES.sub("", value).split(",")
+    if not isinstance(value, list):
+        raise ValueError(named(value))
+    return tuple(found for item in value if (found := _id(item).partition(":")[0]))
+
+
+class ClickedRanks:
+    """Counts over a log: at which ranks was clicked."""
+
+    def __init__(self) -> None:
+        self.ranks: Counter[int] = Counter()
+        self.counts = dict.fromkeys(("records", "clicks", "clicks without a list", "clicks outside of their list"), 0)
+
+    def add(self, clicks: Iterable[Click]) -> None:
+        """Count these.
+
+        Raises:
+            InputError: from what they are read of.
+        """
+        for click in clicks:
+            self.counts["records"] += 1
+            if click.clicked:
+                self.counts["clicks"] += 1
+                rank = click.rank
+                if rank is not None:
+                    self.ranks[rank] += 1
+                else:
+                    self.counts["clicks outside of their list" if click.shown else "clicks without a list"] += 1
+
+    def facts(self) -> dict[str, Any]:
+        """For a manifest: the counts, and clicks by rank."""
+        return {**self.counts, "clicked_ranks": {str(rank): count for rank, count in sorted(self.ranks.items())}}

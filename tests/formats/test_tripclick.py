@@ -1,0 +1,187 @@
+"""TripClick's layout: documents, topics, judgements, runs, triples and log as the release has them, and files that are not right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError
+from positionbias.core.groups import Groups, TrainingGroup
+from positionbias.core.records import Passage, Qrel
+from positionbias.core.run import read_run
+from positionbias.formats.tripclick import ABSENT, import_tripclick, kind_of, role_of
+from tests.cli.conftest import RunPosbias
+from tests.cli.conftest import run_posbias as run_posbias
+from tests.formats.msmarco_files import write_tar
+from tests.formats.tripclick_files import document, files, record, topics
+
+
+def release(folder: Path, change: dict[str, str | None] | None = None) -> Path:
+    for name, content in {**files(), **(change or {})}.items():
+        if content is not None:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(content.encode())
+    return folder
+
+
+def test_a_text_is_title_and_abstract_and_nothing_in_it_is_markup(tmp_path: Path) -> None:
+    collection = import_tripclick([release(tmp_path / "tc")], tmp_path / "out")
+    assert list(collection.passages()) == [
+        Passage("11", "Oil lamps and burns. BACKGROUND : p < 0.05 & r > 2. RESULTS : lamps burn."),
+        Passage("12", "Iron gates. Gates rust."),
+        Passage("13", "Stone bridges <in> rain Bridges hold."),
+        Passage("14", ""),
+    ]
+    source = collection.manifest.content["source"]
+    assert (source["documents"], source["empty"]) == (4, 1)
+
+
+def test_training_queries_are_together_and_the_others_apart(tmp_path: Path) -> None:
+    collection = import_tripclick([release(tmp_path / "tc")], tmp_path / "out")
+    assert collection.splits == ["train", *(f"{g}_{p}" for p in ("validation", "test") for g in ("head", "torso", "tail"))]
+    # 31 has no judgement; "Descrption:" of a topic is no field of it
+    assert [(q.query_id, q.text, dict(q.fields)) for q in collection.queries("train")] == [
+        ("8", "oil lamp", {}),
+        ("9", "iron gate", {}),
+        ("20", "stone bridge", {}),
+        ("30", "rust of gates", {}),
+    ]
+    assert collection.manifest.content["source"]["left_out"] == {"train": {"unjudged_queries": 1}}
+    assert [query.text for query in collection.queries("tail_test")] == ["query of tail test"]
+    assert collection.qrels("tail_test") == []
+
+
+def test_raw_and_dctr_are_two_judgement_sets(tmp_path: Path) -> None:
+    collection = import_tripclick([release(tmp_path / "tc")], tmp_path / "out")
+    assert collection.qrels("head_validation") == [Qrel("38", "11", 1)]
+    assert collection.qrels("head_validation", "dctr") == [Qrel("38", "11", 2), Qrel("38", "12", 1)]
+    assert collection.qrels("train", "dctr")[:2] == [Qrel("8", "11", 3), Qrel("8", "13", 1)]
+    assert collection.qrels_names("torso_validation") == []
+
+
+def test_judgements_of_unknown_documents_are_kept_counted_and_listed(tmp_path: Path) -> None:
+    collection = import_tripclick([release(tmp_path / "tc")], tmp_path / "out")
+    assert Qrel("20", "99", 1) in collection.qrels("train")
+    assert collection.manifest.content["absent"] == {"train": {"judgements": 1, "passages": 1}}
+    assert (collection.path / ABSENT).read_text() == "train\traw\t20\t99\t1\n"
+
+
+def test_runs_and_both_forms_of_triples_stand_beside_it(tmp_path: Path) -> None:
+    collection = import_tripclick([release(tmp_path / "tc")], tmp_path / "out")
+    run = read_run(collection.path / "runs" / "bm25_head_validation.run")
+    assert run["38"].passage_ids == ["11", "12"]
+    texts, ids = (Groups(collection.path / "trainsets" / n) for n in ("triples.train", "improved_tripclick_train_triple-ids"))
+    assert list(texts) == [TrainingGroup("8", ("11", "12"), (1, 0))]  # the second line's positive is no document
+    assert list(ids) == [TrainingGroup("9", ("12", "11"), (1, 0))]  # 777 is no training query
+    assert texts.manifest.content["lines"] == ids.manifest.content["lines"] == 2
+
+
+def test_the_log_says_at_which_ranks_was_clicked(tmp_path: Path) -> None:
+    collection = import_tripclick([release(tmp_path / "tc")], tmp_path / "out")
+    # 11 second of three, 12 first of one, nothing clicked; 13 without a list, 14 not in its list, 13 second of two
+    assert collection.manifest.content["source"]["log"] == {
+        "records": 6,
+        "clicks": 5,
+        "clicks without a list": 1,
+        "clicks outside of their list": 1,
+        "clicked_ranks": {"1": 1, "2": 2},
+    }
+
+
+def test_archives_and_the_tsv_form_give_the_same_collection(tmp_path: Path) -> None:
+    plain = import_tripclick([release(tmp_path / "tc")], tmp_path / "plain")
+    for top in ("benchmark", "dlfiles", "logs"):
+        of_top = {name: content for name, content in files().items() if name.startswith(top)}
+        write_tar(tmp_path / "packed" / f"{top}.tar.gz", of_top)
+    packed = import_tripclick([tmp_path / "packed"], tmp_path / "unpacked")
+    assert packed.checksum == plain.checksum
+    assert packed.manifest.content["source"]["log"] == plain.manifest.content["source"]["log"]
+
+    tsv = {name: None for name in files() if "/docs_grp" in name or "/topics" in name}
+    rows = "".join(f"{p.passage_id}\t{p.text.replace('.', '. <eot>', 1)}\n" for p in plain.passages())
+    in_lines = release(tmp_path / "tsv", {**tsv, "benchmark_tsv/docs.tsv": rows})
+    for split, part in (("train", "train"), ("head_validation", "val")):
+        lines = "".join(f"{q.query_id}\t{q.text}\n" for q in plain.queries(split))
+        (in_lines / "benchmark_tsv" / f"topics.head.{part}.tsv").write_text(lines)
+    other = import_tripclick([in_lines], tmp_path / "of-tsv")
+    assert list(other.passages()) == list(plain.passages())
+    assert other.queries("train") == plain.queries("train")
+
+
+def test_any_number_of_workers_writes_the_same(tmp_path: Path, run_posbias: RunPosbias) -> None:
+    place = release(tmp_path / "tc")
+    checksums = set()
+    for workers in ("1", "2"):
+        result = run_posbias("import", "tripclick", str(place), "--workers", workers, "--out", str(tmp_path / f"out{workers}"))
+        checksums.add(Collection(tmp_path / f"out{workers}").checksum)
+    assert len(checksums) == 1
+    assert "4 documents, 1 without any text (kept)" in result.stderr
+    assert "click log: 5 clicks of 6 records, 3 with a rank" in result.stderr
+    assert f"judged, and not among the documents: 1 (99); all in {tmp_path / 'out2' / ABSENT}" in result.stderr
+
+
+def test_what_is_skipped_is_not_read(tmp_path: Path) -> None:
+    place = release(tmp_path / "tc", {"logs/2013-01-01.json": "no JSON\n"})
+    collection = import_tripclick([place], tmp_path / "out", skip=["logs", "runs", "triples"])
+    assert "log" not in collection.manifest.content["source"]
+    assert not (collection.path / "runs").exists()
+    assert collection.manifest.content["source"]["not_read"]["2013-01-01.json"] == "left out, as asked"
+
+
+def test_roles_are_told_by_names() -> None:
+    assert [kind_of(role_of(name) or "") for name in files_of_each_kind()] == [
+        "collection", "collection", "queries", "qrels", "runs", "triples", "triples", "logs", None,
+    ]  # fmt: skip
+
+
+def files_of_each_kind() -> list[str]:
+    names = ["docs_grp_15.txt", "docs.tsv", "topics.tail.test.tsv", "qrels.dctr.head.val.txt", "run.trip.BM25.torso.test.txt"]
+    return [
+        *names,
+        "triples.train.tsv",
+        "improved_tripclick_train_triple-ids.tsv",
+        "2020-10-28.json",
+        "tuples.head.val.top200.tsv",
+    ]
+
+
+HEAD = "benchmark/topics/topics.head.train.txt"
+DOCS = "benchmark/documents/docs_grp_00.txt"
+LOG = "logs/2013-01-01.json"
+ONE = document("11", "t", "u", "x")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (LOG, record(11, [11]) + record(12, [11, 12])[:40], "2013-01-01.json:2: wanted one JSON object a line; found"),
+        (LOG, '{"DocumentId": 3}\n', ":1: wanted a click: an object with DocumentId and Documents; found one without"),
+        (LOG, "[]\n", ":1: wanted a click: an object with DocumentId and Documents; found a list"),
+        (LOG, record(11, "x")[:-1].replace('"x"', "7") + "\n", ":1: wanted ids of documents; found 7"),
+        (HEAD, topics({"8": ""}), ":1: wanted a topic with text; found only '8'"),
+        (HEAD, "<top>\n<title> oil lamp\n</top>\n", ":1: wanted a number in every topic; found none"),
+        (HEAD, topics({"8": "a"}) * 2, "wanted every topic once; found topic '8' again"),
+        (HEAD, "<tops>\n", "wanted TREC topics"),
+        (DOCS, ONE.replace("</DOC>", ""), ":1: wanted </DOC> after this <DOC>; found the end of the file"),
+        (DOCS, ONE + ONE.replace("<DOCNO> 11 </DOCNO>", ""), ":13: wanted <DOCNO> an id </DOCNO> in every document; found none"),
+        (DOCS, "</DOC>\n", ":1: wanted every document between <DOC> and </DOC>; found </DOC> without <DOC>"),
+        (DOCS, "\n", "docs_grp_00.txt: wanted documents; found none"),
+        (DOCS, ONE + ONE, "wanted every id once"),
+        ("benchmark/qrels/qrels.raw.head.train.txt", "8 0 11\n", ":1: wanted four columns"),
+    ],
+    ids=["cut-log", "no-list", "no-object", "no-ids", "no-text", "no-number", "twice", "no-topic", "open", "no-id", "closed",
+         "no-documents", "id-twice", "qrels"],
+)  # fmt: skip
+def test_a_file_that_is_not_right_is_one_clear_line(tmp_path: Path, name: str, content: str, message: str) -> None:
+    with pytest.raises(InputError) as raised:
+        import_tripclick([release(tmp_path / "tc", {name: content})], tmp_path / "out")
+    assert message in str(raised.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_of_something_else_is_said(tmp_path: Path) -> None:
+    (tmp_path / "tc").mkdir()
+    with pytest.raises(InputError, match=r"wanted files of TripClick: docs_grp_\*"):
+        import_tripclick([tmp_path / "tc"], tmp_path / "out")
