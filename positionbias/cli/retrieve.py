@@ -1,58 +1,160 @@
-"""``posbias retrieve``: BM25 candidates for a split's queries."""
+"""``posbias retrieve``: candidates for a split's queries, by BM25 or by vectors."""
 
 from __future__ import annotations
 
-import click
+from typing import Any
 
-from positionbias.cli.common import Engine, emit, engine_options, json_option, out_option, output_place, overwrite_option, say
+import click
+from click.core import ParameterSource
+
+from positionbias.cli.common import (
+    Engine,
+    all_of,
+    emit,
+    engine_options,
+    json_option,
+    kind_option,
+    out_option,
+    output_place,
+    overwrite_option,
+    say,
+)
 
 __all__ = ["retrieve"]
+
+_BM25 = ("backend", "preset", "k1", "b", "engine", "address")
+_DENSE = ("model", "kind", "index", "device", "precision", "batch_tokens", "memory")
+_ANN = ("links", "build_width", "search_width", "lists", "probes")
+
+_bm25_options = all_of(
+    click.option(
+        "--backend",
+        default="bm25s",
+        show_default=True,
+        metavar="NAME",
+        help="bm25s, or lucene: Anserini's BM25, with the extra positionbias[lucene].",
+    ),
+    click.option(
+        "--preset",
+        default="anserini",
+        show_default=True,
+        metavar="NAME",
+        help="Settings of k1 and b: anserini, msmarco or robertson.",
+    ),
+    click.option("--k1", type=float, help="Saturation of term frequency, from 0; instead of the preset's."),
+    click.option("--b", type=float, help="Normalisation by length, 0 to 1; instead of the preset's."),
+)
+_dense_options = all_of(
+    click.option("--vectors", metavar="VECTORS", help="Rank by these vectors, from posbias encode, instead of by BM25."),
+    click.option("--model", help="What the vectors were made by, with --vectors."),
+    kind_option,
+    click.option(
+        "--index",
+        type=click.Choice(["exact", "hnsw", "ivf"]),
+        default="exact",
+        show_default=True,
+        help="exact looks at every vector; hnsw and ivf (faiss) at some, by an index kept in the vectors' folder.",
+    ),
+    click.option("--hnsw-links", "links", type=int, default=16, show_default=True, help="Links of a vector (M)."),
+    click.option("--hnsw-build-width", "build_width", type=int, default=100, show_default=True, help="efConstruction."),
+    click.option("--hnsw-search-width", "search_width", type=int, default=0, help="efSearch. [default: --depth]"),
+    click.option("--ivf-lists", "lists", type=int, default=0, help="Lists. [default: four times the root of the number of vectors]"),
+    click.option("--ivf-probes", "probes", type=int, default=32, show_default=True, help="Lists looked at for a query."),
+    click.option(
+        "--device",
+        type=click.Choice(["auto", "cpu", "cuda"]),
+        default="auto",
+        show_default=True,
+        help="Where queries are encoded and exact search computes.",
+    ),
+    click.option(
+        "--precision",
+        type=click.Choice(["auto", "float32", "bfloat16", "float16"]),
+        default="auto",
+        show_default=True,
+        help="Of the queries' encoding.",
+    ),
+    click.option("--batch-tokens", type=click.IntRange(min=0), default=0, show_default=True, help="Padded tokens of queries in a batch; 0 leaves it to the device."),
+    click.option("--memory", type=float, default=1.0, show_default=True, help="GiB that an exact search may hold."),
+)  # fmt: skip
 
 
 @click.command()
 @click.argument("collection")
 @click.option("--split", default="test", show_default=True, help="Whose queries.")
-@click.option("--depth", type=int, default=100, show_default=True, help="Passages to keep a query.")
-@click.option(
-    "--backend",
-    default="bm25s",
-    show_default=True,
-    metavar="NAME",
-    help="bm25s, or lucene: Anserini's BM25, with the extra positionbias[lucene].",
-)
-@click.option(
-    "--preset",
-    default="anserini",
-    show_default=True,
-    metavar="NAME",
-    help="Settings of k1 and b: anserini, msmarco or robertson.",
-)
-@click.option("--k1", type=float, help="Saturation of term frequency, from 0; instead of the preset's.")
-@click.option("--b", type=float, help="Normalisation by length, 0 to 1; instead of the preset's.")
-@click.option("--name", default="bm25", show_default=True, help="The run's tag.")
+@click.option("--depth", type=int, help="Passages to keep a query. [default: 100; 1000 with --vectors]")
+@_bm25_options
+@_dense_options
+@click.option("--name", help="The run's tag. [default: bm25; the model's name with --vectors]")
 @out_option(what="The run, in TREC form; .gz compresses it.")
 @engine_options
 @overwrite_option
 @json_option
+@click.pass_context
 def retrieve(
+    context: click.Context,
+    /,
     collection: str,
     split: str,
-    depth: int,
-    backend: str,
-    preset: str,
-    k1: float | None,
-    b: float | None,
-    name: str,
+    depth: int | None,
+    name: str | None,
+    vectors: str | None,
     out: str,
     engine: Engine,
     overwrite: bool,
     as_json: bool,
+    **given: Any,
 ) -> None:
-    """Rank COLLECTION's passages for each query of a split by BM25.
+    """Rank COLLECTION's passages for each query of a split by BM25, or by the inner product of vectors.
 
-    The index stands in the collection's cache and is reused only by the same settings on the same passages. Queries
-    without a known term have no candidates; they are counted. --workers are processes for bm25s, Java's threads for lucene.
+    BM25's index stands in the collection's cache and is reused only by the same settings on the same passages. Queries
+    without a known term have no candidates; they are counted. --workers are processes for bm25s, threads for lucene and for faiss.
+
+    \b
+      posbias encode squad --model minilm --out squad-vectors
+      posbias retrieve squad --vectors squad-vectors --model minilm --split test --out dense.run
+    """  # fmt: skip
+    others, way = (_DENSE + _ANN, "--vectors") if vectors is None else (_BM25, "no --vectors")
+    _refuse_others(context, others, way)
+    asked: dict[str, Any] = {"split": split, "depth": depth, "name": name, "engine": engine, "overwrite": overwrite}
+    if vectors is None:
+        _by_bm25(collection, out, as_json=as_json, **asked, **given)
+    else:
+        _by_vectors(collection, out, vectors=vectors, as_json=as_json, **asked, **given)
+    say(f"next: posbias evaluate {out} --collection {collection} --split {split}")
+
+
+def _refuse_others(context: click.Context, names: tuple[str, ...], way: str) -> None:
+    """Refuse options that have no meaning here.
+
+    Raises:
+        SettingError: one was given; it is named.
     """
+    from positionbias.core.errors import SettingError
+
+    for parameter in context.command.params:
+        if parameter.name in names and context.get_parameter_source(parameter.name) != ParameterSource.DEFAULT:
+            raise SettingError(
+                f"{parameter.opts[0]}: wanted {way} beside it; found otherwise; leave it out, or mend the command"
+            )
+
+
+def _by_bm25(
+    collection: str,
+    out: str,
+    *,
+    split: str,
+    depth: int | None,
+    name: str | None,
+    engine: Engine,
+    overwrite: bool,
+    as_json: bool,
+    backend: str,
+    preset: str,
+    k1: float | None,
+    b: float | None,
+    **_: Any,
+) -> None:
     from positionbias.core.collection import find_collection
     from positionbias.core.errors import SettingError
     from positionbias.firststage.bm25 import PRESETS, Bm25Settings, retrieve_run
@@ -69,10 +171,10 @@ def retrieve(
         done = retrieve_run(
             found,
             split,
-            depth,
+            100 if depth is None else depth,
             settings,
             place,
-            name=name,
+            name=name or "bm25",
             overwrite=overwrite,
             backend=backend,
             workers=engine.workers,
@@ -83,4 +185,64 @@ def retrieve(
         say(f"{done.without_known_term:,} of {len(done.run):,} queries have no term that a passage holds: no candidates")
     line = f"{done.run.pairs:,} candidates of {len(done.run):,} queries written to {place}"
     emit([done.result(found.name, split)], as_json=as_json, table=lambda: line)
-    say(f"next: posbias evaluate {out} --collection {collection} --split {split}")
+
+
+def _by_vectors(
+    collection: str,
+    out: str,
+    *,
+    vectors: str,
+    split: str,
+    depth: int | None,
+    name: str | None,
+    engine: Engine,
+    overwrite: bool,
+    as_json: bool,
+    model: str | None,
+    kind: str | None,
+    index: str,
+    device: str,
+    precision: Any,
+    batch_tokens: int,
+    memory: float,
+    **given: Any,
+) -> None:
+    from positionbias.cli.common import input_place, model_place
+    from positionbias.core.collection import find_collection
+    from positionbias.dense.approximate import AnnSettings
+    from positionbias.dense.retrieve import DENSE_DEPTH, retrieve_dense
+    from positionbias.dense.vectors import Vectors
+    from positionbias.models.checkpoint import load_checkpoint
+    from positionbias.ranking.config import RankingConfig, pick_device
+
+    if model is None:
+        raise click.UsageError("--vectors wants the model that made them: give it to --model")
+    settings = AnnSettings(**{field: given[field] for field in _ANN}, threads=engine.workers)
+    opened, found, place = Vectors(input_place(vectors)), find_collection(collection), output_place(out)
+    checkpoint = load_checkpoint(model_place(model), kind)
+    checkpoint.model.to(pick_device(device))
+    done = retrieve_dense(
+        checkpoint,
+        opened,
+        found,
+        split,
+        DENSE_DEPTH if depth is None else depth,
+        place,
+        index=index,
+        settings=settings,
+        memory=memory,
+        name=name,
+        config=RankingConfig(batch_tokens, precision),
+        overwrite=overwrite,
+    )
+    if done.origin:
+        say(f"{index} index {done.origin}, {done.size / 1e6:,.1f} MB in memory and on disk")
+    say(
+        f"{len(opened):,} vectors searched ({index}) in {done.seconds:,.1f} s: {done.queries / max(1e-9, done.seconds):,.1f} queries/s"
+    )
+    if done.empty_queries:
+        say(f"{done.empty_queries:,} of {done.queries:,} queries have no text: no candidates")
+    if empty := opened.manifest.content.get("empty_passages"):
+        say(f"{empty:,} passages are empty: they are ranked by the vector of an empty text")
+    line = f"{done.pairs:,} candidates of {done.queries:,} queries written to {place}"
+    emit([done.result(found.name, split)], as_json=as_json, table=lambda: line)

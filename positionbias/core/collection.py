@@ -108,6 +108,10 @@ class Collection:
         """The ids of the passages at these stored rows, in the order asked for: the way back from ``rows``."""
         return self._ids.take(rows)
 
+    def texts_at(self, rows: np.ndarray) -> list[str]:
+        """The texts of the passages at these stored rows, in the order asked for."""
+        return self._texts.take(rows)
+
     def rows(self, passage_ids: Sequence[str]) -> np.ndarray:
         """The stored row of each passage, ``(len(passage_ids),)`` int64.
 

@@ -53,6 +53,7 @@ class BertDot(nn.Module):
     """The model: s = BERT([CLS] q [SEP])_CLS · BERT([CLS] p [SEP])_CLS, one encoder for both sides."""
 
     kind: ClassVar[str] = "bert_dot"
+    vector_similarity: ClassVar[str] = "dot"  # of vectors of length 1 where they are normalised
 
     def __init__(self, config: BertDotConfig, encoder: Encoder) -> None:
         super().__init__()

@@ -2,6 +2,7 @@
 
 Ranker          ours: trained, saved, and scores pairs of token numbers
 PassageEncoder  represents each side on its own, so that a passage is encoded once for all queries
+SingleVector    a PassageEncoder with one vector a text, which can search a whole collection
 TextScorer      texts in, scores out, and nothing else is known of it
 TermEncoder     gives vectors of a passage's terms
 """
@@ -16,7 +17,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["PassageEncoder", "Ranker", "Role", "AnyRanker", "TermEncoder", "TextScorer", "Tokens", "pad_rows"]
+__all__ = ["PassageEncoder", "Ranker", "Role", "AnyRanker", "SingleVector", "TermEncoder", "TextScorer", "Tokens", "pad_rows"]
 
 Tokens = Sequence[int]
 Role = Literal["embedding", "kernels", "body"]
@@ -115,6 +116,15 @@ class PassageEncoder(Protocol):
         """Scores ``(n,)``; a query batch of 1 serves all passages."""
 
     def to(self, device: torch.device) -> Any: ...
+
+
+@runtime_checkable
+class SingleVector(PassageEncoder, Protocol):
+    """A ``PassageEncoder`` with one vector a text, and two of them compared by a product (BERT_DOT, sentence-transformers' bi-encoders)."""
+
+    @property
+    def vector_similarity(self) -> str:
+        """How ``interact`` compares two vectors: "dot", "cosine", or another name that sentence-transformers has."""
 
 
 @runtime_checkable

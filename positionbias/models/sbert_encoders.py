@@ -109,6 +109,11 @@ class BiEncoder(LibraryEncoder):
     kind = "bi-encoder"
     library_class = "SentenceTransformer"
 
+    @property
+    def vector_similarity(self) -> str:
+        """The similarity that the model names, cosine where it names none."""
+        return str(self._model.similarity_fn_name)
+
     def _encode(self, encode: Any, texts: list[str]) -> Tensor:
         return encode(texts, batch_size=max(1, len(texts)), show_progress_bar=False, convert_to_tensor=True)
 

@@ -82,6 +82,7 @@ def test_every_command_explains_itself_and_its_options() -> None:
 
 WITHOUT_JSON = {"completion"}
 WITHOUT_SEED = {
+    "encode",
     "export",
     "merge",
     "import beir",
@@ -89,6 +90,7 @@ WITHOUT_SEED = {
     "import msmarco-qa",
     "import orcas",
     "import trec",
+    "import tripclick",
     "leakage clean",
     "leakage find",
     "pool coverage",

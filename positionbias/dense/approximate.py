@@ -1,0 +1,186 @@
+"""Approximate search by faiss (extra ``dense``): a graph of neighbours (HNSW) or lists around centroids (IVF), kept beside the vectors.
+
+What an index finds is scored again, exactly as in ``exact``; so it can miss a passage, but not misplace one.
+HNSW: Malkov and Yashunin 2018; IVF: Jégou, Douze and Schmid 2011, without their compression. Both hold the vectors in the precision in which they are stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from positionbias.core.errors import DependencyError, SettingError
+from positionbias.core.kept_index import open_or_build
+from positionbias.core.manifest import Manifest, package_versions, provenance
+from positionbias.core.nearest import inner_products
+from positionbias.core.progress import step
+from positionbias.core.run import order_by_score
+from positionbias.dense.exact import Found
+from positionbias.dense.vectors import Vectors
+
+__all__ = ["ANN", "Ann", "AnnIndex", "AnnSettings", "open_ann"]
+
+Ann = Literal["hnsw", "ivf"]
+ANN: tuple[Ann, ...] = get_args(Ann)
+INDEX = "index.faiss"
+_TRAINED_ON = 128  # vectors a list, for its centroid
+_SEARCHED = 256  # queries at once
+
+
+@dataclass(frozen=True, slots=True)
+class AnnSettings:
+    """How an index is built and searched. HNSW: ``links`` a vector (M), ``build_width`` (efConstruction), ``search_width`` (efSearch, at
+    least the depth). IVF: ``lists`` (0: four times the root of the number of vectors), ``probes`` lists looked at for a query.
+
+    ``threads`` build and search. With more than one an HNSW differs a little from build to build.
+
+    Raises:
+        SettingError: a number below its least.
+    """
+
+    links: int = 16
+    build_width: int = 100
+    search_width: int = 0
+    lists: int = 0
+    probes: int = 32
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        least = {"links": 2, "build_width": 1, "search_width": 0, "lists": 0, "probes": 1, "threads": 1}
+        flags = {"links": "--hnsw-links", "build_width": "--hnsw-build-width", "search_width": "--hnsw-search-width"}
+        flags |= {"lists": "--ivf-lists", "probes": "--ivf-probes", "threads": "--workers"}
+        for name, number in least.items():
+            if getattr(self, name) < number:
+                raise SettingError(f"{flags[name]}: wanted at least {number}; found {getattr(self, name)}; raise it")
+
+    def built_with(self, kind: Ann, vectors: int) -> dict[str, int]:
+        """The settings that make the index of so many vectors what it is."""
+        if kind == "hnsw":
+            return {"links": self.links, "build_width": self.build_width}
+        return {"lists": min(self.lists or max(1, round(4 * vectors**0.5)), max(1, vectors))}
+
+    def facts(self, kind: Ann, vectors: int, depth: int) -> dict[str, int]:
+        """All settings that what is found depends on."""
+        search = {"search_width": max(self.search_width, depth)} if kind == "hnsw" else {"probes": self.probes}
+        return self.built_with(kind, vectors) | search
+
+
+class AnnIndex:
+    """An index over vectors, in memory; ``origin`` says where it came from, ``bytes`` its size in memory and on disk."""
+
+    def __init__(self, folder: Path) -> None:
+        import faiss
+
+        self.index: Any = faiss.read_index(str(folder / INDEX))
+        self.bytes = (folder / INDEX).stat().st_size
+        self.origin = ""
+
+    def search(self, vectors: Vectors, queries: np.ndarray, depth: int, kind: Ann, settings: AnnSettings) -> Iterator[Found]:
+        """As ``exact_search``, over what the index finds; fewer than ``depth`` where it finds fewer."""
+        faiss: Any = import_module("faiss")  # its stubs do not know all of it
+
+        if kind == "hnsw":
+            asked = faiss.SearchParametersHNSW(efSearch=max(settings.search_width, depth))
+        else:
+            asked = faiss.SearchParametersIVF(nprobe=settings.probes)
+        with step("searching", len(queries), unit="queries") as bar:
+            for start in range(0, len(queries), _SEARCHED):
+                block = np.ascontiguousarray(queries[start : start + _SEARCHED], np.float32)
+                with _threads(settings.threads):
+                    _, found = self.index.search(block, min(depth, len(vectors)), params=asked)
+                for query, rows in zip(block, found, strict=True):
+                    yield _scored(vectors, query, rows[rows >= 0])
+                bar.advance(len(block))
+
+
+def _scored(vectors: Vectors, query: np.ndarray, rows: np.ndarray) -> Found:
+    """The exact scores of these rows, in rank order."""
+    scores = inner_products(np.broadcast_to(query, (len(rows), len(query))), vectors.take(rows))
+    order = order_by_score(vectors.ids.take(rows), scores)
+    return rows[order], scores[order]
+
+
+def open_ann(vectors: Vectors, kind: Ann, settings: AnnSettings) -> AnnIndex:
+    """The index of these settings: from the vectors' cache where it belongs there, else built and kept.
+
+    Raises:
+        DependencyError: faiss is not installed.
+    """
+    if find_spec("faiss") is None:
+        raise DependencyError(
+            f"--index {kind}: wanted faiss; found none; run: pip install 'positionbias[dense]', or give --index exact"
+        )
+    made = settings.built_with(kind, len(vectors))
+    manifest = Manifest(
+        kind="index",
+        name=kind,
+        command="retrieve",
+        settings={"index": kind, **made},
+        content={"vectors": vectors.checksum, "precision": vectors.precision},
+        notes=("with several threads the links of an HNSW differ from build to build",) if kind == "hnsw" else (),
+        versions=package_versions("faiss-cpu"),
+        provenance=provenance(threads=settings.threads),
+    )
+    folder = vectors.cache / "-".join([kind, *(f"{name}-{value}" for name, value in made.items())])
+    index, origin = open_or_build(
+        folder, manifest, AnnIndex, lambda place: _build(vectors, kind, made, settings.threads, place)
+    )
+    index.origin = origin
+    return index
+
+
+def _build(vectors: Vectors, kind: Ann, made: Mapping[str, int], threads: int, folder: Path) -> None:
+    import faiss
+
+    with _threads(threads):
+        index = _empty(vectors, kind, made)
+        with step(f"building {kind}", len(vectors), unit="vectors") as bar:
+            for _, block in vectors.blocks():
+                index.add(np.ascontiguousarray(block, np.float32))
+                bar.advance(len(block))
+        faiss.write_index(index, str(folder / INDEX))
+
+
+def _empty(vectors: Vectors, kind: Ann, made: Mapping[str, int]) -> Any:
+    """An index without vectors; an IVF with its centroids, from vectors at even distances."""
+    faiss: Any = import_module("faiss")
+    index: Any
+    half, width, product = vectors.precision == "float16", vectors.dimension, faiss.METRIC_INNER_PRODUCT
+    if kind == "hnsw":
+        if half:
+            index = faiss.IndexHNSWSQ(width, faiss.ScalarQuantizer.QT_fp16, made["links"], product)
+            index.train(np.zeros((1, width), np.float32))  # nothing to learn for halves
+        else:
+            index = faiss.IndexHNSWFlat(width, made["links"], product)
+        index.hnsw.efConstruction = made["build_width"]
+        return index
+    centroids = faiss.IndexFlatIP(width)
+    lists = made["lists"]
+    if half:
+        index = faiss.IndexIVFScalarQuantizer(centroids, width, lists, faiss.ScalarQuantizer.QT_fp16, product, False)
+    else:
+        index = faiss.IndexIVFFlat(centroids, width, lists, product)
+    index.cp.min_points_per_centroid = 1  # as many lists as were asked for, without a remark
+    count = min(len(vectors), _TRAINED_ON * lists)
+    index.train(vectors.take(np.linspace(0, len(vectors) - 1, count).round().astype(np.int64)))
+    return index
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """faiss on so many threads."""
+    import faiss
+
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(count)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)

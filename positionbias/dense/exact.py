@@ -1,0 +1,103 @@
+"""Exact search: every vector is looked at, a tile at a time, on the CPU or on a GPU; scores and ties do not depend on which.
+
+score(q, p) = q · p,   the float32 nearest to the sum in float64;   equal scores: the higher passage id first
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import torch
+
+from positionbias.core.errors import SettingError
+from positionbias.core.nearest import FEWEST_ROWS, Block, Products, held_bytes, nearest, tile_rows
+from positionbias.core.progress import Progress, step
+from positionbias.dense.vectors import Vectors
+
+__all__ = ["Found", "exact_search", "queries_at_once"]
+
+Found = tuple[np.ndarray, np.ndarray]  # rows (n,) int64 and their scores (n,) float32, best first
+
+_GIB = 1 << 30
+_ROWS = 1_024  # of a tile, if there is a choice: fewer make slower products
+
+
+def queries_at_once(memory: float, depth: int, dimension: int) -> int:
+    """How many queries one pass over the vectors serves in ``memory`` GiB.
+
+    Raises:
+        SettingError: not one.
+    """
+    if not 0 < memory < float("inf"):
+        raise SettingError(f"--memory: wanted GiB above 0; found {memory}; 1 serves thousands of queries")
+    fixed, row = held_bytes(0, depth, dimension)
+    fixed_one, row_one = held_bytes(1, depth, dimension)
+    most = int((memory * _GIB - fixed - _ROWS * row) // (fixed_one - fixed + _ROWS * (row_one - row)))
+    if most < 1 and tile_rows(memory * _GIB, 1, depth, dimension) < FEWEST_ROWS:
+        wanted = (fixed_one + FEWEST_ROWS * row_one) / _GIB
+        raise SettingError(
+            f"--memory: wanted at least {wanted:.3f} GiB to keep {depth:,} passages of a query; found {memory:g}; raise it"
+        )
+    return max(1, most)
+
+
+def exact_search(
+    vectors: Vectors, queries: np.ndarray, depth: int, *, memory: float = 1.0, device: torch.device | None = None
+) -> Iterator[Found]:
+    """The ``depth`` passages of the highest inner product with each query ``(q, dim)``, in the order of the queries.
+
+    ``memory`` in GiB bounds what the search holds; where it does not serve all queries at once, the vectors are read again for the next.
+
+    Raises:
+        SettingError: ``memory`` holds no search.
+        InputError: a vector that is not finite, or a damaged shard.
+    """
+    depth = min(depth, len(vectors))
+    if depth == 0 or not len(queries):
+        yield from ((np.empty(0, np.int64), np.empty(0, np.float32)) for _ in queries)
+        return
+    at_once = min(queries_at_once(memory, depth, vectors.dimension), len(queries))
+    rows = tile_rows(memory * _GIB, at_once, depth, vectors.dimension)
+    by_id = vectors.by_descending_id()
+    places = np.empty_like(by_id)
+    places[by_id] = np.arange(len(by_id))  # numbered so that the lower number is the higher id
+    on: Callable[[np.ndarray, int], Products] | None = None
+    if device is not None and device.type != "cpu":
+        on = lambda tests, k: OnDevice(tests, k, device)  # noqa: E731
+    passes = -(-len(queries) // at_once)
+    with step("searching", passes * len(vectors), unit="vectors") as bar:
+        for start in range(0, len(queries), at_once):
+            found = nearest(
+                queries[start : start + at_once],
+                _numbered(vectors, places, bar),
+                neighbours=depth,
+                rows=rows,
+                similarity="dot",
+                products=on,
+            )
+            yield from zip(by_id[found.numbers], found.scores.astype(np.float32), strict=True)
+
+
+def _numbered(vectors: Vectors, places: np.ndarray, bar: Progress) -> Iterator[Block]:
+    for rows, block in vectors.blocks():
+        yield places[rows], block
+        bar.advance(len(rows))
+
+
+class OnDevice:
+    """``Products`` by torch, in float32 in full (no TensorFloat-32, which torch leaves off unless it is asked)."""
+
+    def __init__(self, tests: np.ndarray, k: int, device: torch.device) -> None:
+        self.tests, self.k, self.device = torch.from_numpy(np.ascontiguousarray(tests)).to(device), k, device
+
+    @torch.inference_mode()
+    def reaching(self, tile: np.ndarray, bounds: np.ndarray, margin: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        product = self.tests @ torch.from_numpy(tile).to(self.device).T  # (tests, n)
+        lowest = torch.from_numpy(bounds).to(self.device)
+        if len(tile) > self.k:
+            kth = product.topk(self.k, dim=1).values[:, -1].cpu().numpy().astype(np.float64) - margin
+            least = np.nextafter(kth.astype(np.float32), np.float32(-np.inf))
+            lowest = torch.maximum(lowest, torch.from_numpy(least).to(self.device))
+        test, row = (product >= lowest[:, None]).nonzero(as_tuple=True)
+        yield test.cpu().numpy(), row.cpu().numpy()

@@ -1,0 +1,157 @@
+"""Vectors on disk: a folder with one vector for each passage of a collection.
+
+    manifest.json          model, collection, similarity, precision
+    vectors/00000.npy …    (8,192, dim) float16 or float32 each, the last one shorter: the passages in the collection's stored order
+    ids.arrow              their ids, in the same order
+    cache/                 indexes for approximate search: rebuilt at will, no part of the content
+
+A row speaks of the passage whose id stands at the same place, whatever a collection with the same passages has stored where.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.ipc as ipc
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError, bad_input
+from positionbias.core.manifest import Manifest, read_manifest
+from positionbias.core.nearest import Block
+from positionbias.core.shards import Strings
+from positionbias.core.vector_blocks import stored_blocks
+from positionbias.models.checkpoint import Checkpoint
+
+__all__ = ["IDS", "KIND", "SHARDS", "SHARD_PASSAGES", "Vectors"]
+
+KIND = "vectors"
+SHARDS, IDS = "vectors", "ids.arrow"
+SHARD_PASSAGES = 8_192
+_AGAIN = "encode the collection again"
+_FACTS = ("checksum", "passages", "dimension", "similarity", "precision", "passages_checksum", "shards", "shard_passages")
+
+
+class Vectors:
+    """The vectors of one collection's passages by one model, opened for reading.
+
+    ``dimension``: the width of a vector; ``len``: how many; ``ids``: the passages' ids by row (``ids.take(rows)``).
+
+    Raises:
+        InputError: not such a folder, or not a whole one.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+        self.manifest: Manifest = read_manifest(self.path, kind=KIND)
+        content = self.manifest.content
+        if missing := sorted(set(_FACTS) - content.keys()):
+            raise bad_input(self.path, wanted="a whole manifest", found=f"one without {missing[0]!r}", do=_AGAIN)
+        self.checksum: str = content["checksum"]
+        self.dimension: int = content["dimension"]
+        self.precision: str = content["precision"]
+        self._rows: int = content["passages"]
+        self._shard: int = content["shard_passages"]
+        found = len(self.shard_paths)
+        if found != content["shards"]:
+            raise bad_input(self.path, wanted=f"{content['shards']} shards of vectors", found=f"{found}", do=_AGAIN)
+
+    def __len__(self) -> int:
+        return self._rows
+
+    @cached_property
+    def shard_paths(self) -> list[Path]:
+        """The shards, in order."""
+        return sorted((self.path / SHARDS).glob("*.npy"), key=lambda path: (len(path.name), path.name))
+
+    @property
+    def cache(self) -> Path:
+        """Where indexes over these vectors live."""
+        return self.path / "cache"
+
+    # -- ids -----------------------------------------------------------------------------------------
+
+    @cached_property
+    def _table(self) -> pa.Table:
+        path = self.path / IDS
+        try:
+            with pa.memory_map(str(path)) as mapped:
+                table = ipc.open_file(mapped).read_all()
+        except (pa.ArrowInvalid, OSError) as error:
+            raise bad_input(path, wanted="passage ids", found=str(error).splitlines()[0], do=_AGAIN) from error
+        if table.num_rows != len(self):
+            raise bad_input(path, wanted=f"{len(self):,} passage ids", found=f"{table.num_rows:,}", do=_AGAIN)
+        return table
+
+    @cached_property
+    def ids(self) -> Strings:
+        """The passages' ids by row, from the mapped file."""
+        return Strings([self._table], "passage_id")
+
+    def by_descending_id(self) -> np.ndarray:
+        """The rows in descending order of their ids ``(n,)`` int64: the tie rule. About 20 bytes a passage while it works."""
+        return pc.sort_indices(self._table.column("passage_id"), sort_keys=[("", "descending")]).to_numpy().astype(np.int64)
+
+    # -- vectors -------------------------------------------------------------------------------------
+
+    def blocks(self) -> Iterator[Block]:
+        """Rows ``(n,)`` int64 and their vectors ``(n, dim)`` as stored, a block after another, read and not mapped.
+
+        Raises:
+            InputError: a shard is not whole.
+        """
+        first = 0
+        for path in self.shard_paths:
+            for numbers, vectors in stored_blocks([path], rows=self._shard):
+                if vectors.shape != self._shape(first):
+                    raise bad_input(path, wanted=f"{self._shape(first)} numbers", found=f"{vectors.shape}", do=_AGAIN)
+                yield numbers + first, vectors
+            first += self._shard
+
+    def _shape(self, first: int) -> tuple[int, int]:
+        """The shape of the shard that begins at this row."""
+        return min(self._shard, len(self) - first), self.dimension
+
+    @cached_property
+    def _mapped(self) -> list[np.ndarray]:
+        mapped = [np.asarray(np.load(path, mmap_mode="r", allow_pickle=False)) for path in self.shard_paths]
+        for place, shard in enumerate(mapped):
+            if shard.shape != (shape := self._shape(place * self._shard)):
+                raise bad_input(self.shard_paths[place], wanted=f"{shape} numbers", found=f"{shard.shape}", do=_AGAIN)
+        return mapped
+
+    def take(self, rows: np.ndarray) -> np.ndarray:
+        """The vectors of these rows, ``(len(rows), dim)`` float32, in the order asked for."""
+        out = np.empty((len(rows), self.dimension), np.float32)
+        shards, places = np.divmod(rows, self._shard)
+        for shard in np.unique(shards).tolist():
+            asked = shards == shard
+            out[asked] = self._mapped[shard][places[asked]]
+        return out
+
+    # -- whose they are ------------------------------------------------------------------------------
+
+    def check(self, checkpoint: Checkpoint, collection: Collection) -> None:
+        """See that these are the vectors of this collection's passages by this model.
+
+        Raises:
+            InputError: they are another model's or another collection's.
+        """
+        of = self.manifest.input("model")
+        wanted = checkpoint.manifest.content["checksum"]
+        if of is None or of.checksum != wanted:
+            known = self.manifest.settings.get("model", "another model")
+            raise InputError(
+                f"{self.path}: wanted vectors by the model {checkpoint.name} (checksum {wanted[:12]}); found vectors by {known} "
+                f"({of.checksum[:12] if of else 'none'}); give that model to --model, or encode the collection with this one"
+            )
+        if self.manifest.content["passages_checksum"] != collection.manifest.content["passages_checksum"]:
+            source = self.manifest.settings.get("collection", "another")
+            raise InputError(
+                f"{self.path}: wanted vectors of the passages of {collection.path}; found those of the collection {source!r}, which "
+                "holds others; encode this one, or give that one"
+            )
