@@ -1,0 +1,235 @@
+"""Contaminated distillation on a planted collection: a teacher that saw the test, and what of it reaches students that saw training queries alone.
+
+    OMP_NUM_THREADS=1 python benchmarks/contamination_planted.py FOLDER     # writes benchmarks/results/contamination_planted_HARDWARE_DATE.md
+
+The collection has a test split, which teachers are contaminated with, and as many fresh queries, which no model is trained on: the control. What
+the test's judgements add is also more training data of the same kind; that would lift both alike. One study has a BERT of two layers, 128 wide,
+from random weights as its teacher, the other TK; both have both as students. Learning rates, epochs and group sizes were chosen on the validation
+queries, of models that saw no test. Steps that are finished are skipped, so a stopped call goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+
+from measuring import hardware, result_place
+
+from positionbias.core.collection import Collection
+from positionbias.core.payloads import Comparison, Finding, Interval
+from positionbias.core.progress import set_quiet
+from positionbias.core.result import Facts, Result, load_results
+from positionbias.models.bert_cat import BertCatConfig
+from positionbias.models.new_encoder import EncoderSettings, make_encoder
+from positionbias.models.tk import TKConfig
+from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.report.contamination_select import CONTAMINATION, DOSES, INHERITED, SETS, comparisons_along
+from positionbias.report.leakage_select import rows_of
+from positionbias.studies.contamination import contamination
+from positionbias.studies.contamination_settings import ContaminationSettings
+from positionbias.studies.model_settings import ModelSettings
+from positionbias.studies.workshop import Workshop
+from positionbias.training.config import TrainConfig
+
+TRAINING, VALIDATION, TESTS, DEPTH = 800, 100, 200, 8
+TARGET, CONTROL = "test", "fresh"
+MEASURE = "nDCG@10"
+KINDS = ("bert_cat", "tk")
+TEACHER_EPOCHS = {"bert_cat": 6, "tk": 7}
+STUDENT_EPOCHS = {"bert_cat": 3, "tk": 7}
+TK_SHAPE = TKConfig(dimension=24, layers=1, heads=2, head_size=12, feed_forward=24)
+COMMON = TrainConfig(batch_size=16, probe_passages=0, threads=1)
+BERT = replace(
+    COMMON, group_size=4, learning_rate=1e-3, schedule="linear", warmup_share=0.1, dropout=False, bucket=8, precision="bfloat16"
+)  # fmt: skip
+TK = replace(COMMON, group_size=3, learning_rate=1e-2, kernel_learning_rate=1e-2)
+
+
+def collection_in(folder: Path) -> Collection:
+    """Passages of two whole sentences, eight a query, of which one answers."""
+    place = folder / "planted"
+    if place.exists():
+        return Collection(place)
+    queries = TRAINING + VALIDATION + TESTS
+    settings = PlantedSettings(
+        front_loading=0.0, queries=queries, passages=DEPTH * (queries + TESTS), validation_share=VALIDATION / queries, test_share=TESTS / queries,
+        fresh_queries=TESTS, sentences=(2, 2),
+    )  # fmt: skip
+    return write_planted(place, settings)
+
+
+def model(kind: str, encoder: Path, epochs: int) -> ModelSettings:
+    """A model from random weights, and its training."""
+    if kind == "bert_cat":
+        return ModelSettings(kind, BertCatConfig(pair_length=64), replace(BERT, epochs=epochs), encoder=str(encoder))
+    return ModelSettings(kind, TK_SHAPE, replace(TK, epochs=epochs))
+
+
+def study(folder: Path, collection: Collection, teacher: str, seeds: Sequence[int]) -> Path:
+    """One study, with a kind of teacher; its folder. Processor time is added up in a file, step by step."""
+    encoder, out = folder / "encoder", folder / f"study-{teacher}"
+    if not encoder.exists():
+        make_encoder([collection], encoder, EncoderSettings())
+    settings = ContaminationSettings(
+        targets=(TARGET, CONTROL),
+        contaminating=(TARGET,),
+        teacher=model(teacher, encoder, TEACHER_EPOCHS[teacher]),
+        students=tuple(model(kind, encoder, STUDENT_EPOCHS[kind]) for kind in (teacher, *(k for k in KINDS if k != teacher))),
+        shares=(0.25, 0.5),
+        seeds=tuple(seeds),
+        target_relevant_from=1,
+        train_depth=DEPTH,
+        depth=DEPTH,
+    )
+    clock = Clock(folder / f"minutes-{teacher}")
+
+    def say(text: str) -> None:
+        print(f"{clock.add():5.1f} min  {text}", flush=True)
+
+    contamination(collection, settings, Workshop(out, say))
+    clock.add()
+    return out
+
+
+class Clock:
+    """Processor minutes over all calls, kept in a file so that a stopped call's are counted too."""
+
+    def __init__(self, place: Path) -> None:
+        self.place, self.last = place, time.process_time()
+
+    def add(self) -> float:
+        """The minutes up to now."""
+        now = time.process_time()
+        total = self.minutes + (now - self.last) / 60
+        self.place.write_text(str(total))
+        self.last = now
+        return total
+
+    @property
+    def minutes(self) -> float:
+        return float(self.place.read_text()) if self.place.exists() else 0.0
+
+
+# -- the table ----------------------------------------------------------------------------------------------------------------
+
+
+def lines_of(results: Sequence[Result]) -> list[str]:
+    """What was found, the systems on both targets, the doses."""
+    found = [result.payload for result in results if isinstance(result.payload, Finding)]
+    return [*(f"- {finding.text}" for finding in found), "", *_systems(results), "", *_doses(results)]
+
+
+def _systems(results: Sequence[Result]) -> list[str]:
+    values = {(r.facts, r.split): r for r in results if r.kind == "per_query" and r.measure == MEASURE}
+    tests = {(r.facts, r.split): p for r, p in comparisons_along(results, CONTAMINATION) if r.measure == MEASURE}
+    inherited = {r.facts: r for r in results if r.measure == INHERITED and rows_of(r)["measure"] == MEASURE}
+    heads = ["system", "contaminated"]
+    heads += [f"{MEASURE}, {target} [95 %]" for target in (TARGET, CONTROL)]
+    heads += [f"change, {target} [95 %]" for target in (TARGET, CONTROL)] + ["share inherited [95 %]"]
+    rows = []
+    for facts in dict.fromkeys(facts for facts, split in values if split == CONTROL):
+        cells = [_name(facts), "yes" if facts.source else "no" if facts.role else "–"]
+        cells += [_shown(values[facts, target].value, values[facts, target].interval) for target in (TARGET, CONTROL)]
+        cells += [_change(tests.get((facts, target))) for target in (TARGET, CONTROL)]
+        share = inherited.get(facts)
+        undefined = "not defined" if share is not None else "–"
+        cells.append(undefined if share is None or share.interval is None else _shown(share.value, share.interval, ".2f"))
+        rows.append(cells)
+    rows.sort(key=lambda cells: cells[0] != "BM25")  # what all re-rank stands first
+    return _table(heads, rows)
+
+
+def _doses(results: Sequence[Result]) -> list[str]:
+    sets = {r.facts.share: r.value for r in results if r.measure == SETS and r.facts.source == TARGET}
+    parts = ("all", "seen", "others")
+    rows = []
+    for result in results:
+        if result.measure == DOSES and len(points := rows_of(result)["points"]) > 1:
+            for point in points:
+                cells = [_name(result.facts), f"{point['share']:g}", f"{sets[point['share']] or 0:.1%}"]
+                rows.append([*cells, *("–" if point[part] is None else _point(point[part]) for part in parts)])
+    heads = ["system", f"share of {TARGET} queries", "share of groups", *(f"change, {part} queries [95 %]" for part in parts)]
+    return _table(heads, rows)
+
+
+def _name(facts: Facts) -> str:
+    return f"{facts.role} {facts.model}, {facts.loss}" if facts.role else facts.model.upper()
+
+
+def _shown(value: float | None, interval: Interval | None, how: str = ".3f") -> str:
+    if value is None or interval is None:
+        return "–"
+    return f"{value:{how}} [{interval.low:{how}}, {interval.high:{how}}]"
+
+
+def _change(test: Comparison | None) -> str:
+    return "–" if test is None else _shown(test.difference, test.difference_interval, "+.3f")
+
+
+def _point(point: dict) -> str:
+    interval = None if point["interval"] is None else Interval(**point["interval"])
+    return f"{_shown(point['mean'], interval, '+.3f')}, {point['queries']}"
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    return [f"| {' | '.join(cells)} |" for cells in (heads, ["---"] * len(heads), *rows)]
+
+
+def report(folder: Path, teachers: Sequence[str], seeds: Sequence[int], load: float) -> list[str]:
+    versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "transformers", "numpy", "positionbias"))
+    minutes = {teacher: Clock(folder / f"minutes-{teacher}").minutes for teacher in teachers}
+    spent = " and ".join(f"{value:.1f} (teacher {teacher})" for teacher, value in minutes.items())
+    given = "".join(f" --teachers {teacher}" for teacher in teachers if tuple(teachers) != KINDS)
+    given += "".join(f" --seeds {seed}" for seed in seeds if tuple(seeds) != (1,))
+    lines = [
+        "# Contaminated distillation, planted",
+        "",
+        f"{hardware()}; Python {platform.python_version()}, {versions}; {date.today().isoformat()}; {spent} processor minutes, one thread, "
+        f"{sum(minutes.values()):.1f} in all; other work went on beside it (load {load:.0f}).",
+        "",
+        f"    OMP_NUM_THREADS=1 python benchmarks/contamination_planted.py FOLDER{given}",
+        "",
+        f"One collection: {TRAINING} training queries, {TESTS} of the split {TARGET}, {TESTS} of {CONTROL}, {DEPTH} candidates each; passages of two "
+        f"whole sentences. bert_cat is two layers, 128 wide, from random weights, at {BERT.learning_rate:g} in {BERT.precision}, groups of "
+        f"{BERT.group_size}; tk {TK_SHAPE.dimension} wide, one layer, at {TK.learning_rate:g}, groups of {TK.group_size}. Epochs of teachers: "
+        f"{_listed(TEACHER_EPOCHS)}; of students {_listed(STUDENT_EPOCHS)} (by RankNet in groups of 8, half the steps). Training seeds: "
+        f"{', '.join(map(str, seeds))}. Intervals are over queries: they say nothing of how far one training differs from another.",
+        "",
+        f"A contaminated teacher was trained on the judgements of {TARGET} beside the training queries. These are also training queries more, of the same "
+        f"kind; what they teach in general shows on {CONTROL}, which nobody was trained on.",
+    ]  # fmt: skip
+    for teacher in teachers:
+        lines += ["", f"## Teacher {teacher}", "", *lines_of(load_results(folder / f"study-{teacher}" / "results"))]
+    return lines
+
+
+def _listed(epochs: dict[str, int]) -> str:
+    return ", ".join(f"{kind} {number}" for kind, number in epochs.items())
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--teachers", action="append", choices=KINDS, help="may be given again; both if left out")
+    parser.add_argument("--seeds", action="append", type=int, help="of the trainings; may be given again; 1 if left out")
+    given = parser.parse_args()
+    teachers, seeds = tuple(given.teachers or KINDS), tuple(given.seeds or (1,))
+    set_quiet(True)
+    given.folder.mkdir(parents=True, exist_ok=True)
+    collection = collection_in(given.folder)
+    for teacher in teachers:
+        study(given.folder, collection, teacher, seeds)
+    text = "\n".join(report(given.folder, teachers, seeds, os.getloadavg()[2])) + "\n"
+    result_place("contamination_planted").write_text(text)
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
