@@ -21,13 +21,13 @@ from positionbias.cli.common import (
     say,
     seed_option,
 )
-from positionbias.cli.train_words import commands, dimension_option, length_options, vectors_option
+from positionbias.cli.train_encoders import ENCODERS, encoder_commands
+from positionbias.cli.train_words import dimension_option, length_options, vectors_option, word_commands
 from positionbias.cli.training_options import embedding_option, training_options
 from positionbias.training.config import LOSSES
 
 __all__ = ["train"]
 
-ENCODERS = {"bert_cat": "distilbert-base-uncased", "bert_dot": "distilbert-base-uncased", "mono_t5": "t5-base"}  # the papers'
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
@@ -115,14 +115,6 @@ _tk_shape_options: Decorator = all_of(
     ),
     embedding_option,
 )
-_encoder_option: Decorator = click.option(
-    "--encoder",
-    metavar="PATH|ID",
-    help=f"What to start from: a folder, a Hugging Face id, or minilm (a pip package). [default: {ENCODERS['bert_cat']}]",
-)
-_dropout_option: Decorator = click.option(
-    "--dropout/--no-dropout", default=True, show_default=True, help="The encoder's own, in training; a step is quicker without."
-)
 
 
 @train.command()
@@ -134,58 +126,6 @@ _dropout_option: Decorator = click.option(
 def tk(**given: Any) -> None:
     """TK on COLLECTION with a pairwise hinge loss, stopped early on validation nDCG@10."""
     _train("tk", given)
-
-
-@train.command("bert_cat")
-@_data_options
-@_encoder_option
-@_dropout_option
-@_training_options
-@click.option("--pair-length", type=int, default=230, show_default=True, help="Word pieces read of a query and a passage.")
-def bert_cat(**given: Any) -> None:
-    """BERT_CAT on COLLECTION: query and passage read together. Stopped early on validation nDCG@10.
-
-    With --loss pointwise it is monoBERT: two logits, relevant and not, and the score is the log-probability of relevant.
-    """
-    _train("bert_cat", given)
-
-
-@train.command("bert_dot")
-@_data_options
-@_encoder_option
-@_dropout_option
-@_training_options
-@click.option("--query-length", type=int, default=30, show_default=True, help="Word pieces read of a query.")
-@click.option("--passage-length", type=int, default=200, show_default=True, help="Word pieces read of a passage.")
-@click.option(
-    "--pooling",
-    type=click.Choice(["cls", "mean"]),
-    default="cls",
-    show_default=True,
-    help="A text's vector: that of [CLS], or the mean over its tokens.",
-)
-@click.option("--normalize", is_flag=True, help="Vectors of length 1: cosines.")
-def bert_dot(**given: Any) -> None:
-    """BERT_DOT on COLLECTION: a vector a text, one encoder. Pairwise hinge loss, stopped early on validation nDCG@10."""
-    _train("bert_dot", given)
-
-
-@train.command("mono_t5")
-@_data_options
-@click.option(
-    "--encoder",
-    metavar="PATH|ID",
-    help=f"The T5 to start from, decoder and all: a folder, or a Hugging Face id. [default: {ENCODERS['mono_t5']}]",
-)
-@_dropout_option
-@_training_options
-@click.option("--pair-length", type=int, default=512, show_default=True, help="Word pieces read of a query and a passage.")
-def mono_t5(**given: Any) -> None:
-    """monoT5 on COLLECTION: a T5 that answers true or false, each passage for itself. Stopped early on validation nDCG@10.
-
-    The paper trained with Adafactor at 1e-3; here it is Adam, at 1e-4.
-    """
-    _train("mono_t5", given)
 
 
 def _train(kind: str, given: dict[str, Any]) -> None:
@@ -267,7 +207,10 @@ def _plan(kind: str, given: dict[str, Any]) -> Any:
     return TrainPlan(kind=kind, model=model, training=training, rotate=Rotation(seed=seed) if rotate else None, **given)
 
 
-for command in commands(_data_options, _training_options, _train):
+for command in (
+    *encoder_commands(_data_options, _training_options, _train),
+    *word_commands(_data_options, _training_options, _train),
+):
     train.add_command(command)
 
 

@@ -1,4 +1,4 @@
-"""``posbias train knrm``, ``duet`` and ``pacrr``: the re-rankers that read words, before and beside TK."""
+"""``posbias train knrm``, ``conv_knrm``, ``duet`` and ``pacrr``: the re-rankers that read words, before and beside TK."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import click
 from positionbias.cli.common import Decorator, all_of
 from positionbias.cli.training_options import embedding_option
 
-__all__ = ["commands", "dimension_option", "length_options", "vectors_option"]
+__all__ = ["dimension_option", "length_options", "vectors_option", "word_commands"]
 
 vectors_option: Decorator = click.option(
     "--word-vectors",
@@ -31,13 +31,18 @@ def length_options(query: int, passage: int = 200) -> Decorator:
     )
 
 
-_knrm_options: Decorator = all_of(
-    dimension_option,
+_kernel_options: Decorator = all_of(
     click.option("--kernels", type=int, default=11, show_default=True, help="At cosines of 1, 0.9, … −0.9."),
     click.option("--kernel-sigma", type=float, default=0.1, show_default=True, help="Width of a kernel, but for the first."),
     click.option("--exact-sigma", type=float, default=1e-3, show_default=True, help="Of the first, which the same word meets."),
     length_options(30),
     embedding_option,
+)
+_ngram_options: Decorator = all_of(
+    click.option(
+        "--longest-ngram", type=int, default=3, show_default=True, help="Words of the longest n-gram; all are compared."
+    ),
+    click.option("--filters", type=int, default=128, show_default=True, help="Filters of each length, the width of an n-gram."),
 )
 _duet_options: Decorator = all_of(
     click.option("--filters", type=int, default=300, show_default=True, help="Filters, and width of every layer."),
@@ -60,20 +65,35 @@ _pacrr_options: Decorator = all_of(
 )
 
 
-def commands(data: Decorator, training: Decorator, run: Callable[[str, dict[str, Any]], None]) -> list[click.Command]:
+def word_commands(data: Decorator, training: Decorator, run: Callable[[str, dict[str, Any]], None]) -> list[click.Command]:
     """The commands; ``data`` and ``training`` are the options that all trainings share, ``run`` trains a model of a kind."""
 
     @click.command()
     @data
     @vectors_option
     @training
-    @_knrm_options
+    @dimension_option
+    @_kernel_options
     def knrm(**given: Any) -> None:
         """KNRM on COLLECTION: word vectors' cosines, kernel pooling (Xiong et al. 2017).
 
         With the same losses and the same early stopping as TK, which has Transformers before the kernels.
         """
         run("knrm", given)
+
+    @click.command("conv_knrm")
+    @data
+    @vectors_option
+    @training
+    @dimension_option
+    @_ngram_options
+    @_kernel_options
+    def conv_knrm(**given: Any) -> None:
+        """ConvKNRM on COLLECTION: KNRM over n-grams that convolutions make of the words (Dai et al. 2018).
+
+        N-grams of each length are compared with those of every length.
+        """
+        run("conv_knrm", given)
 
     @click.command()
     @data
@@ -98,4 +118,4 @@ def commands(data: Decorator, training: Decorator, run: Callable[[str, dict[str,
         """
         run("pacrr", given)
 
-    return [knrm, duet, pacrr]
+    return [knrm, conv_knrm, duet, pacrr]

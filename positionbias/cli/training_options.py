@@ -29,7 +29,7 @@ training_options: Decorator = all_of(
     click.option(
         "--learning-rate",
         type=float,
-        help="Of all but the kernels. [default: 1e-4 for tk and mono_t5, 7e-6 for bert_cat and bert_dot, 1e-3 for others]",
+        help="Of all but the kernels. [default: 1e-4 for tk and mono_t5, 7e-6 for bert_cat, bert_dot and colbert, 1e-3 for others]",
     ),
     click.option(
         "--kernel-learning-rate", type=float, default=1e-3, show_default=True, help="Of tk's and knrm's kernel weights."

@@ -29,11 +29,13 @@ KINDS = {
     "knrm": ("positionbias.models.knrm", "KNRM", "KNRMConfig"),
     "duet": ("positionbias.models.duet", "Duet", "DuetConfig"),
     "pacrr": ("positionbias.models.pacrr", "PACRR", "PACRRConfig"),
+    "conv_knrm": ("positionbias.models.conv_knrm", "ConvKNRM", "ConvKNRMConfig"),
+    "colbert": ("positionbias.models.colbert", "ColBERT", "ColBERTConfig"),
     "mono_t5": ("positionbias.models.mono_t5", "MonoT5", "MonoT5Config"),
 }
 
 Beginning = Literal["words", "n-graphs", "encoder"]
-_BEGINNINGS: dict[str, Beginning] = {"tk": "words", "knrm": "words", "pacrr": "words", "duet": "n-graphs"}
+_BEGINNINGS: dict[str, Beginning] = {**dict.fromkeys(("tk", "knrm", "conv_knrm", "pacrr"), "words"), "duet": "n-graphs"}
 
 
 def model_class(kind: str) -> type[Ranker]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ from positionbias.models.kernels import KernelPooling, cosine_matrix
 from positionbias.models.word_model import WordModel, check_embedding_deviation, check_sizes
 from positionbias.text.vocabulary import Vocabulary
 
-__all__ = ["KNRM", "KNRMConfig"]
+__all__ = ["KNRM", "LOG_SHARE", "KNRMConfig", "check_kernels"]
 
 LOG_SHARE = 0.01  # what the authors' code makes of a logarithm, so that tanh does not saturate
 
@@ -34,14 +34,23 @@ class KNRMConfig:
 
     def __post_init__(self) -> None:
         check_sizes(self, "dimension", "query_length", "passage_length")
-        if self.kernels < 3:
-            raise SettingError(f"--kernels: wanted at least 3; found {self.kernels}; raise it")
-        for name in ("kernel_sigma", "exact_sigma"):
-            # the square of a narrower one divides to more than float32 holds
-            if not 1e-6 <= getattr(self, name) < math.inf:
-                found = f"--{name.replace('_', '-')}: wanted a number from 1e-6; found {getattr(self, name)}"
-                raise SettingError(f"{found}; the paper's are 0.1 and 0.001")
+        check_kernels(self)
         check_embedding_deviation(self)
+
+
+def check_kernels(config: Any) -> None:
+    """Whether a shape's ``kernels``, ``kernel_sigma`` and ``exact_sigma`` make kernels.
+
+    Raises:
+        SettingError: they do not, by the flag of the first.
+    """
+    if config.kernels < 3:
+        raise SettingError(f"--kernels: wanted at least 3; found {config.kernels}; raise it")
+    for name in ("kernel_sigma", "exact_sigma"):
+        # the square of a narrower one divides to more than float32 holds
+        if not 1e-6 <= getattr(config, name) < math.inf:
+            found = f"--{name.replace('_', '-')}: wanted a number from 1e-6; found {getattr(config, name)}"
+            raise SettingError(f"{found}; the paper's are 0.1 and 0.001")
 
 
 class KNRM(WordModel):

@@ -33,7 +33,12 @@ __all__ = [
 Family = Literal["cross-encoder", "bi-encoder", "multi-vector", "sparse"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
 # what our kinds are
-OURS: Mapping[str, Family] = {"bert_cat": "cross-encoder", "bert_dot": "bi-encoder", "mono_t5": "cross-encoder"}
+OURS: Mapping[str, Family] = {
+    "bert_cat": "cross-encoder",
+    "bert_dot": "bi-encoder",
+    "colbert": "multi-vector",
+    "mono_t5": "cross-encoder",
+}
 
 _POOLINGS: dict[str, Literal["cls", "mean"]] = {"cls": "cls", "mean": "mean"}
 # how older releases wrote it

@@ -1,7 +1,8 @@
-"""Our BERT_CAT and BERT_DOT in sentence-transformers' layout, written as JSON, so that it loads what we saved.
+"""Our BERT_CAT, BERT_DOT and ColBERT in sentence-transformers' layout, written as JSON, so that it loads what we saved.
 
 CrossEncoder         Transformer, Pooling (cls), Dense (dim → 1 or 2) or Transformer with a sequence classifier's head
 SentenceTransformer  Transformer, Pooling (cls or mean)[, Normalize]
+MultiVectorEncoder   Transformer, Dense (each token), MultiVectorMask (padding alone)[, Normalize]
 """
 
 from __future__ import annotations
@@ -12,9 +13,21 @@ from typing import Any
 
 from positionbias.core.files import write_json
 
-__all__ = ["DENSE", "IDENTITY", "MODEL", "MODULES", "TRANSFORMER", "TYPES", "write_bi_encoder", "write_cross_encoder"]
+__all__ = [
+    "DENSE",
+    "IDENTITY",
+    "MODEL",
+    "MODULES",
+    "PROJECTION",
+    "TRANSFORMER",
+    "TYPES",
+    "write_bi_encoder",
+    "write_cross_encoder",
+    "write_multi_vector",
+]
 
 DENSE = "2_Dense"
+PROJECTION = "1_Dense"
 _POOLING = "1_Pooling"
 MODULES = "modules.json"
 MODEL = "config_sentence_transformers.json"
@@ -25,6 +38,7 @@ TYPES = {
     "Pooling": "sentence_transformers.sentence_transformer.modules.pooling.Pooling",
     "Dense": "sentence_transformers.base.modules.dense.Dense",
     "Normalize": "sentence_transformers.base.modules.normalize.Normalize",
+    "MultiVectorMask": "sentence_transformers.multi_vector_encoder.modules.multi_vector_mask.MultiVectorMask",
 }
 _TASKS = {
     "feature-extraction": ("last_hidden_state", "token_embeddings"),
@@ -41,12 +55,7 @@ def write_cross_encoder(folder: Path, *, dimension: int, outputs: int | None) ->
     write_json(folder / MODEL, {**_model_facts("CrossEncoder"), "activation_fn": IDENTITY})
     if outputs:
         _write_pooling(folder, dimension, "cls")
-        dense = {"in_features": dimension, "out_features": outputs, "bias": True, "activation_function": IDENTITY}
-        (folder / DENSE).mkdir(exist_ok=True)
-        write_json(
-            folder / DENSE / "config.json",
-            {**dense, "module_input_name": "sentence_embedding", "module_output_name": "scores"},
-        )
+        _write_dense(folder / DENSE, dimension, outputs, bias=True, names=("sentence_embedding", "scores"))
 
 
 def write_bi_encoder(
@@ -66,9 +75,25 @@ def write_bi_encoder(
     write_json(folder / MODEL, {**_model_facts("SentenceTransformer"), "prompts": prompts, "similarity_fn_name": "dot"})
     _write_pooling(folder, dimension, pooling)
     if normalize:
-        (folder / normal).mkdir()
-        names = {"module_input_name": "sentence_embedding", "module_output_name": "sentence_embedding"}
-        write_json(folder / normal / "config.json", names)
+        _write_normalize(folder / normal, "sentence_embedding")
+
+
+def write_multi_vector(
+    folder: Path, *, states: int, dimension: int, bias: bool, normalize: bool, query_length: int, passage_length: int
+) -> None:
+    """What lets ``MultiVectorEncoder(folder)`` load a ColBERT and give its scores; the projection's weights are written by the caller."""
+    mask, normal, tokens = "2_MultiVectorMask", "3_Normalize", "token_embeddings"
+    modules = [("Transformer", ""), ("Dense", PROJECTION), ("MultiVectorMask", mask)]
+    _write_modules(folder, [*modules, *([("Normalize", normal)] if normalize else [])])
+    _write_transformer(folder, "feature-extraction", query_length=query_length, document_length=passage_length)
+    prompts = {"query": "", "document": ""}
+    write_json(folder / MODEL, {**_model_facts("MultiVectorEncoder"), "prompts": prompts, "similarity_fn_name": "maxsim"})
+    _write_dense(folder / PROJECTION, states, dimension, bias=bias, names=(tokens, tokens))
+    (folder / mask).mkdir()
+    nothing_left_out = {"skiplist_words": [], "skiplist_tasks": ["document"], "keep_only_token_ids": None}
+    write_json(folder / mask / "config.json", nothing_left_out)
+    if normalize:
+        _write_normalize(folder / normal, tokens)
 
 
 def _model_facts(kind: str) -> dict[str, Any]:
@@ -89,6 +114,17 @@ def _write_transformer(folder: Path, task: str, **lengths: int) -> None:
         folder / TRANSFORMER,
         {"transformer_task": task, "modality_config": modality, "module_output_name": named, **lengths},
     )
+
+
+def _write_dense(place: Path, width: int, outputs: int, *, bias: bool, names: tuple[str, str]) -> None:
+    place.mkdir(exist_ok=True)
+    dense = {"in_features": width, "out_features": outputs, "bias": bias, "activation_function": IDENTITY}
+    write_json(place / "config.json", {**dense, "module_input_name": names[0], "module_output_name": names[1]})
+
+
+def _write_normalize(place: Path, what: str) -> None:
+    place.mkdir()
+    write_json(place / "config.json", {"module_input_name": what, "module_output_name": what})
 
 
 def _write_pooling(folder: Path, dimension: int, pooling: str) -> None:

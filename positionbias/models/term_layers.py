@@ -11,11 +11,12 @@ from torch import Tensor
 from positionbias.core.errors import SettingError
 from positionbias.models.bert_cat import BertCat
 from positionbias.models.bert_dot import BertDot
+from positionbias.models.colbert import ColBERT
 from positionbias.models.encoder import Encoder
 from positionbias.models.protocols import AnyRanker, TermEncoder, Tokens
 from positionbias.text.vocabulary import UNKNOWN
 
-__all__ = ["AllLayers", "WordPieces", "term_encoder"]
+__all__ = ["AllLayers", "ColBERTTerms", "WordPieces", "term_encoder"]
 
 AllLayers = Literal["all"]
 _FIRST = UNKNOWN + 1  # 0 and 1 mean padding and unknown to whoever reads terms
@@ -81,8 +82,27 @@ class WordPieces:
         return torch.stack([states[layer][:, first : first + longest] for layer in self.term_layers])
 
 
+class ColBERTTerms(WordPieces):
+    """The word pieces of a ColBERT's passages as the vectors that it compares with a query's: the last layer's states, projected."""
+
+    def __init__(self, model: ColBERT) -> None:
+        super().__init__(model.encoder, model.config.passage_length)
+        self._model = model
+
+    @property
+    def dimension(self) -> int:
+        """The width of a term's vector."""
+        return self._model.dimension
+
+    @torch.inference_mode()
+    def term_vectors(self, passages: Sequence[Tokens]) -> Tensor:
+        """As ``TermEncoder.term_vectors``: ``(1, n, longest, dim)``."""
+        return self._model.project(super().term_vectors(passages))
+
+
 def term_encoder(model: AnyRanker, layers: Sequence[int] | AllLayers | None = None) -> TermEncoder:
-    """What the probe reads of a model: itself, if its passage vectors are its words' (TK); else its encoder's word pieces.
+    """What the probe reads of a model: itself, if its passage vectors are its words' (TK); else its encoder's word pieces, of a ColBERT
+    as it compares them where no ``layers`` are asked for.
 
     Raises:
         SettingError: layers of a model that has one set of term vectors, a layer that is not there, or a model without either.
@@ -93,9 +113,11 @@ def term_encoder(model: AnyRanker, layers: Sequence[int] | AllLayers | None = No
         return model
     if isinstance(model, BertCat):
         return WordPieces(model.encoder, model.config.pair_length, layers)
-    if isinstance(model, BertDot):
+    if isinstance(model, ColBERT) and layers is None:
+        return ColBERTTerms(model)
+    if isinstance(model, BertDot | ColBERT):
         return WordPieces(model.encoder, model.config.passage_length, layers)
     raise SettingError(
-        f"--model: wanted a model with term vectors (tk, or an encoder as cross-encoder or bi-encoder); found one of kind "
+        f"--model: wanted a model with term vectors (tk, colbert, or an encoder as cross-encoder or bi-encoder); found one of kind "
         f"{model.kind}; give another"
     )

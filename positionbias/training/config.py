@@ -34,8 +34,13 @@ LOSSES = {
 }
 
 # of a kind's body, and of TK's word vectors (position-bias paper, §3); monoT5's paper has 1e-3, with Adafactor: that is much for Adam [decision]
-# KNRM's and PACRR's are of their authors' code (Adam); Duet's paper has plain gradient descent, so its rate is theirs [decision]
-LEARNING_RATES = {"tk": 1e-4, "bert_cat": 7e-6, "bert_dot": 7e-6, "mono_t5": 1e-4, "knrm": 1e-3, "duet": 1e-3, "pacrr": 1e-3}
+# those over an encoder alike; KNRM's, ConvKNRM's and PACRR's are of their authors (Adam); Duet's paper has plain gradient descent, so its rate is theirs [decision]
+LEARNING_RATES = {
+    "tk": 1e-4,
+    **dict.fromkeys(("bert_cat", "bert_dot", "colbert"), 7e-6),
+    "mono_t5": 1e-4,
+    **dict.fromkeys(("knrm", "conv_knrm", "duet", "pacrr"), 1e-3),
+}
 
 # what changes how fast or how safely a training goes, and not where it ends
 _MEANS = ("threads", "read_ahead", "save_every", "save_minutes")

@@ -85,7 +85,10 @@ def test_only_one_training_with_rotations_at_reading_and_all_passages_probed(col
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("--models", "bert"), "--models: wanted some of tk, bert_cat, bert_dot, knrm, duet, pacrr, mono_t5; found 'bert'"),
+        (
+            ("--models", "bert"),
+            "--models: wanted some of tk, bert_cat, bert_dot, knrm, duet, pacrr, conv_knrm, colbert, mono_t5; found 'bert'",
+        ),
         (("--models", "tk", "--models", "tk"), "--models: wanted at least one, each once; found tk, tk"),
         (("--models", "bert_cat"), "--encoder, --start: wanted one of the two; found neither"),
         (("--encoder", "minilm"), "--encoder: wanted a model that it is for; found tk"),

@@ -69,7 +69,7 @@ def test_each_kind_has_its_learning_rate_unless_one_is_given() -> None:
         for kind in LEARNING_RATES
     }
     paper = {"tk": 1e-4, "bert_cat": 7e-6, "bert_dot": 7e-6}  # position-bias paper, §3
-    assert rates == paper | {"mono_t5": 1e-4} | dict.fromkeys(("knrm", "duet", "pacrr"), 1e-3)
+    assert rates == paper | {"colbert": 7e-6, "mono_t5": 1e-4} | dict.fromkeys(("knrm", "conv_knrm", "duet", "pacrr"), 1e-3)
     assert plan(training=TrainConfig(learning_rate=0.5)).training.learning_rate == 0.5
     assert set(LEARNING_RATES) == set(KINDS)
 
@@ -99,7 +99,7 @@ def test_what_decides_nothing_is_no_setting_of_a_training() -> None:
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"kind": "colbert"}, f"model: wanted one of {', '.join(KINDS)}; found 'colbert'"),
+        ({"kind": "splade"}, f"model: wanted one of {', '.join(KINDS)}; found 'splade'"),
         ({"relevant_from": 0}, "--relevant-from: wanted a grade from 1"),
         ({"encoder": "minilm"}, "--encoder: wanted none for tk, which reads words; found minilm"),
         ({"kind": "knrm", "encoder": "minilm"}, "--encoder: wanted none for knrm, which reads words; found minilm"),

@@ -1,0 +1,110 @@
+"""ColBERT: a vector a term, the best match of each query term in the passage, summed (Khattab and Zaharia 2020)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Self
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from positionbias.core.errors import SettingError
+from positionbias.models.dual_encoder import DualEncoder, check_lengths
+from positionbias.models.encoder import Encoder, open_encoder
+from positionbias.models.encoder_source import check_encoder_folder
+from positionbias.models.linear import use_fast_linears
+from positionbias.models.sentence_transformers import PROJECTION, write_multi_vector
+from positionbias.models.tensors import load_weights, save_tensors
+
+__all__ = ["ColBERT", "ColBERTConfig", "Similarity"]
+
+Similarity = Literal["dot", "cosine"]
+WEIGHTS = "model.safetensors"
+
+
+@dataclass(frozen=True, slots=True)
+class ColBERTConfig:
+    """ColBERT's shape. Lengths count special tokens, which are terms like any other.
+
+    ``dimension`` 768 is the reference's; the original ColBERT has 128. ``similarity`` ``dot`` compares the vectors as they are, from a
+    linear layer with a bias [reference]; ``cosine`` compares unit vectors, from a layer without one (the original's). The original's
+    markers, its [MASK] tokens behind a query and its leaving out of punctuation are not here, as they are not in the reference.
+    """
+
+    dimension: int = 768
+    similarity: Similarity = "dot"
+    query_length: int = 30
+    passage_length: int = 200
+
+    def __post_init__(self) -> None:
+        check_lengths(self)
+        if self.dimension < 1:
+            raise SettingError(f"--dimension: wanted at least 1; found {self.dimension}; raise it")
+        if self.similarity not in ("dot", "cosine"):
+            raise SettingError(f"--similarity: wanted dot or cosine; found {self.similarity!r}; give one of these")
+
+
+class ColBERT(DualEncoder):
+    """The model: s = Σ_i max_j E_q,i · E_p,j, E = W · BERT([CLS] text [SEP]) + b, one encoder for both sides.
+
+    i runs over the query's terms and j over the passage's, special tokens among them. Padding is no term of either side: the reference
+    gives it −1000, here it is out of the maximum altogether, so that it cannot win where all terms score less [decision].
+    """
+
+    kind: ClassVar[str] = "colbert"
+    config: ColBERTConfig
+
+    def __init__(self, config: ColBERTConfig, encoder: Encoder) -> None:
+        super().__init__(config, encoder)
+        self.projection = nn.Linear(encoder.dimension, config.dimension, bias=config.similarity == "dot")
+        use_fast_linears(self.projection)
+
+    @property
+    def dimension(self) -> int:
+        """The width of a term's vector."""
+        return self.config.dimension
+
+    def project(self, states: Tensor) -> Tensor:
+        """The encoder's states ``(…, hidden)`` as the vectors that are compared ``(…, dim)``, in full precision."""
+        vectors = self.projection(states).float()
+        return F.normalize(vectors, dim=-1) if self.config.similarity == "cosine" else vectors
+
+    def vectors(self, **inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """As ``DualEncoder.vectors``: one a token."""
+        vectors = self.project(self.encoder.last_hidden(**inputs))
+        mask = inputs.get("attention_mask")
+        return vectors, torch.ones_like(vectors[..., 0], dtype=torch.bool) if mask is None else mask.bool()
+
+    def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
+        """Scores ``(n,)`` of ``(n or 1, query_len, dim)`` and ``(n, passage_len, dim)``, in full precision."""
+        with torch.autocast(query.device.type, enabled=False):
+            matches = query.float() @ passage.float().transpose(1, 2)  # (n, query_len, passage_len)
+            best = matches.masked_fill(~passage_mask.unsqueeze(1), -torch.inf).amax(dim=2)  # (n, query_len)
+            return best.masked_fill(~query_mask, 0.0).sum(dim=1)
+
+    # -- keeping --------------------------------------------------------------------------------------
+
+    def save(self, folder: Path) -> None:
+        """Encoder and tokenizer as transformers keeps them, and what sentence-transformers' ``MultiVectorEncoder`` reads."""
+        config = self.config
+        self.encoder.save(folder, length=config.passage_length)
+        write_multi_vector(
+            folder,
+            states=self.encoder.dimension,
+            dimension=config.dimension,
+            bias=self.projection.bias is not None,
+            normalize=config.similarity == "cosine",
+            query_length=config.query_length,
+            passage_length=config.passage_length,
+        )
+        save_tensors(folder / PROJECTION / WEIGHTS, nn.ModuleDict({"linear": self.projection}).state_dict())
+
+    @classmethod
+    def load(cls, folder: Path, shape: Mapping[str, Any]) -> Self:
+        """As ``Ranker.load``."""
+        model = cls(ColBERTConfig(**shape), open_encoder(check_encoder_folder(folder)))
+        load_weights(nn.ModuleDict({"linear": model.projection}), folder / PROJECTION / WEIGHTS)
+        return model

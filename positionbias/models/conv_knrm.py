@@ -1,0 +1,97 @@
+"""ConvKNRM: convolutions make n-grams of word vectors, and kernels pool the cosines of all lengths with all (Dai, Xiong, Callan and Liu
+2018).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from positionbias.models.kernels import KernelPooling, cosine_matrix
+from positionbias.models.knrm import LOG_SHARE, check_kernels
+from positionbias.models.word_model import WordModel, check_embedding_deviation, check_sizes
+from positionbias.text.vocabulary import Vocabulary
+
+__all__ = ["ConvKNRM", "ConvKNRMConfig"]
+
+
+@dataclass(frozen=True, slots=True)
+class ConvKNRMConfig:
+    """ConvKNRM's shape (the paper's §4): n-grams of 1 … ``longest_ngram`` words, ``filters`` wide, and KNRM's kernels."""
+
+    dimension: int = 300
+    longest_ngram: int = 3
+    filters: int = 128
+    kernels: int = 11
+    kernel_sigma: float = 0.1
+    exact_sigma: float = 1e-3
+    query_length: int = 30
+    passage_length: int = 200
+    embedding_deviation: float = 0.4
+
+    def __post_init__(self) -> None:
+        check_sizes(self, "dimension", "longest_ngram", "filters", "query_length", "passage_length")
+        check_kernels(self)
+        check_embedding_deviation(self)
+
+
+class ConvKNRM(WordModel):
+    """The model, over the words' vectors t of a text.
+
+    1. g^h_i = ReLU(W^h · [t_i … t_(i+h−1)] + b^h), the n-gram of h words that begins with word i, for h of 1 … H
+    2. for each h of the query and each l of the passage φ^(h,l) as KNRM's, of the cosines of all g^h with all g^l
+    3. s = tanh(Σ_(h,l) w^(h,l) · φ^(h,l) + b)
+
+    An n-gram begins at each word and at no padding; where it reaches beyond the text's last word, zeros stand for what is not there
+    [reference], so that a text shorter than h has n-grams of h words as well, and a score does not depend on the batch. The word
+    vectors are learned; w starts by Glorot's rule, b at 0. A score lies between −1 and 1.
+    """
+
+    kind: ClassVar[str] = "conv_knrm"
+    shape: ClassVar[type] = ConvKNRMConfig
+    config: ConvKNRMConfig
+
+    def __init__(self, config: ConvKNRMConfig, vocabulary: Vocabulary, word_vectors: np.ndarray | None = None) -> None:
+        super().__init__(config, vocabulary, word_vectors)
+        lengths = range(1, config.longest_ngram + 1)
+        self.convolutions = nn.ModuleList(nn.Conv1d(config.dimension, config.filters, length) for length in lengths)
+        sigmas = (config.exact_sigma, *[config.kernel_sigma] * (config.kernels - 1))
+        spread = math.sqrt(6 / (len(lengths) ** 2 * config.kernels + 1))
+        self.pooling = nn.ModuleList(  # of n-grams of h and l words at (h − 1) · H + l − 1
+            KernelPooling("reference", config.kernels, sigmas, scaled=False, spread=spread) for _ in range(len(lengths) ** 2)
+        )
+        self.bias = nn.Parameter(torch.zeros(()))
+
+    @property
+    def dimension(self) -> int:
+        """The width of what stands for a word: the n-grams of all lengths that begin with it."""
+        return self.config.filters * self.config.longest_ngram
+
+    def query_vectors(self, numbers: Tensor) -> Tensor:
+        """The n-grams that begin with each word, one length behind the other: ``(batch, len) → (batch, len, H · filters)``."""
+        return self._ngrams(self.embedding(numbers))
+
+    passage_vectors = query_vectors
+
+    def _ngrams(self, words: Tensor) -> Tensor:
+        columns = words.transpose(1, 2)  # (batch, dim, len); padding's vector is zero, as what stands behind the last column
+        made = [F.relu(layer(F.pad(columns, (0, beyond)))) for beyond, layer in enumerate(self.convolutions)]
+        return torch.cat(made, dim=1).transpose(1, 2)
+
+    def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
+        """Scores ``(batch,)`` from what ``query_vectors`` and ``passage_vectors`` give, and masks; a query batch of 1 serves all."""
+        with torch.autocast(query.device.type, enabled=False):  # a cosine of half precision is not 1 to a thousandth
+            asked = query.float().split(self.config.filters, dim=-1)
+            found = passage.float().split(self.config.filters, dim=-1)
+            pairs = ((one, other) for one in asked for other in found)
+            pooled = [
+                pooling(cosine_matrix(one, other), query_mask, passage_mask)
+                for pooling, (one, other) in zip(self.pooling, pairs, strict=True)
+            ]
+            return torch.tanh(LOG_SHARE * torch.stack(pooled).sum(dim=0) + self.bias)

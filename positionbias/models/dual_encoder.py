@@ -1,0 +1,117 @@
+"""What the models share that read query and passage apart by one encoder (BERT_DOT, ColBERT): reading, inputs, and both ways to a score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self
+
+import torch
+from torch import Tensor, nn
+
+from positionbias.core.errors import SettingError
+from positionbias.models.encoder import Encoder, load_encoder
+from positionbias.models.protocols import Role, Tokens
+
+__all__ = ["DualEncoder", "check_lengths"]
+
+_SIDES = ("query", "passage")
+
+
+def check_lengths(config: Any) -> None:
+    """Whether a shape's ``query_length`` and ``passage_length`` are lengths.
+
+    Raises:
+        SettingError: one is not, by its flag.
+    """
+    for name in ("query_length", "passage_length"):
+        if getattr(config, name) < 1:
+            raise SettingError(f"--{name.replace('_', '-')}: wanted at least 1; found {getattr(config, name)}; raise it")
+
+
+class DualEncoder(nn.Module):
+    """One encoder for both sides. A text becomes rows of vectors (``vectors``), and two texts meet in ``interact``."""
+
+    kind: ClassVar[str]
+
+    def __init__(self, config: Any, encoder: Encoder) -> None:
+        super().__init__()
+        encoder.check_length(config.query_length, "--query-length", texts=1)
+        encoder.check_length(config.passage_length, "--passage-length", texts=1)
+        self.config = config
+        self.encoder = encoder
+
+    @classmethod
+    def over(cls, config: Any, name: str) -> Self:
+        """A new model over an encoder: a folder, a hub id, or ``minilm``."""
+        return cls(config, load_encoder(name))
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return self.encoder.device
+
+    @property
+    def dimension(self) -> int:
+        """The width of a vector."""
+        return self.encoder.dimension
+
+    # -- reading ------------------------------------------------------------------------------------
+
+    @property
+    def room(self) -> int:
+        """The most word pieces it reads of a passage."""
+        return int(self.config.passage_length) - self.encoder.template.single.added
+
+    def read_queries(self, texts: Sequence[str]) -> list[list[int]]:
+        """Word pieces of queries, cut at ``query_length``."""
+        return self.encoder.read(texts, self.config.query_length - self.encoder.template.single.added)
+
+    def read_passages(self, texts: Sequence[str]) -> list[list[int]]:
+        """Word pieces of passages, cut at ``passage_length``."""
+        return self.encoder.read(texts, self.room)
+
+    def inputs(self, queries: Sequence[Tokens], passages: Sequence[Tokens]) -> dict[str, Tensor]:
+        """As ``Ranker.inputs``: the encoder's tensors of both sides, named ``query_…`` and ``passage_…``."""
+        sides = (self._assemble(queries, self.config.query_length), self._assemble(passages, self.config.passage_length))
+        return {f"{side}_{name}": tensor for side, inputs in zip(_SIDES, sides, strict=True) for name, tensor in inputs.items()}
+
+    def _assemble(self, rows: Sequence[Tokens], limit: int) -> dict[str, Tensor]:
+        return self.encoder.assemble(rows, limit=limit)
+
+    # -- encoding and scoring -------------------------------------------------------------------------
+
+    def vectors(self, **inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """Vectors ``(n, rows, dim)`` in full precision of the encoder's inputs, and their mask ``(n, rows)``."""
+        raise NotImplementedError
+
+    def encode_queries(self, queries: Sequence[Tokens]) -> tuple[Tensor, Tensor]:
+        """As ``PassageEncoder.encode_queries``."""
+        return self._encode(queries, self.config.query_length)
+
+    def encode_passages(self, passages: Sequence[Tokens]) -> tuple[Tensor, Tensor]:
+        """As ``PassageEncoder.encode_passages``."""
+        return self._encode(passages, self.config.passage_length)
+
+    def _encode(self, rows: Sequence[Tokens], limit: int) -> tuple[Tensor, Tensor]:
+        return self.vectors(**{name: tensor.to(self.device) for name, tensor in self._assemble(rows, limit).items()})
+
+    def interact(self, query: Tensor, query_mask: Tensor, passage: Tensor, passage_mask: Tensor) -> Tensor:
+        """As ``PassageEncoder.interact``."""
+        raise NotImplementedError
+
+    def forward(self, **inputs: Tensor) -> Tensor:
+        """Scores ``(k·n,)`` of ``query_…`` tensors ``(n, …)`` and ``passage_…`` tensors ``(k·n, …)``."""
+        (query, query_mask), (passage, passage_mask) = (
+            self.vectors(
+                **{name.removeprefix(f"{side}_"): part for name, part in inputs.items() if name.startswith(f"{side}_")}
+            )
+            for side in _SIDES
+        )
+        times = len(passage) // max(1, len(query))
+        return self.interact(query.repeat(times, 1, 1), query_mask.repeat(times, 1), passage, passage_mask)
+
+    # -- training -------------------------------------------------------------------------------------
+
+    def parameter_roles(self) -> dict[Role, list[Tensor]]:
+        """All weights learn alike."""
+        return {"embedding": [], "kernels": [], "body": list(self.parameters())}

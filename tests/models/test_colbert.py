@@ -1,0 +1,241 @@
+"""ColBERT is the sum over a query's terms of their best match, of the vectors that plain transformers gives; padding matches nothing."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+import torch
+import torch.nn.functional as F
+from hypothesis import given
+from hypothesis import strategies as st
+
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.manifest import Manifest
+from positionbias.models.checkpoint import load_checkpoint, save_checkpoint
+from positionbias.models.colbert import ColBERT, ColBERTConfig
+from positionbias.models.encoder import load_encoder
+from positionbias.models.protocols import PassageEncoder, Ranker, TermEncoder
+from positionbias.models.term_layers import WordPieces, term_encoder
+
+from ..tiny import tiny_encoder
+from .encoders import saved
+
+QUERIES = ["what is the lamp", "the iron gate of the hall and more words", ""]
+PASSAGES = ["The lamp of Orvell burns green oil.", "a gate", "Water, stone " * 9, "the green hall", "", "gate " * 40]
+SHAPE = {"dimension": 5, "query_length": 8, "passage_length": 20}
+COSINE = {**SHAPE, "similarity": "cosine"}
+
+
+def made(place: Path, shape: dict = SHAPE) -> ColBERT:
+    torch.manual_seed(2)
+    return ColBERT(ColBERTConfig(**shape), load_encoder(place)).eval()
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_encoder(tmp_path_factory.mktemp("encoder") / "tiny")
+
+
+@pytest.fixture(scope="module")
+def model(place: Path) -> ColBERT:
+    return made(place)
+
+
+def scores(model: ColBERT, queries: list[str], passages: list[str]) -> torch.Tensor:
+    with torch.no_grad():
+        return model(**model.inputs(model.read_queries(queries), model.read_passages(passages)))
+
+
+def test_it_is_what_it_says(model: ColBERT) -> None:
+    assert isinstance(model, Ranker)
+    assert isinstance(model, PassageEncoder)
+    assert not isinstance(model, TermEncoder)
+    assert (model.dimension, model.room) == (5, 18)
+    assert len(model.parameter_roles()["body"]) == len(list(model.parameters()))
+    assert ColBERTConfig() == ColBERTConfig(768, "dot", 30, 200)
+
+
+def test_a_score_by_hand(model: ColBERT) -> None:
+    query = torch.tensor([[[1.0, 0.0], [0.0, 2.0], [9.0, 9.0]]])  # the third is padding
+    passages = torch.tensor([[[3.0, -1.0], [-2.0, 0.5], [50.0, 50.0]], [[-4.0, -4.0], [0.0, 0.0], [0.0, 0.0]]])
+    query_mask = torch.tensor([[True, True, False]])
+    passage_mask = torch.tensor([[True, True, False], [True, False, False]])
+    # max(3, −2) + max(−2, 1); −4 − 8, though padding's dot product would be 0
+    assert model.interact(query, query_mask, passages, passage_mask).tolist() == [4.0, -12.0]
+    far = passages * 1_000  # beyond the reference's −1000 for padding: still no match
+    assert model.interact(query, query_mask, far, passage_mask).tolist() == [4_000.0, -12_000.0]
+
+
+@pytest.mark.parametrize("architecture", ["bert", "distilbert", "roberta", "modernbert"])
+@pytest.mark.parametrize("shape", [SHAPE, COSINE], ids=["dot", "cosine"])
+def test_scores_are_those_of_a_plain_loop_over_plain_transformers(architecture: str, shape: dict, tmp_path: Path) -> None:
+    from transformers import AutoModel, AutoTokenizer
+
+    place = saved(architecture, tmp_path / architecture)
+    found = made(place, shape)
+    plain, tokenizer = AutoModel.from_pretrained(place).eval(), AutoTokenizer.from_pretrained(place)
+
+    def vectors(text: str, limit: int) -> torch.Tensor:
+        read = tokenizer(text, truncation=True, max_length=limit, return_tensors="pt")
+        if architecture == "distilbert":
+            read.pop("token_type_ids")
+        terms = plain(**read).last_hidden_state[0] @ found.projection.weight.T
+        if found.projection.bias is not None:
+            terms = terms + found.projection.bias
+        return terms / terms.norm(dim=1, keepdim=True) if shape is COSINE else terms
+
+    with torch.no_grad():
+        expected = []
+        for index, passage in enumerate(PASSAGES):
+            query, terms = vectors(QUERIES[index % 3], 8), vectors(passage, 20)
+            total = 0.0
+            for one in query:
+                total += max(float(one @ other) for other in terms)
+            expected.append(total)
+    assert scores(found, QUERIES, PASSAGES).tolist() == pytest.approx(expected, abs=1e-4)
+    assert len({round(score, 3) for score in expected}) == 6
+    assert (found.projection.bias is None) == (shape is COSINE)
+
+
+@given(order=st.permutations(range(6)), size=st.integers(1, 6))
+@pytest.mark.parametrize("shape", [SHAPE, COSINE], ids=["dot", "cosine"])
+def test_padding_and_batch_order_change_nothing(place: Path, shape: dict, order: list[int], size: int) -> None:
+    model = made(place, shape)
+    query, query_mask = (part[:1].detach() for part in model.encode_queries(model.read_queries(QUERIES)))
+    rows = model.read_passages(PASSAGES)
+    with torch.no_grad():
+        alone = torch.cat([model.interact(query, query_mask, *model.encode_passages([row])) for row in rows])
+        for start in range(0, 6, size):
+            batch = order[start : start + size]
+            vectors, mask = model.encode_passages([rows[index] for index in batch])
+            assert mask.sum(dim=1).tolist() == [len(rows[index]) + 2 for index in batch]  # [CLS] and [SEP] are terms
+            torch.testing.assert_close(model.interact(query, query_mask, vectors, mask), alone[batch], atol=1e-4, rtol=1e-4)
+
+
+def test_encoded_once_or_together_the_scores_are_one(model: ColBERT) -> None:
+    with torch.no_grad():
+        query, query_mask = model.encode_queries(model.read_queries(QUERIES))
+        passage, passage_mask = model.encode_passages(model.read_passages(PASSAGES))
+        assert (query.shape, passage.shape) == ((3, 8, 5), (6, 20, 5))
+        found = model.interact(query.repeat(2, 1, 1), query_mask.repeat(2, 1), passage, passage_mask)
+    assert torch.allclose(found, scores(model, QUERIES, PASSAGES), atol=1e-5)
+
+
+def test_a_passage_scores_highest_for_itself_by_cosine(place: Path) -> None:
+    model = made(place, {**COSINE, "query_length": 20})
+    with torch.no_grad():
+        query, mask = model.encode_queries(model.read_queries(PASSAGES[:1]))
+        found = model.interact(query, mask, *model.encode_passages(model.read_passages(PASSAGES)))
+    assert found[0].item() == pytest.approx(int(mask.sum()), abs=1e-4)  # every term meets itself
+    assert found.argmax() == 0
+
+
+def test_gradients_go_to_the_best_matches_alone(model: ColBERT) -> None:
+    query = torch.tensor([[[1.0, 0.0], [0.0, 1.0]]], requires_grad=True)
+    passage = torch.tensor([[[2.0, 0.0], [1.0, 3.0], [7.0, 7.0]]], requires_grad=True)
+    mask = torch.tensor([[True, True, False]])
+    model.interact(query, torch.ones(1, 2, dtype=torch.bool), passage, mask).sum().backward()
+    assert query.grad is not None
+    assert passage.grad is not None
+    assert query.grad.tolist() == [[[2.0, 0.0], [1.0, 3.0]]]
+    assert passage.grad.tolist() == [[[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]]
+
+
+def test_gradients_reach_every_weight_that_is_read(place: Path) -> None:
+    model = made(place)
+    model(**model.inputs(model.read_queries(QUERIES), model.read_passages(PASSAGES))).square().sum().backward()
+    for name, parameter in model.named_parameters():
+        assert parameter.grad is not None, name
+        assert torch.isfinite(parameter.grad).all(), name
+        assert parameter.grad.abs().max() > 0, name
+
+
+def test_scores_are_full_precision_under_autocast(model: ColBERT) -> None:
+    exact = scores(model, QUERIES, PASSAGES)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        found = scores(model, QUERIES, PASSAGES)
+        vectors, _ = model.encode_passages(model.read_passages(PASSAGES))
+    assert (found.dtype, vectors.dtype) == (torch.float32, torch.float32)
+    assert torch.allclose(found, exact, rtol=0.1, atol=0.5)
+
+
+@pytest.mark.parametrize("shape", [SHAPE, COSINE], ids=["dot", "cosine"])
+def test_saved_and_loaded_it_is_the_same(place: Path, shape: dict, tmp_path: Path) -> None:
+    from transformers import AutoModel
+
+    model = made(place, shape)
+    manifest = Manifest(kind="checkpoint", name="m", command="a test")
+    save_checkpoint(tmp_path / "m", model, depth=4, training={}, manifest=manifest)
+    again = load_checkpoint(tmp_path / "m", "multi-vector")
+    assert isinstance(again.model, ColBERT)
+    assert (again.model.config, again.depth) == (model.config, 4)
+    assert torch.equal(scores(again.model, QUERIES, PASSAGES), scores(model, QUERIES, PASSAGES))
+    plain = AutoModel.from_pretrained(tmp_path / "m").state_dict()
+    assert all(torch.equal(plain[name], tensor) for name, tensor in model.encoder.model.state_dict().items())
+    with pytest.raises(SettingError, match="--kind: wanted .* as bi-encoder; found a checkpoint of kind colbert"):
+        load_checkpoint(tmp_path / "m", "bi-encoder")
+    with pytest.raises(InputError, match="linear.weight of shape"):
+        ColBERT.load(tmp_path / "m", {**asdict(model.config), "dimension": 6})
+
+
+def test_the_probe_reads_the_vectors_that_are_compared(model: ColBERT) -> None:
+    terms = term_encoder(model)
+    rows = terms.read_passages(PASSAGES)
+    assert [len(row) for row in rows] == [len(row) for row in model.read_passages(PASSAGES)]
+    assert (terms.dimension, terms.room, list(terms.term_layers)) == (5, 18, [2])
+    vectors = terms.term_vectors(rows)
+    assert vectors.shape == (1, 6, 18, 5)
+    with torch.no_grad():
+        compared, _ = model.encode_passages(model.read_passages(PASSAGES))
+    for index, row in enumerate(rows):  # behind [CLS]
+        assert torch.allclose(vectors[0, index, : len(row)], compared[index, 1 : len(row) + 1], atol=1e-5)
+    states = term_encoder(model, [1])  # asked for a layer, the encoder's
+    assert type(states) is WordPieces
+    assert states.dimension == 16
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"dimension": 0}, "--dimension: wanted at least 1; found 0"),
+        ({"query_length": 0}, "--query-length: wanted at least 1; found 0"),
+        ({"similarity": "l2"}, "--similarity: wanted dot or cosine; found 'l2'"),
+    ],
+)
+def test_a_setting_out_of_range_names_its_flag(change: dict, named: str) -> None:
+    with pytest.raises(SettingError) as stop:
+        ColBERTConfig(**change)
+    assert str(stop.value).startswith(named)
+
+
+# -- sentence-transformers --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("architecture", ["bert", "distilbert", "roberta", "modernbert"])
+@pytest.mark.parametrize("shape", [SHAPE, COSINE], ids=["dot", "cosine"])
+def test_their_multi_vector_encoder_loads_ours(architecture: str, shape: dict, tmp_path: Path) -> None:
+    theirs = pytest.importorskip("sentence_transformers", reason="sentence-transformers is not installed")
+    from positionbias.models.encoder import quiet_transformers
+
+    model = made(saved(architecture, tmp_path / "first"), shape)
+    manifest = Manifest(kind="checkpoint", name="m", command="a test")
+    save_checkpoint(tmp_path / "m", model, depth=None, training={}, manifest=manifest)
+    with quiet_transformers():
+        loaded = theirs.MultiVectorEncoder(str(tmp_path / "m"), device="cpu")
+    quiet = {"show_progress_bar": False}
+    queries, passages = loaded.encode_query(QUERIES * 2, **quiet), loaded.encode_document(PASSAGES, **quiet)
+    expected = scores(model, QUERIES, PASSAGES).tolist()
+    assert loaded.similarity_pairwise(queries, passages).tolist() == pytest.approx(expected, abs=1e-4, rel=1e-5)
+    assert [len(terms) for terms in passages] == [len(row) + 2 for row in model.read_passages(PASSAGES)]
+    for name in ("posbias.json", "manifest.json"):  # without ours it is a multi-vector model that the library runs
+        (tmp_path / "m" / name).unlink()
+    foreign = load_checkpoint(tmp_path / "m").model
+    assert foreign.kind == "multi-vector"
+    assert isinstance(foreign, PassageEncoder)
+    query, passage = foreign.read_queries(QUERIES * 2), foreign.read_passages(PASSAGES)
+    found = foreign.interact(*foreign.encode_queries(query), *foreign.encode_passages(passage))
+    assert found.tolist() == pytest.approx(expected, abs=1e-4, rel=1e-5)
+    unit = F.normalize(torch.ones(3), dim=0)
+    assert loaded.similarity(unit.view(1, 1, 3), unit.view(1, 1, 3)).item() == pytest.approx(1)  # maxsim, not its mean

@@ -1,0 +1,208 @@
+"""ConvKNRM: a score worked by hand, KNRM's kernels, n-grams at the ends of texts, masks, gradients, and what is kept."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+import torch
+from torch.func import functional_call
+
+from positionbias.core.errors import InputError, SettingError
+from positionbias.models.conv_knrm import ConvKNRM, ConvKNRMConfig
+from positionbias.models.knrm import KNRM, KNRMConfig
+from positionbias.models.protocols import PassageEncoder, Ranker, TermEncoder, pad_rows
+from positionbias.text.vocabulary import UNKNOWN, Vocabulary
+
+WORDS = Vocabulary("lamp gate bridge tower oil iron stone north".split())
+SMALL = ConvKNRMConfig(dimension=6, filters=5)
+QUERIES, PASSAGES = [[2, 3], [4], []], [[5, 2, 6, 3], [3, 4, UNKNOWN], [2], [4, 4], [], [7, 8, 9, 2, 3]]
+
+
+def model(config: ConvKNRMConfig = SMALL, vectors: Sequence[Sequence[float]] | None = None) -> ConvKNRM:
+    torch.manual_seed(1)
+    return ConvKNRM(config, WORDS, None if vectors is None else np.array(vectors))
+
+
+def test_it_is_what_it_says() -> None:
+    made = model()
+    assert isinstance(made, Ranker)
+    assert isinstance(made, PassageEncoder)
+    assert not isinstance(made, TermEncoder)
+    assert (made.dimension, made.room, made.query_vectors(pad_rows([[2, 3]])).shape) == (15, 200, (1, 2, 15))
+    roles = made.parameter_roles()
+    assert {id(p) for role in roles.values() for p in role} == {id(p) for p in made.parameters()}
+    # word vectors; nine sets of kernel weights; weights and bias of three convolutions, and the last bias
+    assert (len(roles["embedding"]), len(roles["kernels"]), len(roles["body"])) == (1, 9, 7)
+    paper = ConvKNRMConfig()
+    assert (paper.dimension, paper.longest_ngram, paper.filters, paper.kernels) == (300, 3, 128, 11)
+
+
+def test_a_score_worked_by_hand() -> None:
+    # words of one number: 2 is 1, 3 is 2; two filters; the query is word 2, the passage words 3 2
+    made = model(ConvKNRMConfig(dimension=1, longest_ngram=2, filters=2, kernels=3), [[0.0], [0.0], [1.0], [2.0], *[[0.0]] * 6])
+    one, two = made.convolutions
+    one.weight.data, one.bias.data = torch.tensor([[[1.0]], [[0.0]]]), torch.tensor([0.0, 1.0])  # (t, 1)
+    two.weight.data, two.bias.data = torch.tensor([[[1.0, 1.0]], [[0.0, -1.0]]]), torch.tensor([0.0, 3.0])  # (t + t', 3 − t')
+    # unigrams: query (1, 1); passage (2, 1), (1, 1). Bigrams: query, zero behind it (1, 3); passage (2 + 1, 3 − 1) and (1, 3)
+    query = {1: [(1, 1)], 2: [(1, 3)]}
+    passage = {1: [(2, 1), (1, 1)], 2: [(3, 2), (1, 3)]}
+    weights = iter([[10.0, 20.0, 1.0], [1.0, 2.0, 3.0], [-5.0, 1.0, 0.0], [2.0, 2.0, 2.0]])
+    total = 0.0
+    for h, k in ((1, 1), (1, 2), (2, 1), (2, 2)):
+        weight = next(weights)
+        made.pooling[(h - 1) * 2 + k - 1].weight.data = torch.tensor(weight)
+        for mean, sigma, w in zip((1.0, 0.9, -0.9), (0.001, 0.1, 0.1), weight, strict=True):
+            soft = 0.0
+            for a, b in ((a, b) for a in query[h] for b in passage[k]):
+                cosine = (a[0] * b[0] + a[1] * b[1]) / math.hypot(*a) / math.hypot(*b)
+                soft += math.exp(-((cosine - mean) ** 2) / (2 * sigma**2))
+            total += w * math.log(max(soft, 1e-10))
+    made.bias.data.fill_(0.1)
+    expected = math.tanh(0.01 * total + 0.1)
+    assert made(pad_rows([[2]]), pad_rows([[3, 2]])).item() == pytest.approx(expected, abs=1e-5)
+    assert abs(expected) < 0.99
+
+
+def test_with_unigrams_that_are_the_words_it_is_knrm() -> None:
+    # one filter a dimension, the identity; word vectors above 0, which ReLU leaves
+    vectors = np.abs(np.random.default_rng(1).normal(size=(10, 6)))
+    vectors[0] = 0
+    torch.manual_seed(1)
+    knrm = KNRM(KNRMConfig(dimension=6), WORDS, vectors)
+    made = model(ConvKNRMConfig(dimension=6, longest_ngram=1, filters=6), vectors)
+    made.convolutions[0].weight.data = torch.eye(6).unsqueeze(-1)
+    made.convolutions[0].bias.data.zero_()
+    made.pooling[0].weight.data = knrm.pooling.weight.data
+    numbers = pad_rows(QUERIES), pad_rows(PASSAGES)
+    torch.testing.assert_close(made(*numbers), knrm(*numbers))
+
+
+def test_ngrams_end_with_the_text() -> None:
+    made = model()
+    alone = made.query_vectors(pad_rows([[2, 3]]))
+    # the same words with padding behind them, as in a batch: the same n-grams
+    torch.testing.assert_close(made.passage_vectors(pad_rows([[2, 3], [4] * 7]))[0, :2], alone[0])
+    # a word behind them is in the n-grams that reach it, and in no other
+    longer = made.passage_vectors(pad_rows([[2, 3, 4]]))[0]
+    same = torch.isclose(longer[:2], alone[0], atol=1e-6).view(2, 3, 5).all(dim=2)
+    assert same.tolist() == [[True, True, False], [True, False, False]]
+    # by a plain loop over words and n-grams
+    words = made.embedding(torch.tensor([2, 3, 4]))
+    for length, layer in enumerate(made.convolutions, 1):
+        for start in range(3):
+            reached = [words[place] if place < 3 else torch.zeros(6) for place in range(start, start + length)]
+            expected = torch.relu(sum(layer.weight[:, :, step] @ word for step, word in enumerate(reached)) + layer.bias)
+            torch.testing.assert_close(longer[start, (length - 1) * 5 : length * 5], expected)
+
+
+def test_neither_padding_nor_the_rest_of_a_batch_changes_a_score() -> None:
+    made = model()
+    for layer in made.convolutions:
+        layer.bias.data.fill_(0.7)  # so that an n-gram of padding is no zero
+    scores = made(pad_rows(QUERIES), pad_rows(PASSAGES))
+    assert scores.shape == (6,)
+    padded = torch.nn.functional.pad(pad_rows(PASSAGES), (0, 5))
+    torch.testing.assert_close(made(pad_rows(QUERIES), padded), scores)
+    alone = [made(pad_rows([QUERIES[i % 3]]), pad_rows([PASSAGES[i]])) for i in range(6)]
+    torch.testing.assert_close(torch.cat(alone), scores)
+    query, passages = made.encode_queries([[2, 3]]), made.encode_passages(PASSAGES)
+    torch.testing.assert_close(made.interact(*query, *passages), made(pad_rows([[2, 3]]), pad_rows(PASSAGES)))
+
+
+def test_empty_texts() -> None:
+    made = model()
+    made.bias.data.fill_(0.2)
+    assert made(pad_rows([[]]), pad_rows([[2, 3], []])).tolist() == pytest.approx([math.tanh(0.2)] * 2)  # no query term, no sum
+    empty = made(pad_rows([[2, 3]]), pad_rows([[]])).item()  # every kernel of every pair clamped, for two query terms
+    weights = sum(pooling.weight.sum().item() for pooling in made.pooling)
+    assert empty == pytest.approx(math.tanh(0.01 * 2 * math.log(1e-10) * weights + 0.2), abs=1e-5)
+
+
+def test_gradients_against_differences() -> None:
+    torch.manual_seed(3)
+    made = model(ConvKNRMConfig(dimension=3, longest_ngram=2, filters=3, kernels=3, exact_sigma=0.2)).double()
+    names = [name for name, _ in made.named_parameters() if not name.startswith("embedding")]
+    words = torch.randn(2, 4, 3, dtype=torch.float64)
+    masks = torch.tensor([[True, True, False, False]]), torch.tensor([[True, True, True, False]])
+    words[0, 2:], words[1, 3:] = 0, 0
+
+    class FromWords(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = made
+
+        def forward(self, query: torch.Tensor, passage: torch.Tensor) -> torch.Tensor:
+            # ``interact`` computes in float32, of which differences know little: the same steps in float64
+            one, other = (self.model._ngrams(text).split(3, dim=-1) for text in (query, passage))
+            unit = [[part / (part.norm(dim=-1, keepdim=True) + 1e-13) for part in side] for side in (one, other)]
+            pairs = [(a @ b.transpose(1, 2)) for a in unit[0] for b in unit[1]]
+            pooled = [pooling(cosines, *masks) for pooling, cosines in zip(self.model.pooling, pairs, strict=True)]
+            return torch.tanh(0.01 * torch.stack(pooled).sum(dim=0) + self.model.bias)
+
+    plain = FromWords()
+
+    def score(query: torch.Tensor, passage: torch.Tensor, *weights: torch.Tensor) -> torch.Tensor:
+        named = {f"model.{name}": weight for name, weight in zip(names, weights, strict=True)}
+        return functional_call(plain, named, (query, passage))
+
+    given = [words[:1], words[1:], *(made.get_parameter(name).detach() for name in names)]
+    assert torch.autograd.gradcheck(score, [part.clone().requires_grad_() for part in given])
+    # what the model itself computes and learns from is that
+    query, passage = (text.float().requires_grad_() for text in (words[:1], words[1:]))
+    single = made.float()
+    found = single.interact(single._ngrams(query), masks[0], single._ngrams(passage), masks[1])
+    found.sum().backward()
+    exact = [text.double().requires_grad_() for text in (words[:1], words[1:])]
+    made.double()
+    plain(*exact).sum().backward()
+    for text, wanted in zip((query, passage), exact, strict=True):
+        assert text.grad is not None
+        assert wanted.grad is not None
+        torch.testing.assert_close(text.grad.double(), wanted.grad, rtol=1e-3, atol=1e-6)
+        assert wanted.grad.abs().max() > 1e-4
+
+
+def test_gradients_reach_every_parameter() -> None:
+    made = model()
+    made(pad_rows(QUERIES), pad_rows(PASSAGES)).sum().backward()
+    for name, parameter in made.named_parameters():
+        assert parameter.grad is not None, name
+        gradient = parameter.grad.to_dense()
+        assert torch.isfinite(gradient).all(), name
+        assert gradient.abs().max() > 0, name
+    assert made.embedding.weight.grad is not None
+    assert made.embedding.weight.grad.is_sparse
+    assert made.embedding.weight.grad.to_dense()[0].tolist() == [0.0] * 6  # padding, though n-grams reach it
+
+
+def test_saved_loaded_and_grown(tmp_path) -> None:
+    made = model()
+    made.save(tmp_path)
+    shape = {name: getattr(SMALL, name) for name in SMALL.__dataclass_fields__}
+    loaded = ConvKNRM.load(tmp_path, shape)
+    assert (loaded.config, loaded.vocabulary.words) == (SMALL, WORDS.words)
+    numbers = pad_rows(QUERIES), pad_rows(PASSAGES)
+    assert torch.equal(loaded(*numbers), made(*numbers))
+    grown = made.grown(["new"], np.ones((1, 6), np.float32))
+    assert torch.equal(grown(*numbers), made(*numbers))
+    with pytest.raises(InputError, match="convolutions.0.weight of shape"):
+        ConvKNRM.load(tmp_path, {**shape, "filters": 4})
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"longest_ngram": 0}, "--longest-ngram: wanted at least 1; found 0"),
+        ({"filters": 0}, "--filters: wanted at least 1"),
+        ({"kernels": 2}, "--kernels: wanted at least 3; found 2"),
+        ({"exact_sigma": 0.0}, "--exact-sigma: wanted a number from 1e-6; found 0.0"),
+        ({"embedding_deviation": -1.0}, "--embedding-deviation: wanted a number from 0"),
+    ],
+)
+def test_a_setting_out_of_range_names_its_flag(change: dict, named: str) -> None:
+    with pytest.raises(SettingError) as stop:
+        ConvKNRMConfig(**change)
+    assert str(stop.value).startswith(named)
