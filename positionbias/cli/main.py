@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "teach": ("positionbias.cli.teach", "teach", "A teacher's scores of training passages, for distillation."),
     "train": ("positionbias.cli.train", "train", "Train a re-ranker."),
     "rerank": ("positionbias.cli.rerank", "rerank", "Re-rank candidates with a trained model."),
+    "ensemble": ("positionbias.cli.ensemble", "ensemble", "Several runs as one, by z-scores or ranks."),
     "evaluate": ("positionbias.cli.evaluate", "evaluate", "Measure runs, and test their differences."),
     "ats": ("positionbias.cli.probe", "ats", "Average term similarity by distance in position."),
     "mats": ("positionbias.cli.probe", "mats", "One number for position dependence (MATS)."),

@@ -98,6 +98,7 @@ WITHOUT_SEED = {
     "show",
     "retrieve",
     "rerank",
+    "ensemble",
     "teach",
     "report",
     "vectors distil",

@@ -1,0 +1,50 @@
+"""``posbias ensemble``: runs in, one run out, and what is missing is said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from positionbias.core.run import Run, read_run, write_run
+
+from .test_train import posbias
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> tuple[Path, Path]:
+    places = tmp_path / "one.run", tmp_path / "two.run"
+    write_run(places[0], Run("bm25", [("q", ["a", "b", "c"], [9.0, 6.0, 3.0]), ("r", ["a"], [1.0])]))
+    write_run(places[1], Run("dot", [("q", ["c", "a"], [1.0, 0.0])]))
+    return places
+
+
+def test_an_ensemble_is_a_run(runs: tuple[Path, Path], capsys, tmp_path: Path) -> None:
+    code, out, err = posbias(capsys, "ensemble", *runs, "--out", tmp_path / "both.run", "--name", "both")
+    assert code == 0, err
+    assert "2 runs as one: 4 passages of 2 queries, written to" in out
+    assert "dot is without 1 queries that others have and 1 passages that others have" in err
+    assert "bm25 scores all passages alike for 1 queries" in err
+    run = read_run(tmp_path / "both.run")
+    assert (run.name, run["q"].passage_ids) == ("both", ["a", "c", "b"])
+    ranks = ("ensemble", *runs, "--by", "reciprocal-ranks", "--k", 1, "--out", tmp_path / "ranks.run", "--json")
+    code, out, err = posbias(capsys, *ranks)
+    assert code == 0, err
+    (result,) = json.loads(out)["results"]
+    assert (result["measure"], result["value"], result["count"]) == ("ensemble", 4.0, 2)
+    assert read_run(tmp_path / "ranks.run")["q"].scores[0] == pytest.approx(1 / 2 + 1 / 3)
+
+
+def test_what_is_refused(runs: tuple[Path, Path], capsys, tmp_path: Path) -> None:
+    write_run(tmp_path / "other.run", Run("other", [("elsewhere", ["a"], [1.0])]))
+    for arguments, complaint in (
+        ((runs[0],), "RUN: wanted two runs or more; found 1"),
+        ((runs[0], tmp_path / "other.run"), "run 'other': wanted queries of run 'bm25'; found none of them"),
+        ((runs[0], tmp_path / "none.run"), "none.run: wanted"),
+        ((*runs, "--k", 5), "--k: wanted --by reciprocal-ranks beside it; found --by z-scores"),
+    ):
+        code, _, err = posbias(capsys, "ensemble", *arguments, "--out", tmp_path / "no.run")
+        assert (code, err.count("\n")) == (2, 1), err
+        assert complaint in err
+    assert not (tmp_path / "no.run").exists()

@@ -1,0 +1,187 @@
+"""Several runs as one: by hand, in any order, against a plain implementation; what a run has not is counted."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from positionbias.core.errors import InputError, OutputExistsError, SettingError
+from positionbias.core.manifest import Manifest, input_ref, manifest_path, read_manifest, write_manifest
+from positionbias.core.run import Run, read_run, write_run
+from positionbias.evaluation.fusion import FUSIONS, Missing, fuse, fuse_runs, z_scores
+
+ONE = Run("one", [("q", ["a", "b", "c"], [9.0, 6.0, 3.0])])
+TWO = Run("two", [("q", ["c", "a"], [1.0, 0.0])])
+
+
+def scores(run: Run, query_id: str = "q") -> dict[str, float]:
+    ranking = run[query_id]
+    return dict(zip(ranking.passage_ids, ranking.scores.tolist(), strict=True))
+
+
+def test_z_scores_by_hand() -> None:
+    # one: mean 6, population deviation √6: a √1.5, b 0, c −√1.5; two: c 1, a −1, and b, which it has not, its least: −1
+    done = fuse([ONE, TWO], "z-scores")
+    root = math.sqrt(1.5)
+    assert scores(done.run) == pytest.approx({"a": (root - 1) / 2, "b": -0.5, "c": (1 - root) / 2}, abs=1e-7)
+    assert done.run["q"].passage_ids == ["a", "c", "b"]
+    assert done.missing == {"one": Missing(), "two": Missing(passages=1)}
+
+
+def test_reciprocal_ranks_by_hand() -> None:
+    done = fuse([ONE, TWO], "reciprocal-ranks", k=60)
+    assert scores(done.run) == pytest.approx({"a": 1 / 61 + 1 / 62, "c": 1 / 63 + 1 / 61, "b": 1 / 62}, abs=1e-8)
+    assert scores(fuse([ONE, TWO], "reciprocal-ranks", k=0).run) == pytest.approx({"a": 1.5, "c": 4 / 3, "b": 0.5})
+
+
+def test_a_query_whose_scores_are_equal_says_nothing() -> None:
+    same = Run("same", [("q", ["a", "b", "c"], [2.0, 2.0, 2.0])])
+    done = fuse([ONE, same], "z-scores")
+    half = math.sqrt(1.5) / 2
+    assert scores(done.run) == pytest.approx({"a": half, "b": 0.0, "c": -half}, abs=1e-7)
+    assert done.missing["same"] == Missing(equal=1)
+    alone = Run("alone", [("q", ["b"], [2.0])])
+    assert scores(fuse([ONE, alone], "z-scores").run) == scores(done.run)
+
+
+def test_a_query_that_one_run_has_not() -> None:
+    more = Run("more", [("r", ["a"], [1.0]), ("q", ["a", "b", "c"], [3.0, 2.0, 1.0])])
+    for by in FUSIONS:
+        done = fuse([ONE, more], by)
+        assert sorted(done.run) == ["q", "r"]
+        assert done.missing["one"] == Missing(queries=1)
+    assert scores(done.run, "r") == pytest.approx({"a": 1 / 61})
+
+
+RUNS = st.lists(
+    st.dictionaries(st.sampled_from("abcdefgh"), st.floats(-50, 50, width=16).map(lambda value: round(value, 2)), min_size=1),
+    min_size=2,
+    max_size=5,
+)
+
+
+@given(found=RUNS, turn=st.randoms(use_true_random=False))
+@pytest.mark.parametrize("by", FUSIONS)
+def test_the_order_of_the_runs_does_not_matter(by: str, found: list[dict[str, float]], turn) -> None:
+    made = [Run(f"r{i}", [("q", [*of, "z"], [*of.values(), 0.5])]) for i, of in enumerate(found)]
+    turned = list(made)
+    turn.shuffle(turned)
+    one, other = fuse(made, by), fuse(turned, by)  # type: ignore[arg-type]
+    assert scores(one.run) == scores(other.run)  # to the last bit
+    assert {name: one.missing[name] for name in other.missing} == other.missing
+
+
+@given(found=RUNS)
+def test_against_a_plain_implementation(found: list[dict[str, float]]) -> None:
+    made = [Run(f"r{i}", [("q", [*of, "z"], [*of.values(), 0.5])]) for i, of in enumerate(found)]
+    union = {passage for run in made for passage in run["q"].passage_ids}
+    by_z, by_rank = dict.fromkeys(union, 0.0), dict.fromkeys(union, 0.0)
+    for run in made:
+        of = scores(run)
+        mean, deviation = statistics.fmean(of.values()), statistics.pstdev(of.values())
+        z = {p: (score - mean) / deviation if len(set(of.values())) > 1 else 0.0 for p, score in of.items()}
+        for passage in union:
+            by_z[passage] += z.get(passage, min(z.values())) / len(made)
+        for rank, passage in enumerate(sorted(of, key=lambda p: (of[p], p), reverse=True), 1):
+            by_rank[passage] += 1 / (7 + rank)
+    assert scores(fuse(made, "z-scores").run) == pytest.approx(by_z, abs=1e-5)
+    assert scores(fuse(made, "reciprocal-ranks", k=7).run) == pytest.approx(by_rank, rel=1e-6)
+
+
+@given(values=st.lists(st.integers(-1000, 1000), min_size=2, max_size=20))
+def test_z_scores_have_mean_0_and_deviation_1(values: list[int]) -> None:
+    found = z_scores(np.array(values))
+    assert found.mean() == pytest.approx(0, abs=1e-9)
+    assert found.std() == pytest.approx(1 if len(set(values)) > 1 else 0)
+
+
+def test_scaled_scores_fuse_alike() -> None:
+    louder = Run("one", [("q", ["a", "b", "c"], [1009.0, 1006.0, 1003.0])])
+    assert scores(fuse([louder, TWO], "z-scores").run) == scores(fuse([ONE, TWO], "z-scores").run)
+
+
+@pytest.mark.parametrize(
+    ("runs", "settings", "complaint"),
+    [
+        ([ONE], {}, "RUN: wanted two runs or more; found 1"),
+        ([ONE, TWO], {"by": "sum"}, "--by: wanted one of z-scores, reciprocal-ranks; found 'sum'"),
+        ([ONE, TWO], {"k": -1}, "--k: wanted a number from 0; found -1"),
+        (
+            [ONE, Run("dl20", [("other", ["a"], [1.0])])],
+            {},
+            "run 'dl20': wanted queries of run 'one'; found none of them; give runs over the same queries and collection",
+        ),
+        ([ONE, Run("beir", [("q", ["x"], [1.0])])], {}, "run 'beir': wanted passages of run 'one'; found none of them"),
+    ],
+)
+def test_what_is_no_ensemble(runs: list[Run], settings: dict, complaint: str) -> None:
+    with pytest.raises((SettingError, InputError)) as stop:
+        fuse(runs, **{"by": "z-scores", **settings})
+    assert str(stop.value).startswith(complaint)
+
+
+# -- files ------------------------------------------------------------------------------------------
+
+
+def kept(folder: Path, run: Run, collection: str | None = None) -> Path:
+    place = folder / f"{run.name}.run"
+    write_run(place, run)
+    if collection is not None:
+        inputs = (input_ref("collection", folder / "mini", collection, artefact=place),)
+        settings = {"split": "dl19"}
+        write_manifest(
+            manifest_path(place),
+            Manifest(kind="run", name=run.name, command="rerank", settings=settings, inputs=inputs, licence="theirs"),
+        )
+    return place
+
+
+def test_files_and_their_manifest(tmp_path: Path) -> None:
+    paths = [kept(tmp_path, ONE, "abc"), kept(tmp_path, TWO)]
+    (tmp_path / "runs").mkdir()
+    out = tmp_path / "runs" / "both.run"
+    done = fuse_runs(paths, out, by="z-scores", name="both")
+    assert scores(read_run(out)) == pytest.approx(scores(done.run))
+    manifest = read_manifest(out, kind="run")
+    assert (manifest.name, manifest.command, manifest.licence) == ("both", "ensemble", "theirs")
+    assert manifest.settings == {"by": "z-scores", "depth": None, "split": "dl19"}
+    assert [(item.role, item.path) for item in manifest.inputs] == [
+        ("run 1", "../../one.run"),
+        ("run 2", "../../two.run"),
+        ("collection", "../../mini"),
+    ]
+    assert manifest.content["missing"] == {"one": [0, 0, 0], "two": [0, 1, 0]}
+    result = done.result()
+    assert (result.collection, result.split, result.system, result.value, result.count) == ("mini", "dl19", "both", 3.0, 1)
+    assert json.loads(json.dumps(result.to_json()))["payload"]["rows"]["two: passages missing"] == 1
+    with pytest.raises(OutputExistsError):
+        fuse_runs(paths, out, by="z-scores")
+    # an ensemble is a run like any other, and its ranks may be fused further
+    fuse_runs([out, paths[0]], tmp_path / "again.run", by="reciprocal-ranks", k=1)
+    assert read_manifest(tmp_path / "again.run").settings == {
+        "by": "reciprocal-ranks", "depth": None, "k": 1, "split": "dl19",
+    }  # fmt: skip
+
+
+def test_the_first_passages_alone(tmp_path: Path) -> None:
+    paths = [kept(tmp_path, ONE), kept(tmp_path, TWO)]
+    done = fuse_runs(paths, tmp_path / "top.run", by="reciprocal-ranks", depth=1)
+    assert scores(done.run) == pytest.approx({"a": 1 / 61, "c": 1 / 61})
+    with pytest.raises(SettingError, match="--depth: wanted at least 1; found 0"):
+        fuse_runs(paths, tmp_path / "none.run", by="z-scores", depth=0)
+
+
+def test_runs_on_different_collections(tmp_path: Path) -> None:
+    paths = [kept(tmp_path, ONE, "abc"), kept(tmp_path, TWO, "xyz")]
+    with pytest.raises(InputError, match=r"two.run: wanted a run on the collection mini like the runs before it; found one on"):
+        fuse_runs(paths, tmp_path / "no.run", by="z-scores")
+    with pytest.raises(SettingError, match=r"RUN: wanted each run once; found .*one.run twice"):
+        fuse_runs([paths[0], paths[0]], tmp_path / "no.run", by="z-scores")
+    assert not (tmp_path / "no.run").exists()
