@@ -103,7 +103,7 @@ class AnnIndex:
 def _scored(vectors: Vectors, query: np.ndarray, rows: np.ndarray) -> Found:
     """The exact scores of these rows, in rank order."""
     scores = inner_products(np.broadcast_to(query, (len(rows), len(query))), vectors.take(rows))
-    order = order_by_score(vectors.ids.take(rows), scores)
+    order = order_by_score(vectors.ids_at(rows), scores)
     return rows[order], scores[order]
 
 

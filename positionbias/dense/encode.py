@@ -3,45 +3,34 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.ipc as ipc
 import torch
 
-from positionbias.core.ahead import ahead
 from positionbias.core.collection import Collection
-from positionbias.core.errors import InputError, SettingError
+from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.manifest import MANIFEST, Manifest, input_ref, package_versions, provenance, write_manifest
 from positionbias.core.progress import Progress, step
 from positionbias.core.shard_work import file_state, make_shards, resumable_folder
-from positionbias.dense.single_vectors import SingleVectors, length_one
+from positionbias.dense.passage_blocks import ON_DISK, Rows, encoded_blocks
+from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.vectors import IDS, KIND, SHARD_PASSAGES, SHARDS, Vectors
 from positionbias.models.checkpoint import Checkpoint
 from positionbias.ranking.config import RankingConfig
 
-__all__ = ["ON_DISK", "OnDisk", "encode_collection"]
+__all__ = ["encode_collection"]
 
-OnDisk = Literal["float16", "float32"]
-ON_DISK: tuple[OnDisk, ...] = get_args(OnDisk)
-READ_PASSAGES = 2_048  # read, and put into batches of alike length, at once
 _ID_ROWS = 1 << 16
 _NOTES = (
     "vectors of a model that compares by cosine are kept at length 1, so that inner products are its scores",
     "an empty passage has the vector that the model gives an empty text",
 )
-
-
-class _Rows(NamedTuple):
-    """The passages of one shard, by stored row."""
-
-    first: int
-    last: int
 
 
 def encode_collection(
@@ -81,10 +70,10 @@ def encode_collection(
     state = file_state(collection.path / MANIFEST)
     place = str(collection.path.absolute())
     job = {"encode": settings, "inputs": checksums, "device": model.device.type, "collection": place, "state": state}
-    shards = [_Rows(first, min(first + SHARD_PASSAGES, len(collection))) for first in range(0, len(collection), SHARD_PASSAGES)]
+    shards = [Rows(first, min(first + SHARD_PASSAGES, len(collection))) for first in range(0, len(collection), SHARD_PASSAGES)]
     with resumable_folder(out, job, overwrite=overwrite) as content:
         (content / SHARDS).mkdir(exist_ok=True)
-        list(make_shards(_IdWriter(collection), [_Rows(0, len(collection))], lambda _: content / IDS))
+        list(make_shards(_IdWriter(collection), [Rows(0, len(collection))], lambda _: content / IDS))
         with step(f"encoding by {checkpoint.name}", len(collection), unit="passages") as bar:
             writer = _ShardWriter(encoder, collection, on_disk, bar)
             facts = []
@@ -133,7 +122,7 @@ class _IdWriter:
     def __init__(self, collection: Collection) -> None:
         self.collection = collection
 
-    def __call__(self, rows: _Rows, path: Path) -> Mapping[str, Any]:
+    def __call__(self, rows: Rows, path: Path) -> Mapping[str, Any]:
         schema = pa.schema([("passage_id", pa.string())])
         with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, schema) as file:
             for first in range(rows.first, rows.last, _ID_ROWS):
@@ -149,41 +138,14 @@ class _ShardWriter:
         self.encoder, self.collection, self.on_disk, self.bar = encoder, collection, np.dtype(on_disk), bar
         self.made: set[int] = set()
 
-    def __call__(self, rows: _Rows, path: Path) -> Mapping[str, Any]:
+    def __call__(self, rows: Rows, path: Path) -> Mapping[str, Any]:
         self.made.add(rows.first)
         shape = (rows.last - rows.first, self.encoder.model.dimension)
         empty = truncated = 0
-        with open(path, "wb") as handle, closing(ahead(self._read(rows))) as blocks:
+        with open(path, "wb") as handle:
             np.lib.format.write_array_header_1_0(handle, {"descr": self.on_disk.str, "fortran_order": False, "shape": shape})
-            for first, texts, read in blocks:
-                handle.write(self._rounded(first, self.encoder.passages(read, self.bar)).tobytes())
-                empty += sum(not text.strip() for text in texts)
-                truncated += sum(len(row) >= self.encoder.model.room for row in read)
+            for block in encoded_blocks(self.encoder, self.collection, self.collection, rows, self.on_disk, self.bar):
+                handle.write(block.vectors.tobytes())
+                empty += block.empty
+                truncated += block.truncated
         return {"checksum": sha256_file(path), "truncated": truncated, "empty": empty}
-
-    def _read(self, rows: _Rows) -> Iterator[tuple[int, list[str], Sequence[Any]]]:
-        for first in range(rows.first, rows.last, READ_PASSAGES):
-            texts = self.collection.texts_at(np.arange(first, min(first + READ_PASSAGES, rows.last)))
-            yield first, texts, self.encoder.model.read_passages(texts)
-
-    def _rounded(self, first: int, vectors: np.ndarray) -> np.ndarray:
-        """The vectors as they are stored.
-
-        Raises:
-            InputError: one is not finite, or not within the range of its type.
-        """
-        if self.encoder.similarity == "cosine":
-            vectors = length_one(vectors)
-        with np.errstate(over="ignore"):
-            stored = vectors.astype(self.on_disk)
-        wrong = np.flatnonzero(~np.isfinite(stored).all(axis=1))
-        if len(wrong):
-            place = int(wrong[0])
-            passage_id = self.collection.passage_ids_at(np.array([first + place]))[0]
-            finite = bool(np.isfinite(vectors[place]).all())
-            found = f"{np.abs(vectors[place]).max():g}" if finite else "NaN or infinity"
-            do = "give --precision-on-disk float32" if finite else "check the model, or give --precision float32"
-            raise InputError(
-                f"passage {passage_id!r}: wanted a vector of finite numbers within {self.on_disk.name}; found {found}; {do}"
-            )
-        return stored

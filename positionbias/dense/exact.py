@@ -6,6 +6,7 @@ score(q, p) = q · p,   the float32 nearest to the sum in float64;   equal score
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -13,14 +14,32 @@ import torch
 from positionbias.core.errors import SettingError
 from positionbias.core.nearest import FEWEST_ROWS, Block, Products, held_bytes, nearest, tile_rows
 from positionbias.core.progress import Progress, step
-from positionbias.dense.vectors import Vectors
 
-__all__ = ["Found", "exact_search", "queries_at_once"]
+__all__ = ["Found", "Searched", "exact_search", "least_memory", "queries_at_once"]
 
 Found = tuple[np.ndarray, np.ndarray]  # rows (n,) int64 and their scores (n,) float32, best first
 
 _GIB = 1 << 30
 _ROWS = 1_024  # of a tile, if there is a choice: fewer make slower products
+
+
+class Searched(Protocol):
+    """What a search goes through: ``Vectors`` on disk, or ``StreamedVectors``, which are made meanwhile."""
+
+    @property
+    def dimension(self) -> int: ...
+
+    def __len__(self) -> int: ...
+
+    def by_descending_id(self) -> np.ndarray: ...
+
+    def blocks(self) -> Iterator[Block]: ...
+
+
+def least_memory(queries: int, depth: int, dimension: int) -> float:
+    """The GiB in which one pass over the vectors serves so many queries."""
+    fixed, row = held_bytes(queries, depth, dimension)
+    return (fixed + _ROWS * row) / _GIB
 
 
 def queries_at_once(memory: float, depth: int, dimension: int) -> int:
@@ -31,9 +50,9 @@ def queries_at_once(memory: float, depth: int, dimension: int) -> int:
     """
     if not 0 < memory < float("inf"):
         raise SettingError(f"--memory: wanted GiB above 0; found {memory}; 1 serves thousands of queries")
-    fixed, row = held_bytes(0, depth, dimension)
     fixed_one, row_one = held_bytes(1, depth, dimension)
-    most = int((memory * _GIB - fixed - _ROWS * row) // (fixed_one - fixed + _ROWS * (row_one - row)))
+    none, one = least_memory(0, depth, dimension), least_memory(1, depth, dimension)
+    most = int((memory - none) // (one - none))
     if most < 1 and tile_rows(memory * _GIB, 1, depth, dimension) < FEWEST_ROWS:
         wanted = (fixed_one + FEWEST_ROWS * row_one) / _GIB
         raise SettingError(
@@ -43,7 +62,13 @@ def queries_at_once(memory: float, depth: int, dimension: int) -> int:
 
 
 def exact_search(
-    vectors: Vectors, queries: np.ndarray, depth: int, *, memory: float = 1.0, device: torch.device | None = None
+    vectors: Searched,
+    queries: np.ndarray,
+    depth: int,
+    *,
+    memory: float = 1.0,
+    device: torch.device | None = None,
+    description: str = "searching",
 ) -> Iterator[Found]:
     """The ``depth`` passages of the highest inner product with each query ``(q, dim)``, in the order of the queries.
 
@@ -66,7 +91,7 @@ def exact_search(
     if device is not None and device.type != "cpu":
         on = lambda tests, k: OnDevice(tests, k, device)  # noqa: E731
     passes = -(-len(queries) // at_once)
-    with step("searching", passes * len(vectors), unit="vectors") as bar:
+    with step(description, passes * len(vectors), unit="vectors") as bar:
         for start in range(0, len(queries), at_once):
             found = nearest(
                 queries[start : start + at_once],
@@ -79,7 +104,7 @@ def exact_search(
             yield from zip(by_id[found.numbers], found.scores.astype(np.float32), strict=True)
 
 
-def _numbered(vectors: Vectors, places: np.ndarray, bar: Progress) -> Iterator[Block]:
+def _numbered(vectors: Searched, places: np.ndarray, bar: Progress) -> Iterator[Block]:
     for rows, block in vectors.blocks():
         yield places[rows], block
         bar.advance(len(rows))

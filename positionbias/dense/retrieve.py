@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -16,10 +15,11 @@ from positionbias.core.files import refuse_existing, sha256_file
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
 from positionbias.core.payloads import Statistics
 from positionbias.core.result import Result
-from positionbias.core.run import Ranking, write_rankings
+from positionbias.core.run import write_rankings
 from positionbias.dense.approximate import ANN, AnnSettings, open_ann
 from positionbias.dense.exact import Found, exact_search
-from positionbias.dense.single_vectors import SingleVectors, length_one
+from positionbias.dense.queries import DenseQueries
+from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.vectors import Vectors
 from positionbias.models.checkpoint import Checkpoint
 from positionbias.ranking.config import RankingConfig
@@ -94,13 +94,10 @@ def retrieve_dense(
     encoder = SingleVectors(checkpoint, config)
     vectors.check(checkpoint, collection)
     name = name or checkpoint.name
-    asked = _Queries.read(collection, split)
-    encoded = encoder.queries(asked.texts) if asked.texts else np.empty((0, vectors.dimension), np.float32)
-    if encoder.similarity == "cosine":
-        encoded = length_one(encoded)
-    search = _search(vectors, encoded, depth, index, settings or AnnSettings(), memory, encoder)
+    asked = DenseQueries.encoded(encoder, collection.query_texts(split))
+    search = _search(vectors, asked.vectors, depth, index, settings or AnnSettings(), memory, encoder)
     began = time.perf_counter()
-    queries, pairs = write_rankings(out, name, _rankings(asked, search.found, vectors), overwrite=overwrite)
+    queries, pairs = write_rankings(out, name, asked.rankings(search.found, vectors.ids_at), overwrite=overwrite)
     seconds = time.perf_counter() - began
     inputs = (
         ("collection", collection.path, collection.checksum),
@@ -121,21 +118,6 @@ def retrieve_dense(
     )
     write_manifest(manifest_path(out), manifest)
     return DenseRetrieved(out, name, queries, pairs, len(asked.empty), index, search.origin, search.size, seconds)
-
-
-@dataclass(frozen=True)
-class _Queries:
-    """A split's queries in order; the texts of those that have one; the ids of those that have none."""
-
-    ids: list[str]
-    texts: list[str]
-    empty: set[str]
-
-    @classmethod
-    def read(cls, collection: Collection, split: str) -> _Queries:
-        pairs = list(collection.query_texts(split))
-        empty = {query_id for query_id, text in pairs if not text.strip()}
-        return cls([query_id for query_id, _ in pairs], [text for query_id, text in pairs if query_id not in empty], empty)
 
 
 class _Search(NamedTuple):
@@ -162,12 +144,3 @@ def _search(
             found = opened.search(vectors, queries, depth, kind, settings)
             return _Search(found, settings.facts(kind, len(vectors), depth), opened.origin, opened.bytes)
     return _Search(exact_search(vectors, queries, depth, memory=memory, device=encoder.model.device), {})
-
-
-def _rankings(asked: _Queries, found: Iterator[Found], vectors: Vectors) -> Iterator[Ranking]:
-    for query_id in asked.ids:
-        if query_id in asked.empty:
-            yield Ranking(query_id, [], np.empty(0, np.float32))
-        else:
-            rows, scores = next(found)
-            yield Ranking(query_id, vectors.ids.take(rows), scores)

@@ -27,7 +27,7 @@ from positionbias.core.shards import Strings
 from positionbias.core.vector_blocks import stored_blocks
 from positionbias.models.checkpoint import Checkpoint
 
-__all__ = ["IDS", "KIND", "SHARDS", "SHARD_PASSAGES", "Vectors"]
+__all__ = ["IDS", "KIND", "SHARDS", "SHARD_PASSAGES", "Vectors", "descending_rows"]
 
 KIND = "vectors"
 SHARDS, IDS = "vectors", "ids.arrow"
@@ -94,7 +94,11 @@ class Vectors:
 
     def by_descending_id(self) -> np.ndarray:
         """The rows in descending order of their ids ``(n,)`` int64: the tie rule. About 20 bytes a passage while it works."""
-        return pc.sort_indices(self._table.column("passage_id"), sort_keys=[("", "descending")]).to_numpy().astype(np.int64)
+        return descending_rows(self._table.column("passage_id"))
+
+    def ids_at(self, rows: np.ndarray) -> list[str]:
+        """The ids of the passages at these rows."""
+        return self.ids.take(rows)
 
     # -- vectors -------------------------------------------------------------------------------------
 
@@ -155,3 +159,8 @@ class Vectors:
                 f"{self.path}: wanted vectors of the passages of {collection.path}; found those of the collection {source!r}, which "
                 "holds others; encode this one, or give that one"
             )
+
+
+def descending_rows(ids: pa.ChunkedArray) -> np.ndarray:
+    """The places of these ids in descending order of them, ``(n,)`` int64."""
+    return pc.sort_indices(ids, sort_keys=[("", "descending")]).to_numpy().astype(np.int64)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from positionbias.core.collection import Collection
 from positionbias.positions.rotate import Rotation
 
@@ -20,5 +22,11 @@ class RotatedTexts:
 
     def texts(self, passage_ids: Sequence[str]) -> list[str]:
         """The rotated texts of these passages."""
-        stored = self.collection.texts(passage_ids)
+        return self._turned(passage_ids, self.collection.texts(passage_ids))
+
+    def texts_at(self, rows: np.ndarray) -> list[str]:
+        """The rotated texts of the passages at these stored rows."""
+        return self._turned(self.collection.passage_ids_at(rows), self.collection.texts_at(rows))
+
+    def _turned(self, passage_ids: Sequence[str], stored: Sequence[str]) -> list[str]:
         return [self.rotation.apply(text, passage_id) for text, passage_id in zip(stored, passage_ids, strict=True)]

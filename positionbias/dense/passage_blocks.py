@@ -1,0 +1,94 @@
+"""A collection's passages as vectors, a block after another, in stored order: as they are, or in another wording of the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from typing import Any, Literal, NamedTuple, Protocol, get_args
+
+import numpy as np
+
+from positionbias.core.ahead import ahead
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError
+from positionbias.core.progress import Progress
+from positionbias.dense.single_vectors import SingleVectors, length_one
+
+__all__ = ["ON_DISK", "READ_PASSAGES", "EncodedBlock", "OnDisk", "RowTexts", "Rows", "encoded_blocks"]
+
+OnDisk = Literal["float16", "float32"]
+ON_DISK: tuple[OnDisk, ...] = get_args(OnDisk)
+READ_PASSAGES = 2_048  # read, and put into batches of alike length, at once
+
+
+class RowTexts(Protocol):
+    """Where the texts of a collection's rows come from: the collection itself, or a view of it."""
+
+    def texts_at(self, rows: np.ndarray) -> list[str]: ...
+
+
+class Rows(NamedTuple):
+    """The passages of a stretch, by stored row."""
+
+    first: int
+    last: int
+
+
+class EncodedBlock(NamedTuple):
+    """Vectors ``(n, dim)`` of the passages from row ``first`` on, how many of them are empty, and how many as long as the model reads."""
+
+    first: int
+    vectors: np.ndarray
+    empty: int
+    truncated: int
+
+
+def encoded_blocks(
+    encoder: SingleVectors,
+    collection: Collection,
+    texts: RowTexts,
+    rows: Rows,
+    precision: np.dtype,
+    bar: Progress | None = None,
+) -> Iterator[EncodedBlock]:
+    """The vectors of these rows in blocks of 2,048, as they are kept: at length 1 where the model compares by cosine, in ``precision``.
+
+    Texts are read ahead, in a thread. Raises:
+        InputError: a vector that is not finite, or not within the range of its type.
+    """
+    with closing(ahead(_read(encoder, texts, rows))) as blocks:
+        for first, found, read in blocks:
+            vectors = _rounded(encoder, collection, first, encoder.passages(read, bar), precision)
+            empty = sum(not text.strip() for text in found)
+            yield EncodedBlock(first, vectors, empty, sum(len(row) >= encoder.model.room for row in read))
+
+
+def _read(encoder: SingleVectors, texts: RowTexts, rows: Rows) -> Iterator[tuple[int, list[str], Sequence[Any]]]:
+    for first in range(rows.first, rows.last, READ_PASSAGES):
+        found = texts.texts_at(np.arange(first, min(first + READ_PASSAGES, rows.last)))
+        yield first, found, encoder.model.read_passages(found)
+
+
+def _rounded(
+    encoder: SingleVectors, collection: Collection, first: int, vectors: np.ndarray, precision: np.dtype
+) -> np.ndarray:
+    """The vectors as they are kept.
+
+    Raises:
+        InputError: one is not finite, or not within the range of its type.
+    """
+    if encoder.similarity == "cosine":
+        vectors = length_one(vectors)
+    with np.errstate(over="ignore"):
+        kept = vectors.astype(precision)
+    wrong = np.flatnonzero(~np.isfinite(kept).all(axis=1))
+    if len(wrong):
+        place = int(wrong[0])
+        passage_id = collection.passage_ids_at(np.array([first + place]))[0]
+        finite = bool(np.isfinite(vectors[place]).all())
+        found = f"{np.abs(vectors[place]).max():g}" if finite else "NaN or infinity"
+        do = "give --precision-on-disk float32" if finite else "check the model, or give --precision float32"
+        raise InputError(
+            f"passage {passage_id!r}: wanted a vector of finite numbers within {precision.name}; found {found}; {do}"
+        )
+    return kept

@@ -1,0 +1,60 @@
+"""Vectors that are made as a search asks for them, and kept nowhere: a whole collection in another wording, encoded once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from positionbias.core.collection import Collection
+from positionbias.core.nearest import Block
+from positionbias.dense.passage_blocks import READ_PASSAGES, OnDisk, Rows, RowTexts, encoded_blocks
+from positionbias.dense.single_vectors import SingleVectors
+from positionbias.dense.vectors import descending_rows
+
+__all__ = ["StreamedVectors"]
+
+
+class StreamedVectors:
+    """What ``Vectors`` gives a search, without a file: ``blocks`` encodes all passages each time that it is gone through.
+
+    ``texts`` are what the rows of ``collection`` read as; ``precision`` is that in which vectors are compared, the one of the kept
+    vectors that they stand beside. ``encoded``, ``empty`` and ``truncated`` count the passages so far.
+    """
+
+    def __init__(
+        self, encoder: SingleVectors, collection: Collection, texts: RowTexts, *, precision: OnDisk = "float32"
+    ) -> None:
+        self.encoder, self.collection, self.texts, self.precision = encoder, collection, texts, np.dtype(precision)
+        self.dimension = encoder.model.dimension
+        self.encoded = self.empty = self.truncated = 0
+
+    def __len__(self) -> int:
+        return len(self.collection)
+
+    def ids_at(self, rows: np.ndarray) -> list[str]:
+        """The ids of the passages at these rows."""
+        return self.collection.passage_ids_at(rows)
+
+    def by_descending_id(self) -> np.ndarray:
+        """The rows in descending order of their ids ``(n,)`` int64: the tie rule."""
+        parts = [
+            pa.array(self.ids_at(np.arange(first, min(first + READ_PASSAGES, len(self)))), pa.string())
+            for first in range(0, len(self), READ_PASSAGES)
+        ]
+        return descending_rows(pa.chunked_array(parts, pa.string()))
+
+    def blocks(self) -> Iterator[Block]:
+        """Rows ``(n,)`` int64 and their vectors ``(n, dim)``, a block after another, as they are encoded.
+
+        Raises:
+            InputError: a vector that is not finite, or not within the range of its type.
+        """
+        whole = Rows(0, len(self))
+        for block in encoded_blocks(self.encoder, self.collection, self.texts, whole, self.precision):
+            count = len(block.vectors)
+            self.encoded += count
+            self.empty += block.empty
+            self.truncated += block.truncated
+            yield np.arange(block.first, block.first + count), block.vectors
