@@ -64,12 +64,14 @@ def evaluate(
     same single relevant passage drawn together. Tests: Wilcoxon and t, paired; corrected by Holm and Bonferroni for the
     number of runs compared with the first on a measure. nDCG's gain is linear in the grade.
 
+    J@10 (Judged@10 in JSON) is the share of a run's first ten that have a judgement; what has none counts as not relevant.
+
     With --leaked, each measure also on leaked and on clean queries, their difference, and whether the order of the runs holds. A query is
     leaked where a pair names it that no person labelled as of a different topic.
     """
     from positionbias.cli.leaked import leaked_text
     from positionbias.core.files import refuse_existing
-    from positionbias.evaluation.evaluate import evaluate_runs
+    from positionbias.evaluation.evaluate import evaluate_runs, judged_shares
     from positionbias.evaluation.leaked import leaked_results
     from positionbias.evaluation.measures import parse_measure
     from positionbias.evaluation.significance import clusters_by_passage
@@ -89,6 +91,7 @@ def evaluate(
     clusters = clusters_by_passage(judgements)
     label = ".".join(filter(None, (split, qrels_name))) if collection else ""
     results = evaluate_runs(loaded, judgements, measures, collection=name, split=label, seed=seed, clusters=clusters)
+    shares = judged_shares(loaded, judgements, measures, collection=name, split=label, seed=seed, clusters=clusters)
     inputs, apart = [source], []
     if leaked is not None:
         leaked_ids, pairs = _leaked(leaked, place or Path.cwd())
@@ -97,12 +100,12 @@ def evaluate(
     for line in _remarks(results):
         say(line)
     if place:
-        _save(place, [*results, *apart], paths, inputs, measures, label, seed, overwrite)
+        _save(place, [*results, *shares, *apart], paths, inputs, measures, label, seed, overwrite)
         say(f"written to {place}; next: posbias report {out} --out report.html")
     emit(
-        [*results, *apart],
+        [*results, *shares, *apart],
         as_json=as_json,
-        table=lambda: "\n\n".join([_tables(results), *([leaked_text(apart)] if apart else [])]),
+        table=lambda: "\n\n".join([_tables([*results, *shares]), *([leaked_text(apart)] if apart else [])]),
     )
 
 
@@ -204,12 +207,14 @@ def _remarks(results: Sequence[Result]) -> list[str]:
 def _tables(results: Sequence[Result]) -> str:
     from positionbias.cli.show import aligned
     from positionbias.core.payloads import Comparison, PerQuery
+    from positionbias.evaluation.measures import JUDGED
 
     means = [result for result in results if isinstance(result.payload, PerQuery)]
     names = list(dict.fromkeys(result.measure for result in means))
     cells = {(r.system, r.measure): f"{r.value:.4f}{_bounds(r.interval)}" for r in means}
     systems = dict.fromkeys(result.system for result in means)
-    text = aligned([("run", *names), *((system, *(cells[system, name] for name in names)) for system in systems)])
+    heads = ["J@10" if name == JUDGED else name for name in names]
+    text = aligned([("run", *heads), *((system, *(cells[system, name] for name in names)) for system in systems)])
     compared = [(r.measure, r.payload) for r in results if isinstance(r.payload, Comparison)]
     if not compared:
         return text

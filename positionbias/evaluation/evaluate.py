@@ -10,10 +10,10 @@ from positionbias.core.payloads import Comparison, PerQuery
 from positionbias.core.records import Qrel
 from positionbias.core.result import Result
 from positionbias.core.run import Run
-from positionbias.evaluation.measures import evaluate_run
+from positionbias.evaluation.measures import JUDGED, evaluate_run, parse_measure
 from positionbias.evaluation.significance import CORRECTIONS, adjust, compare
 
-__all__ = ["check_run", "evaluate_runs"]
+__all__ = ["check_run", "evaluate_runs", "judged_shares"]
 
 
 def check_run(run: Run, collection: Collection, split: str) -> None:
@@ -83,6 +83,29 @@ def evaluate_runs(
                 )
             )
     return results
+
+
+def judged_shares(
+    runs: Sequence[Run],
+    qrels: Sequence[Qrel],
+    measures: Sequence[str],
+    *,
+    collection: str,
+    split: str,
+    seed: int,
+    clusters: Mapping[str, str] | None = None,
+) -> list[Result]:
+    """J@10 of each run, a Result each (measure "Judged@10"): of the first ten passages, or of all where there are fewer, how many are judged.
+
+    It stands beside measures, as what is not judged counts as not relevant in them. None where ``measures`` name it themselves.
+
+    Raises:
+        InputError: a run that holds none of the judged queries.
+    """
+    if str(parse_measure(JUDGED)) in {str(parse_measure(measure)) for measure in measures}:
+        return []
+    found = [evaluate_run(r, qrels, [JUDGED], collection=collection, split=split, seed=seed, clusters=clusters) for r in runs]
+    return [result for results in found for result in results]
 
 
 def _against(first: Result, other: Result, clusters: Mapping[str, str] | None, seed: int) -> Comparison:

@@ -21,7 +21,9 @@ from positionbias.evaluation.bootstrap import bootstrap_mean
 if TYPE_CHECKING:
     import ir_measures
 
-__all__ = ["evaluate_run", "parse_measure", "per_query"]
+__all__ = ["JUDGED", "evaluate_run", "parse_measure", "per_query"]
+
+JUDGED = "Judged@10"  # the share of the first ten that have a judgement, whatever its grade
 
 _NAME = re.compile(r"(?P<name>\w+)(\((?P<settings>[^()]*)\))?(@(?P<at>[\w.]+))?")
 
@@ -106,7 +108,7 @@ def per_query(
     ranked = {
         query_id: {passage_id: -float(rank) for rank, passage_id in enumerate(run[query_id].passage_ids, 1)}
         for query_id in judged
-        if query_id in run
+        if query_id in run and run[query_id].passage_ids
     }
     values: dict[str, dict[str, float]] = {str(measure): {} for measure in parsed.values()}
     for found in ir_measures.iter_calc(list(set(parsed.values())), judged, ranked):

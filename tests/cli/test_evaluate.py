@@ -36,8 +36,11 @@ def test_json(small_collection, runs, capsys):
         *(("one", "RR@10", "per_query"), ("one", "R@1", "per_query")),
         *(("two", "RR@10", "per_query"), ("two", "R@1", "per_query")),
         *(("two", "RR@10", "comparison"), ("two", "R@1", "comparison")),
+        *(("one", "Judged@10", "per_query"), ("two", "Judged@10", "per_query")),
     ]
-    assert [r["value"] for r in results] == pytest.approx([1.5 / 3, 1 / 3, 2 / 3, 2 / 3, 0.5 / 3, 1 / 3])
+    # one of two passages is judged for q3 and for q4, none is there for q5; of the second run q3's only one is
+    shares = [(1 / 2 + 1 / 2) / 3, (1 + 1 / 2) / 3]
+    assert [r["value"] for r in results] == pytest.approx([1.5 / 3, 1 / 3, 2 / 3, 2 / 3, 0.5 / 3, 1 / 3, *shares])
     first = results[0]
     assert {"measure", "collection", "split", "system", "seed", "value", "interval", "count", "payload"} <= first.keys()
     assert (first["collection"], first["split"], first["count"]) == ("small", "test", 3)
@@ -53,12 +56,19 @@ def test_table(small_collection, runs, capsys):
     code, out, _ = posbias(capsys, "--quiet", "evaluate", *runs, "--collection", small_collection.path, "-m", "RR@10")
     assert code == 0
     lines = out.splitlines()
-    assert lines[0].split() == ["run", "RR@10"]
+    assert lines[0].split() == ["run", "RR@10", "J@10"]
     assert lines[1].startswith("one  0.5000 [")
+    assert "]  0.3333 [" in lines[1]
     assert lines[2].startswith("two  0.6667 [")
     assert lines[4].split()[:2] == ["against", "the"]
     assert lines[5].split()[:5] == ["one", "→", "two", "RR@10", "+0.1667"]
     assert "+33.3%" in lines[5]
+
+
+def test_j_at_10_stands_once_where_it_is_asked_for(small_collection, runs, capsys):
+    options = ("--collection", small_collection.path, "-m", "Judged@10", "--json")
+    results = json.loads(posbias(capsys, "evaluate", *runs, *options)[1])["results"]
+    assert [(r["system"], r["kind"]) for r in results] == [("one", "per_query"), ("two", "per_query"), ("two", "comparison")]
 
 
 def test_remarks(small_collection, runs, capsys):
@@ -77,7 +87,7 @@ def test_trec_qrels_and_saved_results(small_collection, runs, tmp_path, capsys):
     options = ("--qrels", qrels, "-m", "RR(rel=2)@10", "--out", out, "--json")
     code, printed, _ = posbias(capsys, "evaluate", *runs, *options)
     assert code == 0
-    assert [r["value"] for r in json.loads(printed)["results"]] == pytest.approx([0.25, 0.5, 0.25])
+    assert [r["value"] for r in json.loads(printed)["results"]] == pytest.approx([0.25, 0.5, 0.25, 0.5, 0.75])
     saved = load_results(out)
     assert [r.to_json() for r in saved] == json.loads(printed)["results"]
     manifest = json.loads((out / "manifest.json").read_text())
@@ -100,7 +110,7 @@ def test_runs_of_one_tag_get_their_files_names(small_collection, tmp_path, capsy
         path.write_text("q3 Q0 p-bridge 1 2.5 same\n")
     code, out, _ = posbias(capsys, "evaluate", *paths[:2], "--collection", small_collection.path, "-m", "RR@10", "--json")
     assert code == 0
-    assert [r["system"] for r in json.loads(out)["results"]] == ["x", "y", "y"]
+    assert [r["system"] for r in json.loads(out)["results"]] == ["x", "y", "y", "x", "y"]
     _, out, _ = posbias(capsys, "evaluate", *paths, "--collection", small_collection.path, "-m", "RR@10", "--json")
     assert [r["system"] for r in json.loads(out)["results"]][:3] == ["x", str(paths[1]), str(paths[2])]
 

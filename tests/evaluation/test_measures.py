@@ -11,7 +11,7 @@ from positionbias.core.payloads import PerQuery
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run, read_run
 from positionbias.core.seeds import key64
-from positionbias.evaluation.measures import evaluate_run, parse_measure, per_query
+from positionbias.evaluation.measures import JUDGED, evaluate_run, parse_measure, per_query
 from positionbias.formats.trec import read_qrels
 
 RUN = Run("s", [("q1", ["a", "b", "c"], [3.0, 2.0, 1.0]), ("q2", ["x", "y"], [1.0, 0.5])])
@@ -139,3 +139,10 @@ def test_trec_covid_equals_the_published_figures(posbias_data):
             differing.append(system["run"])
     assert len(systems) == 126
     assert len(differing) <= 2, differing
+
+
+def test_j_at_10_of_a_ranking_without_passages_is_0() -> None:
+    qrels = [Qrel("a", "p1", 0), Qrel("b", "p1", 1)]
+    run = Run("r", [("a", ["p1", "p2", "p3", "p4"], np.array([4, 3, 2, 1.0])), ("b", [], np.empty(0))])
+    # one of four has a judgement, of grade 0; nothing was retrieved for b
+    assert per_query(run, qrels, [JUDGED]) == {JUDGED: {"a": 0.25, "b": 0.0}}
