@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.groups import TrainingGroup
+from positionbias.core.negatives import draw_negatives, without
 from positionbias.core.run import read_rankings
-from positionbias.core.seeds import choose
 
 __all__ = ["Ordinary", "OrdinaryGroups", "ordinary_groups"]
 
@@ -42,8 +42,8 @@ def ordinary_groups(query: Ordinary, *, size: int, seed: int) -> Iterator[Traini
     """A group of ``size`` passages for each positive; smaller where there are fewer candidates."""
     pool = query.candidates
     for positive in query.positives:
-        drawn = choose(len(pool), size - 1, seed, "ordinary negative", query.query_id, positive)
-        yield TrainingGroup(query.query_id, (positive, *(pool[place] for place in drawn)), (1, *[0] * len(drawn)))
+        drawn = draw_negatives(pool, size - 1, seed, query.query_id, positive)
+        yield TrainingGroup(query.query_id, (positive, *drawn), (1, *[0] * len(drawn)))
 
 
 class OrdinaryGroups:
@@ -106,7 +106,7 @@ class OrdinaryGroups:
             if unknown := absent.intersection(query.candidates):
                 raise self._of_another(f"passages of {self._collection.name}", f"passage {min(unknown)!r}")
             positives = tuple(item for item in query.positives if item not in absent)
-            pool = tuple(item for item in query.candidates if item not in query.positives)
+            pool = tuple(without(query.candidates, query.positives))
             counts["positives missing from the corpus"] += len(query.positives) - len(positives)
             if not pool:
                 counts["positives without candidates"] += len(positives)

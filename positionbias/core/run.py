@@ -6,21 +6,23 @@ passage id descending. What is written is strictly decreasing, so every evaluato
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import groupby, starmap
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from positionbias.core.blocks import Block
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import atomic_file, byte_writer, input_errors, open_text
+from positionbias.core.run_blocks import WANTED, Line, block_rankings, parse_lines, run_blocks
 
 __all__ = [
     "Ranking",
     "Run",
     "order_by_score",
+    "rankings_of",
     "read_rankings",
     "read_run",
     "strictly_decreasing",
@@ -187,52 +189,63 @@ def read_run(path: Path | str, name: str | None = None) -> Run:
 
 
 def read_rankings(path: Path | str) -> Iterator[Ranking]:
-    """The rankings of a TREC run as ``read_run`` orders them, in the file's order, one held at a time: for a run that no memory holds.
+    """The rankings of a TREC run as ``read_run`` orders them, in the file's order, a block of them held at a time: for a run that no memory holds.
 
     Raises:
         InputError: as ``read_run``; the lines of a query do not stand together.
     """
     path = Path(path)
     seen: set[str] = set()
-    for query_id, lines in groupby(_lines(path), key=lambda line: line[1]):
-        numbers, _, passage_ids, scores, _ = zip(*lines, strict=True)
-        if query_id in seen:
-            found = f"query {query_id!r} again, after others"
-            raise bad_input(
-                path, line=numbers[0], wanted="a query's lines together", found=found, do="sort the file by its first column"
-            )
-        seen.add(query_id)
+    for block in run_blocks(path):
+        for ranking in rankings_of(block):
+            if ranking.query_id in seen:
+                raise _apart(path, ranking.query_id)
+            seen.add(ranking.query_id)
+            yield ranking
+    if not seen:
+        raise bad_input(path, wanted=WANTED, found="an empty file", do="check the path")
+
+
+def rankings_of(block: Block) -> Iterator[Ranking]:
+    """The rankings of a block of ``run_blocks``.
+
+    Raises:
+        InputError: as ``read_run``.
+    """
+    name = _stem(Path(block.source))
+
+    def ranked(query_id: str, ids: Sequence[str], scores: Sequence[float] | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         try:
-            order, values = _ranked(_stem(path), query_id, passage_ids, scores)
+            return _ranked(name, query_id, ids, scores)
         except InputError as error:
-            raise InputError(f"{path}: {error}") from error
-        yield Ranking(query_id, [passage_ids[place] for place in order], values)
+            raise InputError(f"{block.source}: {error}") from error
+
+    yield from starmap(Ranking, block_rankings(block, ranked))
+
+
+def _apart(path: Path, query_id: str) -> InputError:
+    """The error about a query whose lines stand apart, with the line where it comes again."""
+    runs = groupby(_lines(path), key=lambda line: line[1])
+    starts = [next(lines)[0] for found, lines in runs if found == query_id]
+    found = f"query {query_id!r} again, after others"
+    return bad_input(
+        path, line=starts[1], wanted="a query's lines together", found=found, do="sort the file by its first column"
+    )
 
 
 def _stem(path: Path) -> str:
     return path.name.removesuffix(".gz").removesuffix(".zst").removesuffix(".run")
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str, str, float, str]]:
+def _lines(path: Path) -> Iterator[Line]:
     """Line number, query id, passage id, score and tag of each line."""
-    wanted, some = "six columns: query Q0 passage rank score tag", False
+    some = False
     with input_errors(path, wanted="a TREC run"), open_text(path) as handle:
-        for number, line in enumerate(handle, 1):
-            parts = line.split()
-            if not parts:
-                continue
-            if len(parts) != 6:
-                raise bad_input(path, line=number, wanted=wanted, found=f"{len(parts)} columns", do="mend or drop the line")
-            try:
-                score = float(parts[4])
-            except ValueError:
-                score = math.nan
-            if not math.isfinite(score):
-                raise bad_input(path, line=number, wanted="a finite score", found=repr(parts[4]), do="mend or drop the line")
+        for line in parse_lines(path, enumerate(handle, 1)):
             some = True
-            yield number, parts[0], parts[2], score, parts[5]
+            yield line
     if not some:
-        raise bad_input(path, wanted=wanted, found="an empty file", do="check the path")
+        raise bad_input(path, wanted=WANTED, found="an empty file", do="check the path")
 
 
 def write_run(path: Path | str, run: Run, *, overwrite: bool = False) -> None:

@@ -16,6 +16,11 @@ PARTS: dict[str, tuple[str, str, str]] = {
         "contaminated",
         "A set with judgements of a test split in it, for a teacher that saw the test.",
     ),
+    "clicks": (
+        "positionbias.cli.trainset.clicks",
+        "clicks",
+        "Shuffled triples of clicked passages and sampled candidates.",
+    ),
 }
 
 

@@ -10,11 +10,12 @@ import numpy as np
 
 from positionbias.core.errors import InputError
 from positionbias.core.groups import Groups, TrainingGroup
+from positionbias.core.negatives import without
 from positionbias.core.records import Qrel, relevant_passages
 from positionbias.core.run import Run
 from positionbias.core.seeds import choose, generator
 
-__all__ = ["GroupSampler", "GroupSource", "StoredGroups", "make_sampler", "sampler_over", "without"]
+__all__ = ["GroupSampler", "GroupSource", "StoredGroups", "make_sampler", "sampler_over"]
 
 _AT_ONCE = 4_096  # groups looked up together
 
@@ -127,12 +128,6 @@ def make_sampler(
             "check that --candidates was retrieved for the split given to --split"
         )
     return sampler
-
-
-def without(passage_ids: Sequence[str], others: Sequence[str]) -> list[str]:
-    """These passages but for the others, in their order."""
-    left_out = set(others)
-    return [item for item in passage_ids if item not in left_out]
 
 
 def sampler_over(

@@ -1,0 +1,213 @@
+"""Training triples at TripClick's size from generated data: ``python benchmarks/clicks_sampling.py --folder /some/place``.
+
+1.5 million passages, 685,649 queries with 1.6 clicks each and 500 candidates each in a run of 343 million lines (zstd), 20 negatives a click, the first
+10 million of all triples kept. ``posbias trainset clicks`` runs in a process of its own, watched from outside. Beside it a plain Python loop, the way such a
+script is written (lines split, ``random.sample``, one list, ``random.shuffle``), on the first queries of the same file: its total is worked out, and so is
+its memory, which grows with what it holds. BM25's searches are timed apart (``--bm25``): a sample of queries over generated passages of TripClick's length.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import resource
+import sys
+import time
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as csv
+from measuring import hardware, measured, result_place
+
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.files import open_text
+from positionbias.core.records import Passage, Qrel, Query, relevant_passages
+
+WORDS = np.array([f"w{number}" for number in range(50_000)])
+AT_ONCE = 2_000  # queries written together
+CLICKS, SHOWN = 1.61, 2.3  # a query: clicked, and shown above a click without one
+
+
+def passage_number(place: np.ndarray, passages: int) -> np.ndarray:
+    """Ids that look like TripClick's: numbers that do not say their place."""
+    return 283_000 + (place.astype(np.int64) * 7_368_787) % 11_400_011  # a prime: different places, different numbers
+
+
+def candidate_places(queries: np.ndarray, passages: int, depth: int) -> np.ndarray:
+    """``depth`` different passages a query: an arithmetic progression modulo a prime below the number of passages."""
+    start, step = (queries * 7_919 + 13) % passages, (queries * 104_729) % (passages - 1) + 1
+    return (start[:, None] + step[:, None] * np.arange(depth)) % passages
+
+
+def prime_below(number: int) -> int:
+    return next(n for n in range(number, 1, -1) if all(n % d for d in range(2, int(n**0.5) + 1)))
+
+
+def passages_of(count: int, words: int) -> Iterator[Passage]:
+    generator = np.random.default_rng(1)
+    numbers = passage_number(np.arange(count), count)
+    for start in range(0, count, 10_000):
+        part = numbers[start : start + 10_000].tolist()
+        drawn = WORDS[(generator.random((len(part), words)) ** 3 * len(WORDS)).astype(np.int64)]
+        yield from (Passage(str(number), " ".join(row)) for number, row in zip(part, drawn.tolist(), strict=True))
+
+
+def make_collection(place: Path, passages: int, words: int, queries: int, depth: int) -> None:
+    generator = np.random.default_rng(2)
+    clicks = np.minimum(generator.geometric(1 / CLICKS, queries), depth)
+    above = np.minimum(generator.poisson(SHOWN, queries), 20)
+    texts = WORDS[generator.integers(0, 3_000, (queries, 4))].tolist()
+    qrels = []
+    for start in range(0, queries, AT_ONCE):
+        numbers = np.arange(start, min(start + AT_ONCE, queries))
+        ids = passage_number(candidate_places(numbers, passages, depth), passages)
+        for query, row in zip(numbers.tolist(), ids.tolist(), strict=True):
+            clicked = generator.integers(0, min(depth, 40), clicks[query]).tolist()
+            shown = dict.fromkeys([*clicked, *range(above[query])])
+            qrels += [Qrel(str(query + 1), str(row[rank]), int(rank in clicked)) for rank in shown]
+    with create_collection(place) as writer:
+        writer.add_passages(passages_of(passages, words))
+        writer.add_split("train", [Query(str(n + 1), " ".join(text)) for n, text in enumerate(texts)], qrels)
+        writer.finish(name="clicks", command="benchmark", settings={})
+
+
+def make_run(path: Path, passages: int, queries: int, depth: int) -> None:
+    ranks = np.tile(np.arange(1, depth + 1), AT_ONCE)
+    with pa.CompressedOutputStream(str(path), "zstd") as sink:
+        for start in range(0, queries, AT_ONCE):
+            numbers = np.arange(start, min(start + AT_ONCE, queries))
+            size = len(numbers) * depth
+            ids = passage_number(candidate_places(numbers, passages, depth), passages).ravel()
+            scores = np.round(25 + (numbers % 97)[:, None] * 0.01 - 0.0373 * np.arange(depth), 4).ravel()
+            columns = {
+                "query": pa.array(np.repeat(numbers + 1, depth)),
+                "q0": pa.repeat("Q0", size),
+                "passage": pa.array(ids),
+                "rank": pa.array(ranks[:size]),
+                "score": pa.array(scores),
+                "tag": pa.repeat("bm25", size),
+            }
+            options = csv.WriteOptions(include_header=False, delimiter=" ", quoting_style="none")
+            csv.write_csv(pa.table(columns), sink, options)
+
+
+def plain_loop(collection: Collection, path: Path, queries: int, negatives: int, out: Path) -> tuple[float, int, int]:
+    """Seconds for the first queries, their triples, and the memory it has grown by, once the judgements are read."""
+    relevant = {query: set(passages) for query, passages in relevant_passages(collection.qrels("train")).items()}
+    generator, before = random.Random(1), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    started = time.perf_counter()
+    candidates: dict[str, list[str]] = {}
+    with open_text(path) as lines:
+        for line in lines:
+            query, _, passage, _, _, _ = line.split()
+            if query not in candidates:
+                if len(candidates) == queries:
+                    break
+                candidates[query] = []
+            if passage not in relevant.get(query, ()):
+                candidates[query].append(passage)
+    triples = []
+    for query, pool in candidates.items():
+        for positive in relevant.get(query, ()):
+            triples += [(query, positive, item) for item in generator.sample(pool, min(negatives, len(pool)))]
+    generator.shuffle(triples)
+    with open(out, "w") as handle:
+        for triple in triples:
+            handle.write("\t".join(triple) + "\n")
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    return time.perf_counter() - started, len(triples), 1024 * grown
+
+
+def search_rate(folder: Path, passages: int, words: int, queries: int, depth: int) -> tuple[float, float]:
+    """Seconds to index, and queries a second, of BM25 over generated passages."""
+    from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
+
+    place = folder / "bm25"
+    with create_collection(place) as writer:
+        writer.add_passages(passages_of(passages, words))
+        texts = WORDS[np.random.default_rng(3).integers(0, 3_000, (queries + 1, 4))].tolist()
+        made = [Query(f"q{n}", " ".join(text)) for n, text in enumerate(texts)]
+        writer.add_split("one", made[:1], [])
+        writer.add_split("all", made[1:], [])
+        writer.finish(name="bm25", command="benchmark", settings={})
+    seconds = []
+    for split in ("one", "all"):
+        started = time.perf_counter()
+        retrieve_run(Collection(place), split, depth, Bm25Settings(), folder / f"{split}.run")
+        seconds.append(time.perf_counter() - started)
+    return seconds[0], queries / seconds[1]
+
+
+def main() -> None:
+    options = argparse.ArgumentParser()
+    options.add_argument("--folder", type=Path, required=True, help="for some 7 GB, which stay there")
+    options.add_argument("--passages", type=int, default=1_500_000)
+    options.add_argument("--queries", type=int, default=685_649)
+    options.add_argument("--depth", type=int, default=500)
+    options.add_argument("--triples", type=int, default=10_000_000)
+    options.add_argument("--words", type=int, default=40, help="of a passage: they are not read but for a sample")
+    options.add_argument("--loop-queries", type=int, default=10_000)
+    options.add_argument("--workers", type=int, default=1)
+    options.add_argument("--only-make", action="store_true")
+    options.add_argument("--bm25", type=int, default=0, help="passages of 259 words to search in; 0: leave it out")
+    given = options.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    passages = prime_below(given.passages)
+    place, run = given.folder / "clicks", given.folder / "train.run.zst"
+    if not place.exists():
+        make_collection(place, passages, given.words, given.queries, given.depth)
+    if not run.exists():
+        make_run(run.with_suffix(".partial"), passages, given.queries, given.depth)
+        run.with_suffix(".partial").rename(run)
+    if given.only_make:
+        return
+    load = os.getloadavg()[0]
+    command = [sys.executable, "-m", "positionbias", "--quiet", "trainset", "clicks", str(place), "--candidates", str(run)]
+    command += ["--triples", str(given.triples), "--as", "ids", "--workers", str(given.workers), "--overwrite"]
+    ours = measured([*command, "--out", str(given.folder / "set")])
+    loop_seconds, loop_triples, loop_bytes = plain_loop(
+        Collection(place), run, given.loop_queries, 20, given.folder / "loop.tsv"
+    )
+    share = given.queries / given.loop_queries
+    lines = [
+        f"# Training triples of clicks: {given.queries:,} queries × {given.depth} candidates",
+        "",
+        f"{hardware()}; load {load:.1f} before, {os.getloadavg()[0]:.1f} after; {date.today().isoformat()}; "
+        f"`python benchmarks/clicks_sampling.py` with {given.workers} worker(s), {passages:,} passages, "
+        f"{given.triples:,} triples kept, lines of ids written; run of {run.stat().st_size / 1e9:.1f} GB (zstd).",
+        "",
+        "| | seconds | processor seconds | peak memory | candidates a second |",
+        "|---|---|---|---|---|",
+        f"| posbias trainset clicks | {ours.seconds:,.0f} | {ours.processor:,.0f} | {ours.peak / 2**30:.2f} GiB "
+        f"({ours.anonymous / 2**30:.2f} anonymous) | {given.queries * given.depth / ours.seconds:,.0f} |",
+        f"| plain loop, {given.loop_queries:,} queries ({loop_triples:,} triples) | {loop_seconds:,.1f} | | "
+        f"+{loop_bytes / 2**30:.2f} GiB | {given.loop_queries * given.depth / loop_seconds:,.0f} |",
+        f"| plain loop, worked out for all | {loop_seconds * share:,.0f} | | {loop_bytes * share / 2**30:,.0f} GiB | |",
+        "",
+        "Memory: proportional set size of the process, sampled; the loop's is what it grows by beside the judgements, which both hold.",
+        "",
+        "```",
+        ours.output.rstrip(),
+        "```",
+    ]
+    if given.bm25:
+        index, rate = search_rate(given.folder, given.bm25, 259, 200, given.depth)
+        hours = given.queries / rate * passages / given.bm25 / 3600
+        lines += [
+            "",
+            f"BM25 (bm25s, one process): {given.bm25:,} generated passages of 259 words indexed in {index:,.0f} s; 200 queries of 4 words "
+            f"at depth {given.depth}: {rate:,.1f} a second. Worked out for {given.queries:,} queries over {passages:,} passages, where a search "
+            f"takes as many times longer as there are passages: {hours:,.1f} hours on one core.",
+        ]
+    out = result_place("clicks_sampling")
+    out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    print(out.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,248 @@
+"""A training set of clicks, as the TripClick baselines make it (Hofstätter et al. 2022, section 3.1), for any collection with clicks or judgements.
+
+For each pair of a query and a positive, up to ``negatives`` different candidates of the query that are relevant at no grade; all triples are
+shuffled, and the first ``triples`` of them kept. [decision] Relevant candidates leave before the draw, so that 20 are reached wherever there are 20.
+
+Three steps, each of which goes on where it was stopped: triples of each block of the run, drawn, keyed and sorted (``draw``); the training groups, in
+the order of the keys (``shuffle``); the lines of ids or texts. Memory: the judgements of the split, and a block of the run a worker; on disk 24 bytes
+a drawn triple while it is made. The bytes are the same for any number of workers and any order of the run's queries.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache, partial
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from positionbias.clicks.draw import COUNTS, draw_block
+from positionbias.clicks.judged import Which, query_ids
+from positionbias.clicks.quality import look, quality_results
+from positionbias.clicks.shuffle import Range, ranges, triples_of
+from positionbias.core.collection import Collection
+from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.files import atomic_file, open_bytes, refuse_existing, remove, sha256_file
+from positionbias.core.groups import Groups, TrainingGroup, write_groups
+from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
+from positionbias.core.progress import track
+from positionbias.core.result import write_results
+from positionbias.core.run_blocks import run_blocks
+from positionbias.core.shard_work import MapShards, make_shards, resumable_folder
+
+__all__ = ["FORMS", "QUALITY", "TRIPLES", "ClickSettings", "parse_count", "write_click_set"]
+
+COMMAND = "trainset clicks"
+FORMS = ("ids", "text")
+TRIPLES = "triples.train.tsv"  # as the release calls it
+QUALITY = "quality"
+_AT_ONCE = 4_096
+_SPACES = re.compile(r"[\t\n\r]+")
+_NOTES = (
+    "A candidate that any judgement set of the split calls relevant is no negative; it leaves before the draw [decision].",
+    "The order is that of a hash of seed and ids: a set of fewer triples is the beginning of a larger one.",
+    "Where clicked documents stood is not used.",
+)
+
+
+def parse_count(text: str) -> int:
+    """A number of triples: 10000000, 10M or 500k.
+
+    >>> parse_count("10M"), parse_count("1.5k"), parse_count("7")
+    (10000000, 1500, 7)
+
+    Raises:
+        SettingError: no such number, or none of one or more.
+    """
+    found = re.fullmatch(r"([0-9][0-9,_]*(?:\.[0-9]+)?)([kKmM]?)", text.strip())
+    value = float(found[1].replace(",", "").replace("_", "")) * {"": 1, "k": 1e3, "m": 1e6}[found[2].lower()] if found else 0.0
+    if value < 1 or value != int(value):
+        raise SettingError(f"--triples: wanted a number of triples such as 10000000, 10M or 500k; found {text!r}; give one")
+    return int(value)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClickSettings:
+    """What is drawn: the split and its judgement set, the lowest grade of a positive, how many negatives of how many candidates, how many triples.
+
+    ``triples`` None keeps all; ``depth`` None draws from all candidates. ``form`` "ids" or "text" writes lines beside the training set.
+
+    Raises:
+        SettingError: one out of its range.
+    """
+
+    split: str = "train"
+    qrels_name: str | None = None
+    relevant_from: int = 1
+    negatives: int = 20
+    depth: int | None = None
+    triples: int | None = None
+    form: str | None = None
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("relevant_from", "negatives", "depth", "triples"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise SettingError(f"--{name.replace('_', '-')}: wanted at least 1; found {value}; raise it")
+        if self.form not in (None, *FORMS):
+            raise SettingError(f"--as: wanted {' or '.join(FORMS)}; found {self.form!r}; give one of these")
+
+
+def write_click_set(
+    out: Path,
+    collection: Collection,
+    candidates: Path,
+    settings: ClickSettings,
+    *,
+    map_shards: MapShards = map,
+    overwrite: bool = False,
+    **provenance_facts: Any,
+) -> Groups:
+    """Write the set to ``out``, whole or not at all, and open it; ``candidates`` is a run of the split, each query's lines together.
+
+    Beside the groups stand ``quality/``, results for ``posbias report``, and, where a form was asked for, ``triples.train.tsv``.
+    ``manifest.content["clicks"]`` counts what was drawn and what was left out.
+
+    Raises:
+        OutputExistsError: ``out`` exists and ``overwrite`` is false.
+        InputError: no such split or judgement set, candidates that are not this collection's, or nothing to draw.
+    """
+    refuse_existing(out, overwrite=overwrite)
+    which = _which(collection, settings)
+    open_bytes(candidates).close()  # a missing file shows before its checksum is taken
+    inputs = [
+        input_ref("collection", collection.path, collection.checksum, artefact=out),
+        input_ref("candidates", candidates, sha256_file(candidates), artefact=out),
+    ]
+    job = {"command": COMMAND, **asdict(settings), "inputs": [item.checksum for item in inputs]}
+    with resumable_folder(out, job, overwrite=overwrite) as folder:
+        counts, paths = _drawn(folder / "draws", which, candidates, settings, map_shards)
+        parts = list(ranges(paths, settings.triples))
+        counts |= {"triples": sum(part.take for part in parts), "negatives judged not relevant": sum(p.judged for p in parts)}
+        write_groups(
+            folder,
+            partial(_groups_of, which, tuple(paths)),
+            track(parts, "writing training groups", unit="shards"),
+            splits=(settings.split,),
+            name=out.name,
+            command=COMMAND,
+            settings={name: value for name, value in asdict(settings).items() if name != "seed"},
+            seed=settings.seed,
+            map_shards=map_shards,
+            inputs=inputs,
+            licence=collection.manifest.licence,
+            notes=_NOTES,
+            content={"clicks": counts},
+            **provenance_facts,
+        )
+        groups = Groups(folder)
+        if settings.form:
+            _write_lines(folder / TRIPLES, groups, collection, settings)
+        _write_quality(folder / QUALITY, out, groups, collection, settings, counts)
+        remove(folder / "draws")
+    return Groups(out)
+
+
+def _which(collection: Collection, settings: ClickSettings) -> Which:
+    which = Which(
+        str(collection.path.absolute()), collection.checksum, settings.split, settings.qrels_name, settings.relevant_from
+    )
+    qrels = collection.qrels(settings.split, settings.qrels_name)
+    if not any(qrel.grade >= settings.relevant_from for qrel in qrels):
+        highest = f", the highest of grade {max(qrel.grade for qrel in qrels)}" if qrels else ""
+        raise bad_input(
+            collection.path,
+            wanted=f"a passage judged {settings.relevant_from} or higher in split {settings.split!r}",
+            found=f"{len(qrels):,} judgements{highest}",
+            do="give another --split, --qrels-name or --relevant-from",
+        )
+    return which
+
+
+def _drawn(
+    folder: Path, which: Which, candidates: Path, settings: ClickSettings, map_shards: MapShards
+) -> tuple[dict[str, Any], list[Path]]:
+    """Triples of every block, and what was counted."""
+    folder.mkdir(parents=True, exist_ok=True)
+    make = partial(draw_block, which, settings.negatives, settings.depth, settings.seed)
+    counts = Counter(dict.fromkeys(COUNTS, 0))
+    paths, seen = [], bytearray(len(query_ids(which)))
+    blocks = track(run_blocks(candidates), "drawing negatives", unit="blocks")
+    for number, facts in enumerate(make_shards(make, blocks, lambda index: folder / f"{index:06d}.triples", map_shards)):
+        counts.update(facts["counts"])
+        paths.append(folder / f"{number:06d}.triples")
+        _see(seen, facts["places"], which, candidates)
+    if not counts["triples drawn"]:
+        raise bad_input(
+            candidates,
+            wanted=f"candidates for queries of split {settings.split!r} with relevant passages",
+            found="none that fit",
+            do="check that --candidates was retrieved for --split, and --relevant-from",
+        )
+    return {"queries": len(seen), **counts}, paths
+
+
+def _see(seen: bytearray, places: Sequence[Sequence[int]], which: Which, candidates: Path) -> None:
+    """Mark the queries of a block; one that an earlier block had is an error."""
+    for first, last in places:
+        again = seen.find(1, first, last + 1)
+        if again >= 0:
+            query_id = query_ids(which)[again]
+            found = f"query {query_id!r} again, after others"
+            raise bad_input(candidates, wanted="a query's lines together", found=found, do="sort the file by its first column")
+        seen[first : last + 1] = b"\x01" * (last + 1 - first)
+
+
+def _groups_of(which: Which, paths: tuple[Path, ...], part: Range) -> Iterator[TrainingGroup]:
+    ids, collection = query_ids(which), _opened(which)
+    triples = triples_of(paths, part)
+    for start in range(0, len(triples), _AT_ONCE):
+        rows = triples[start : start + _AT_ONCE]
+        positives, negatives = (collection.passage_ids_at(rows[name].astype("int64")) for name in ("positive", "negative"))
+        for place, positive, negative in zip(rows["query"].tolist(), positives, negatives, strict=True):
+            yield TrainingGroup(ids[place], (positive, negative), (1, 0))
+
+
+@lru_cache(maxsize=1)
+def _opened(which: Which) -> Collection:
+    return Collection(which.path)
+
+
+def _write_lines(path: Path, groups: Groups, collection: Collection, settings: ClickSettings) -> None:
+    """One line a triple, tabs between: query, positive, negative, as ids or as texts, in which tabs and line breaks become spaces."""
+    texts = dict(collection.query_texts(settings.split)) if settings.form == "text" else {}
+    stream = iter(track(groups, f"writing {TRIPLES}", len(groups), unit="triples"))
+    with atomic_file(path, overwrite=True) as partial_path, open(partial_path, "w", encoding="utf-8", newline="\n") as handle:
+        while batch := list(islice(stream, _AT_ONCE)):
+            rows = [(group.query_id, *group.passage_ids) for group in batch]
+            if settings.form == "text":
+                passages = iter(collection.texts([passage_id for _, *both in rows for passage_id in both]))
+                rows = [(texts[query_id], next(passages), next(passages)) for query_id, *_ in rows]
+                rows = [tuple(_SPACES.sub(" ", cell) for cell in row) for row in rows]
+            handle.write("".join("\t".join(row) + "\n" for row in rows))
+
+
+def _write_quality(
+    place: Path, out: Path, groups: Groups, collection: Collection, settings: ClickSettings, counts: Mapping[str, Any]
+) -> None:
+    results = quality_results(
+        collection, settings.split, out.name, settings.seed, counts, look(groups, collection, settings.split)
+    )
+    manifest = Manifest(
+        kind="results",
+        name=out.name,
+        command=COMMAND,
+        settings=asdict(settings),
+        seed=settings.seed,
+        inputs=(input_ref("trainset", out, groups.checksum, artefact=out / QUALITY),),
+        licence=collection.manifest.licence,
+        versions=package_versions(),
+        provenance=provenance(),
+    )
+    remove(place)
+    place.mkdir()
+    write_results(place, results, manifest)

@@ -1,0 +1,288 @@
+"""Training sets of clicks: what is drawn and what never is, the shuffle, the same bytes however made, what is counted, what is refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from positionbias.clicks.draw import TRIPLE
+from positionbias.clicks.shuffle import ranges, triples_of
+from positionbias.clicks.trainset import QUALITY, TRIPLES, ClickSettings, parse_count, write_click_set
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.files import sha256_file
+from positionbias.core.groups import Groups
+from positionbias.core.records import Passage, Qrel, Query
+from positionbias.core.result import load_results
+from positionbias.core.run import read_run
+from positionbias.core.seeds import choose, key64
+from tests.cli.conftest import RunPosbias
+from tests.cli.conftest import run_posbias as run_posbias
+
+QUERIES, PASSAGES, DEPTH = 30, 80, 25
+
+
+@pytest.fixture(scope="module")
+def clicks(tmp_path_factory: pytest.TempPathFactory) -> tuple[Collection, Path]:
+    """30 queries with 25 candidates each; query n has 1 + n mod 3 clicks among them, one shown and not clicked, and a third grade in another set."""
+    folder = tmp_path_factory.mktemp("clicks")
+    lines, qrels, further = [], [], []
+    for number in range(QUERIES):
+        ranked = [f"p{(number * 7 + rank * 3) % PASSAGES}" for rank in range(DEPTH)]
+        lines += [f"q{number} Q0 {item} {rank} {50 - rank} bm25\n" for rank, item in enumerate(ranked, 1)]
+        qrels += [Qrel(f"q{number}", ranked[2 * place], 1) for place in range(1 + number % 3)]
+        qrels.append(Qrel(f"q{number}", ranked[1], 0))
+        further.append(Qrel(f"q{number}", ranked[5], 2))
+    qrels += [Qrel("q0", "gone", 1), Qrel("alone", "p3", 1)]
+    with create_collection(folder / "tiny") as writer:
+        writer.add_passages(Passage(f"p{n}", f"text\tof\n{n}" if n else "") for n in range(PASSAGES))
+        queries = [*(Query(f"q{n}", f"question {n}") for n in range(QUERIES)), Query("alone", "x"), Query("unjudged", "y")]
+        writer.add_split("train", queries, qrels)
+        writer.add_qrels("train", "dctr", further)
+        writer.finish(name="tiny", command="a test", settings={}, allow_absent=True)
+    (folder / "train.run").write_text("".join(lines))
+    return Collection(folder / "tiny"), folder / "train.run"
+
+
+def draw(place: Path, clicks: tuple[Collection, Path], **settings: Any) -> Groups:
+    return write_click_set(place, *clicks, ClickSettings(**settings))
+
+
+def test_each_click_has_its_negatives_and_no_relevant_one(clicks: tuple[Collection, Path], tmp_path: Path) -> None:
+    collection, run = clicks[0], read_run(clicks[1])
+    groups = draw(tmp_path / "set", clicks, negatives=4, seed=3)
+    relevant: dict[str, set[str]] = {}
+    for name in (None, "dctr"):  # what any set calls relevant, at any grade
+        for qrel in collection.qrels("train", name):
+            if qrel.grade > 0:
+                relevant.setdefault(qrel.query_id, set()).add(qrel.passage_id)
+    clicked = {(q.query_id, q.passage_id) for q in collection.qrels("train") if q.grade and q.query_id != "alone"} - {
+        ("q0", "gone")
+    }
+    by_positive: dict[tuple[str, str], list[str]] = {}
+    for group in groups:
+        assert group.labels == (1, 0)
+        by_positive.setdefault((group.query_id, group.passage_ids[0]), []).append(group.passage_ids[1])
+    assert by_positive.keys() == clicked
+    for (query_id, positive), drawn in by_positive.items():
+        pool = [item for item in run[query_id].passage_ids if item not in relevant[query_id]]
+        # a second way to the same draw: places of the pool, by the key of query and positive
+        expected = [pool[place] for place in choose(len(pool), 4, 3, "ordinary negative", query_id, positive)]
+        assert sorted(drawn) == sorted(expected)
+        assert len(set(drawn)) == 4
+
+
+def test_the_order_is_that_of_the_keys_and_a_smaller_set_is_the_beginning(
+    clicks: tuple[Collection, Path], tmp_path: Path
+) -> None:
+    whole = list(draw(tmp_path / "whole", clicks, negatives=4))
+    keys = [key64(1, "order of triples", group.query_id, *group.passage_ids) for group in whole]
+    assert keys == sorted(keys)
+    assert len({group.query_id for group in whole[:20]}) > 8  # shuffled over queries
+    assert list(draw(tmp_path / "some", clicks, negatives=4, triples=50)) == whole[:50]
+
+
+def test_fewer_candidates_than_asked_for_make_fewer_triples(clicks: tuple[Collection, Path], tmp_path: Path) -> None:
+    # of the first 6 candidates of q0: p0 clicked, p15 of grade 2 in the other set; four are left, each in one triple
+    groups = draw(tmp_path / "set", clicks, negatives=20, depth=6)
+    assert Counter(group.query_id for group in groups)["q0"] == 4
+    counts = groups.manifest.content["clicks"]
+    assert (counts["queries"], counts["queries with candidates"], counts["queries with a positive"]) == (32, 30, 30)
+    assert counts["queries with all negatives"] == 0
+    assert counts["positives"] == 10 * (1 + 2 + 3) + 1
+    assert counts["positives missing from the corpus"] == 1
+    # clicked at ranks 1, 3, 5 and graded at rank 6: 1, 2 or 3 and 1 of each query's six leave
+    assert counts["candidates left out as relevant"] == 10 * (2 + 3 + 4)
+    # (4, 3, 2 candidates) for (1, 2, 3 positives): 4, 6, 6 triples; each candidate comes again for every further positive
+    assert counts["triples drawn"] == counts["triples"] == 10 * (4 + 6 + 6)
+    assert counts["negatives drawn again for another positive"] == 10 * (0 + 3 + 4)
+    # the candidate at rank 2 was judged not relevant, and stands in a triple of each positive
+    assert counts["negatives judged not relevant"] == 10 * (1 + 2 + 3)
+
+
+def test_positives_of_another_judgement_set(clicks: tuple[Collection, Path], tmp_path: Path) -> None:
+    groups = draw(tmp_path / "set", clicks, negatives=2, qrels_name="dctr", relevant_from=2)
+    further = {(qrel.query_id, qrel.passage_id) for qrel in clicks[0].qrels("train", "dctr")}
+    assert {(group.query_id, group.passage_ids[0]) for group in groups} == further
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 2**64 - 1), max_size=12), min_size=1, max_size=4), st.integers(1, 30), st.integers(1, 9)
+)
+def test_ranges_are_the_sorted_whole(
+    tmp_path_factory: pytest.TempPathFactory, files: list[list[int]], wanted: int, size: int
+) -> None:
+    folder, paths, everything = tmp_path_factory.mktemp("keys"), [], []
+    for number, keys in enumerate(files):
+        triples = np.zeros(len(keys), TRIPLE)
+        triples["key"], triples["query"], triples["judged"] = (
+            keys,
+            np.arange(len(keys)) + 100 * number,
+            np.arange(len(keys)) % 2,
+        )
+        triples = np.sort(triples, order=["key", "query"])
+        paths.append(folder / f"{number}.triples")
+        triples.tofile(paths[-1])
+        everything.append(triples)
+    expected = np.sort(np.concatenate(everything), order=["key", "query"])[:wanted]
+    parts = list(ranges(paths, wanted, size))
+    found = [triples_of(paths, part) for part in parts]
+    assert np.concatenate([np.empty(0, TRIPLE), *found]).tolist() == expected.tolist()
+    assert sum(part.judged for part in parts) == expected["judged"].sum()
+
+
+def contents(folder: Path) -> Mapping[str, str]:
+    return {str(p.relative_to(folder)): sha256_file(p) for p in sorted(folder.rglob("*")) if p.suffix in (".arrow", ".tsv", ".json")
+            and p.name != "manifest.json"}  # fmt: skip
+
+
+def test_workers_and_the_order_of_the_run_change_no_byte(
+    clicks: tuple[Collection, Path], tmp_path: Path, run_posbias: RunPosbias, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lines = clicks[1].read_text().splitlines(keepends=True)
+    reordered = [line for number in reversed(range(QUERIES)) for line in lines[number * DEPTH : (number + 1) * DEPTH]]
+    (tmp_path / "reordered.run").write_text("".join(reordered))
+    for name, run, workers in (("one", clicks[1], "1"), ("two", clicks[1], "2"), ("other", tmp_path / "reordered.run", "1")):
+        run_posbias(
+            "trainset", "clicks", str(clicks[0].path), "--candidates", str(run), "--negatives", "3", "--triples", "100",
+            "--as", "ids", "--workers", workers, "--out", str(tmp_path / "sets" / name),
+        )  # fmt: skip
+        (tmp_path / "sets" / name / QUALITY / "results.json").unlink()  # names the set
+    one, two, other = (contents(tmp_path / "sets" / name) for name in ("one", "two", "other"))
+    assert one == two == other
+    assert TRIPLES in one
+
+
+def test_blocks_of_any_size_draw_the_same(
+    clicks: tuple[Collection, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from positionbias.core.run_blocks import run_blocks
+
+    whole = list(draw(tmp_path / "whole", clicks))
+    monkeypatch.setattr("positionbias.clicks.trainset.run_blocks", lambda path: run_blocks(path, 700))
+    assert list(draw(tmp_path / "blocks", clicks)) == whole
+
+
+def test_an_interrupted_run_goes_on(clicks: tuple[Collection, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from positionbias.clicks import trainset
+    from positionbias.core.run_blocks import run_blocks
+
+    monkeypatch.setattr(trainset, "run_blocks", lambda path: run_blocks(path, 700))
+    whole = list(draw(tmp_path / "whole", clicks))
+    made: list[int] = []
+    drawing = trainset.draw_block
+
+    def failing(*given: Any) -> Mapping[str, Any]:
+        made.append(1)
+        if len(made) == 4:
+            raise KeyboardInterrupt
+        return drawing(*given)
+
+    monkeypatch.setattr(trainset, "draw_block", failing)
+    with pytest.raises(KeyboardInterrupt):
+        draw(tmp_path / "set", clicks)
+    assert not (tmp_path / "set").exists()
+    blocks = len(list(run_blocks(clicks[1], 700)))
+    assert list(draw(tmp_path / "set", clicks)) == whole
+    assert len(made) == blocks + 1  # three blocks were kept, the fourth was begun twice
+    assert not (tmp_path / "set" / "draws").exists()
+
+
+def test_lines_are_ids_or_texts(clicks: tuple[Collection, Path], tmp_path: Path) -> None:
+    ids = draw(tmp_path / "ids", clicks, negatives=1, form="ids")
+    first = next(iter(ids))
+    assert (ids.path / TRIPLES).read_text().splitlines()[0] == "\t".join([first.query_id, *first.passage_ids])
+    text = draw(tmp_path / "text", clicks, negatives=1, form="text")
+    assert list(text) == list(ids)
+    lines = [line.split("\t") for line in (text.path / TRIPLES).read_text().split("\n")[:-1]]
+    # tabs and line breaks inside a text become spaces; p0 has no text
+    texts = {f"p{n}": f"text of {n}" if n else "" for n in range(PASSAGES)}
+    assert lines == [[f"question {g.query_id[1:]}", *(texts[item] for item in g.passage_ids)] for g in ids]
+
+
+def test_the_quality_page_says_what_the_set_is_like(
+    clicks: tuple[Collection, Path], tmp_path: Path, run_posbias: RunPosbias
+) -> None:
+    out = tmp_path / "set"
+    said = run_posbias("trainset", "clicks", str(clicks[0].path), "--candidates", str(clicks[1]), "--out", str(out))
+    counts, lengths = load_results(out / QUALITY)
+    rows: Any = counts.payload
+    # 25 candidates less one, two or three clicked and one of grade 2: 23, 22 or 21 for 20
+    assert counts.value == rows.rows["share of queries with all negatives"] == 1.0
+    assert counts.count == 60 * 20
+    assert lengths.payload.rows["positive mean"] == pytest.approx(  # type: ignore[union-attr]
+        np.mean([0 if group.passage_ids[0] == "p0" else 3 for group in Groups(out)])
+    )
+    assert "share of queries with all negatives" in said.stdout
+    run_posbias("report", str(out / QUALITY), "--out", str(tmp_path / "page.html"))
+    assert "queries with all negatives" in (tmp_path / "page.html").read_text()
+
+
+def test_clicked_ranks_come_from_the_log_of_the_collection(tmp_path: Path, run_posbias: RunPosbias) -> None:
+    from tests.formats.tripclick_files import files
+
+    for name, content in files().items():
+        (tmp_path / "tc" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "tc" / name).write_text(content, encoding="utf-8")
+    run_posbias("import", "tripclick", str(tmp_path / "tc"), "--out", str(tmp_path / "coll"))
+    (tmp_path / "r.run").write_text("8 Q0 12 1 3 x\n8 Q0 14 2 2 x\n9 Q0 11 1 2 x\n")
+    out = tmp_path / "set"
+    run_posbias("trainset", "clicks", str(tmp_path / "coll"), "--candidates", str(tmp_path / "r.run"), "--out", str(out))
+    assert {(g.query_id, *g.passage_ids) for g in Groups(out)} == {("8", "11", "12"), ("8", "11", "14"), ("9", "12", "11")}
+    clicked = load_results(out / QUALITY)[2]
+    # 3 clicks have a rank: 1, 2, 2
+    assert (clicked.value, clicked.count) == (1 / 3, 3)
+    assert clicked.payload.rows["rank 2"] == 2 / 3  # type: ignore[union-attr]
+    assert clicked.payload.rows["mean rank"] == 5 / 3  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("settings", "lines", "message"),
+    [
+        ({"split": "nosuch"}, "q1 Q0 p1 1 1 x\n", r"wanted split 'nosuch'"),
+        ({"qrels_name": "nosuch"}, "q1 Q0 p1 1 1 x\n", r"wanted judgements 'nosuch' of split 'train'; found dctr"),
+        ({"relevant_from": 2}, "q1 Q0 p1 1 1 x\n", r"wanted a passage judged 2 or higher in split 'train'; found .* of grade 1"),
+        ({}, "other Q0 p1 1 1 x\n", r"r.run: wanted queries of split 'train'; found query 'other'; check --split"),
+        ({}, "q1 Q0 nosuch 1 1 x\n", r"r.run: wanted passages of tiny; found passage 'nosuch'; check --split"),
+        ({}, "q1 Q0 p1 1 1\n", r"r.run:1: wanted six columns"),
+        ({}, "unjudged Q0 p1 1 1 x\n", r"r.run: wanted candidates for queries of split 'train' with relevant passages; found none"),
+        ({}, "q1 Q0 p1 1 1 x\nq2 Q0 p1 1 1 x\nq1 Q0 p2 2 0 x\n", r"wanted a query's lines together; found query 'q1' again"),
+        ({}, "", r"found none that fit"),
+    ],
+    ids=["split", "set", "grade", "query", "passage", "columns", "nothing", "apart", "empty"],
+)  # fmt: skip
+def test_what_does_not_fit_is_one_line(
+    clicks: tuple[Collection, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any, lines: str, message: str
+) -> None:
+    from positionbias.core.run_blocks import run_blocks
+
+    monkeypatch.setattr("positionbias.clicks.trainset.run_blocks", lambda path: run_blocks(path, 10))
+    (tmp_path / "r.run").write_text(lines)
+    with pytest.raises(InputError, match=message):
+        write_click_set(tmp_path / "out", clicks[0], tmp_path / "r.run", ClickSettings(**settings))
+    assert [path.name for path in tmp_path.iterdir()] == ["r.run"]
+
+
+@pytest.mark.parametrize("name", ["negatives", "depth", "triples", "relevant_from"])
+def test_settings_are_checked(name: str) -> None:
+    with pytest.raises(SettingError, match=rf"--{name.replace('_', '-')}: wanted at least 1; found 0"):
+        ClickSettings(**{name: 0})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("text", "number"), [("10M", 10_000_000), ("1.5k", 1_500), ("10_000", 10_000), ("7", 7)])
+def test_numbers_of_triples(text: str, number: int) -> None:
+    assert parse_count(text) == number
+
+
+@pytest.mark.parametrize("text", ["", "0", "x", "1.5", "-3", "10B"])
+def test_other_numbers_are_refused(text: str) -> None:
+    with pytest.raises(SettingError, match="--triples: wanted a number of triples"):
+        parse_count(text)
