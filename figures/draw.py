@@ -2,7 +2,7 @@
 
 ``python figures/draw.py figure-1 RESULTS`` draws the six histograms of the position-bias paper's Figure 1 from the results of one
 ``posbias histogram`` over original, word-rotated and sentence-rotated collections. A NAME with ``doses`` in it is a dose study's, one with ``audit`` an audit's
-(its --out), one with ``leakage`` a leakage study's, one with ``contamination`` a contamination study's, one with ``pool`` a study's of pools, or a verdict's
+(its --out), one with ``leakage`` a leakage study's, one with ``contamination`` a contamination study's, one with ``tripclick`` a TripClick study's, one with ``pool`` a study's of pools, or a verdict's
 on one run. ``python figures/draw.py audit-power TABLE`` draws how often an audit finds a preference of known size, from the table that ``benchmarks/audit_coverage.py`` wrote, and ``leakage-memory TABLE``
 what models remember of leaked passages, from that of ``benchmarks/leakage_planted.py``; ``pool-simulated TABLE`` what is measured of a known pool
 bias, from that of ``benchmarks/pool_simulated.py``.
@@ -24,6 +24,7 @@ from positionbias.report.figure import MUTED, save_figure, styled
 from positionbias.report.leakage_figure import sizes_figure
 from positionbias.report.plots import answer_positions, ats_curves, dose_figure, relative_change, training_curves
 from positionbias.report.pool_page import pool_figures
+from positionbias.report.tripclick_page import tripclick_figures
 
 HERE = Path(__file__).parent
 FIGURE_1 = {"msmarco": "MS MARCO", "squad": "SQuAD", "words": "word-rotated", "sentences": "sentence-rotated"}
@@ -58,6 +59,12 @@ def draw_audit(name: str, results: list[Result]) -> None:
 def draw_contamination(name: str, results: list[Result]) -> None:
     """One SVG for each figure of a contamination study."""
     for part, figure in contamination_figures(results, width=README_WIDTH).items():
+        save_figure(figure, HERE / f"{name}-{part}.svg", overwrite=True)
+
+
+def draw_tripclick(name: str, results: list[Result]) -> None:
+    """One SVG for each figure of a TripClick study."""
+    for part, figure in tripclick_figures(results, width=README_WIDTH).items():
         save_figure(figure, HERE / f"{name}-{part}.svg", overwrite=True)
 
 
@@ -184,6 +191,8 @@ if __name__ == "__main__":
         save_figure(sizes_figure(load_results(place / "results")), HERE / f"{name}-sizes.svg", overwrite=True)
     elif "contamination" in name:
         draw_contamination(name, load_results(place / "results"))
+    elif "tripclick" in name:
+        draw_tripclick(name, load_results(place / "results"))
     elif name == "pool-simulated":
         pool_simulated(place)
     elif "pool" in name:

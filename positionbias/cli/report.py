@@ -37,7 +37,9 @@ def report(folders: tuple[str, ...], out: str, title: str | None, tables: str | 
     if tables is not None:
         save_tables(found, output_place(tables), overwrite=overwrite)
         say(f"wrote {len(found)} tables to {output_place(tables)}")
-    shown = [table for name, table in found.items() if name.startswith(("effectiveness", "transfer", "contamination"))]
+    shown = [
+        table for name, table in found.items() if name.startswith(("effectiveness", "transfer", "contamination", "tripclick"))
+    ]
     results = [result for study in studies for result in study.results]
     emit(results, as_json=as_json, table=lambda: "\n\n".join(map(as_text, shown)))
 

@@ -34,7 +34,8 @@ class Facts:
     vectors; empty: drawn at random). ``variant`` what else a study varies, in words ("no positions", "answers in 0:0.2").
 
     Of distillation: ``role`` is "teacher" or "student", ``loss`` the loss's name. Where a teacher saw test judgements, ``source`` is their
-    split and ``share`` how much of its queries it saw; a student's are its teacher's.
+    split and ``share`` how much of its queries it saw; a student's are its teacher's. Elsewhere ``role`` is what a system does: "first stage",
+    "re-ranker", "ensemble", "retriever".
     """
 
     model: str = ""

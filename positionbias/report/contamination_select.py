@@ -63,7 +63,7 @@ def is_contamination_test(result: Result) -> bool:
 
 def distilled(results: Iterable[Result]) -> list[Result]:
     """The effectiveness of every teacher and student, by query."""
-    return [result for result in results if result.kind == "per_query" and result.facts.role]
+    return [result for result in results if result.kind == "per_query" and result.facts.role in ("teacher", "student")]
 
 
 def first_stages(results: Sequence[Result]) -> dict[tuple[str, str], Result]:

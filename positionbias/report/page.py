@@ -8,19 +8,16 @@ from positionbias.core.payloads import PerQuery
 from positionbias.core.result import Result
 from positionbias.report import captions, plots, tables
 from positionbias.report.architecture import architecture_table
-from positionbias.report.audit_page import AUDIT_SECTIONS, COMPARED, compared_block, verdicts
+from positionbias.report.audit_page import COMPARED, compared_block, verdicts
 from positionbias.report.audit_select import AUDIT_MEASURES
 from positionbias.report.blocks import Block, Drawing, Picture, Section, Sheet, draw_blocks
-from positionbias.report.contamination_page import CONTAMINATION_SECTIONS
-from positionbias.report.contamination_select import CONTAMINATION_MEASURES, distilled, is_contamination_test
 from positionbias.report.doses import dose_caption, dose_table, doses_of
 from positionbias.report.embed import inline_svg
 from positionbias.report.figure import NARROW, WIDE
 from positionbias.report.formatting import percent, slug
-from positionbias.report.leakage_page import LEAKAGE_SECTIONS
-from positionbias.report.leakage_select import LEAKAGE_MEASURES, tests_of_leakage
 from positionbias.report.load import Study, dose_of
-from positionbias.report.pool_page import POOL_SECTIONS, pool_sentences
+from positionbias.report.parts import OWN_MEASURES, OWN_SECTIONS, general_comparisons, general_systems
+from positionbias.report.pool_page import pool_sentences
 from positionbias.report.pool_select import is_of_pools
 from positionbias.report.published import Published
 from positionbias.report.select import ALL_QUERIES, AXES, BASELINES, axis_of, comparisons, distinct, of_kind, repeat_of
@@ -58,7 +55,7 @@ class _Maker:
         pooled = pool_sentences(self.study)
         block.sentences = [*([_counts(self.results)] if self.results or not pooled else []), *pooled]
         block.sheets = self.sheet(tables.collection_table(self.results, self.published))
-        elsewhere = (*tables.COLLECTION_MEASURES, *AUDIT_MEASURES, *LEAKAGE_MEASURES, *CONTAMINATION_MEASURES)
+        elsewhere = (*tables.COLLECTION_MEASURES, *OWN_MEASURES)
         others = [r for r in of_kind(self.results, "statistics") if r.measure not in elsewhere]
         for measure in distinct(result.measure for result in others):
             chosen = [result for result in others if result.measure == measure]
@@ -113,16 +110,14 @@ class _Maker:
 
     def baselines(self) -> Block:
         block = self.block()
-        systems = [] if distilled(self.results) else self.results  # a contamination study shows every system in its own section
+        systems = general_systems(self.results)
         block.sheets = [*self.sheet(tables.baseline_table(self.results)), *self.sheet(tables.systems_table(systems))]
         return block
 
     def trainings(self) -> Block:
         block = self.block()
         block.sheets = self.sheet(tables.significance_table(self.results))
-        shown = [result for result, _ in tests_of_leakage(self.results)]
-        every = [r for r in of_kind(self.results, "comparison") if axis_of(r) not in AXES]
-        rest = [r for r in every if r not in shown and not is_contamination_test(r)]
+        rest = general_comparisons([r for r in of_kind(self.results, "comparison") if axis_of(r) not in AXES])
         block.sheets += self.sheet(tables.significance_table(rest, "", name="comparisons", title="Paired comparisons"))
         return block
 
@@ -177,29 +172,14 @@ def _counts(results: Sequence[Result]) -> str:
     return f"{text[:1].upper()}{text[1:]}." if text else "These folders hold no results."
 
 
-def _audited(build: Callable[[Study], Block]) -> Callable[[_Maker], Block]:
-    return lambda maker: build(maker.study)
-
-
-def _published_beside(build: Callable[[Study, Published | None], Block]) -> Callable[[_Maker], Block]:
+def _own(build: Callable[[Study, Published | None], Block]) -> Callable[[_Maker], Block]:
     return lambda maker: build(maker.study, maker.published)
 
 
-LEAKED = tuple(
-    (anchor, title, introduction, _published_beside(build)) for anchor, title, introduction, build in LEAKAGE_SECTIONS
-)
-CONTAMINATED = tuple(
-    (anchor, title, introduction, _published_beside(build)) for anchor, title, introduction, build in CONTAMINATION_SECTIONS
-)
-POOLED = tuple((anchor, title, introduction, _published_beside(build)) for anchor, title, introduction, build in POOL_SECTIONS)
-AUDITED = tuple((anchor, title, introduction, _audited(build)) for anchor, title, introduction, build in AUDIT_SECTIONS)
 SECTIONS: tuple[tuple[str, str, str, Callable[[_Maker], Block]], ...] = (
     ("found", "What was found", "", _Maker.found),
     ("run", "What was run", "", _Maker.run),
-    *AUDITED,
-    *LEAKED,
-    *CONTAMINATED,
-    *POOLED,
+    *((anchor, title, introduction, _own(build)) for anchor, title, introduction, build in OWN_SECTIONS),
     (
         "answers",
         "Where answers sit",

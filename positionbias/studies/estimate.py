@@ -12,12 +12,25 @@ from positionbias.studies.calibrate import Calibration, Rates
 from positionbias.studies.step import Work
 from positionbias.training.plan import TrainPlan
 
-__all__ = ["drawing", "joining", "measuring", "ordering", "probing", "reranking", "retrieving", "rotating", "training"]
+__all__ = [
+    "drawing",
+    "encoding",
+    "joining",
+    "measuring",
+    "ordering",
+    "probing",
+    "reranking",
+    "retrieving",
+    "rotating",
+    "searching",
+    "training",
+]
 
 # seconds of one, on one of two cores of an AMD EPYC
 ROTATED_PASSAGE = {"blingfire": 4e-5, "whitespace": 1e-5}
 INDEXED_PASSAGE = 2e-4
 ORDERED_QUERY = 3e-3
+SEARCHED_VECTOR = 5e-8
 DRAWN_INSTANCE = 1e-3
 MEASURED_QUERY = 1e-3  # of one input, with its share of the bootstrap
 
@@ -116,6 +129,23 @@ def probing(collection: Collection, passages: int | None, plan: TrainPlan | None
         return None if rates is None else 2 * rates.passage
 
     return Work(f"passages probed of {plan.kind}", min(passages or len(collection), len(collection)), each)
+
+
+def encoding(collection: Collection, plan: TrainPlan | None, calibration: Calibration) -> Work | None:
+    """Passages encoded."""
+    if plan is None:
+        return None
+
+    def each() -> float | None:
+        rates = calibration.rates(plan, collection)
+        return None if rates is None else rates.passage
+
+    return Work(f"passages encoded by {_named(plan)}", len(collection), each)
+
+
+def searching(collection: Collection, split: str) -> Work:
+    """Every query against every vector."""
+    return Work("vectors × queries", len(collection) * _queries(collection, split), _constant(SEARCHED_VECTOR))
 
 
 def ordering(collection: Collection, split: str) -> Work:

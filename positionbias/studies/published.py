@@ -20,6 +20,8 @@ from positionbias.report.leakage_select import by_condition
 from positionbias.report.load import Study
 from positionbias.report.pool_select import RECOGNISED, of_what
 from positionbias.report.published import Published
+from positionbias.report.tripclick_select import judged_sets, tripclick_systems
+from positionbias.studies import tripclick_published as tripclick
 
 __all__ = ["CELLS", "PAPER", "published_for"]
 
@@ -148,6 +150,8 @@ def published_for(study: Study) -> Published | None:
         return _of_leakage(tested[0])
     if distilled(study.results):
         return _of_contamination(study.results)
+    if tripclick_systems(study.results):
+        return _of_tripclick(study.results)
     if recognised := of_what(study.results, RECOGNISED):
         return Published(pooling.PAPER, pooling.CELLS, {result.collection: rows["task"] for result, rows in recognised})
     names = {}
@@ -168,3 +172,9 @@ def _of_contamination(results: Sequence[Result]) -> Published | None:
     """The contamination paper's cells, for those targets that are its own by name."""
     names = {target: name for target in targets_of(results) if (name := contamination.target_of(target))}
     return Published(contamination.PAPER, contamination.CELLS, names, contamination.PRETRAINED) if names else None
+
+
+def _of_tripclick(results: Sequence[Result]) -> Published | None:
+    """The TripClick paper's cells, for those tests that are its own by name."""
+    names = {test: name for test in judged_sets(results) if (name := tripclick.paper_test(test))}
+    return Published(tripclick.PAPER, tripclick.CELLS, names) if names else None

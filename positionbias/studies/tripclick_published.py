@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from positionbias.core.published import PublishedCell
 from positionbias.core.result import Facts
 
-__all__ = ["CELLS", "PAPER", "TESTS", "encoder_of", "test_of"]
+__all__ = ["CELLS", "PAPER", "TESTS", "paper_test"]
 
 PAPER = "Establishing Strong Baselines for TripClick Health Retrieval (ECIR 2022)"
 TESTS = {"head": "Head (DCTR)", "torso": "Torso (RAW)", "tail": "Tail (RAW)"}
@@ -57,22 +57,14 @@ _COLUMNS_2 = {
     "R@200": "R@200",
     "R@1K": "R@1000",
 }
-# part of an encoder's name → as the paper names it, the longer first
-_ENCODERS = {
-    "abstract-fulltext": "PubMedBERT-Full",
-    "pubmedbert": "PubMedBERT-Abstract",
-    "scibert": "SciBERT",
-    "distilbert-base": "DistilBERT",
-    "bert-base-uncased": "BERT-Base",
-}
 
 
-def test_of(label: str) -> str | None:
+def paper_test(label: str) -> str | None:
     """Which of TripClick's tests a split is, ``SPLIT`` or ``SPLIT.JUDGEMENTS``, by its name; None for any other.
 
     The paper's head is judged by DCTR, torso and tail by raw clicks. In a merged collection a prefix stands before the split.
 
-    >>> test_of("head_test.dctr"), test_of("trip.tail_test"), test_of("head_test"), test_of("test")
+    >>> paper_test("head_test.dctr"), paper_test("trip.tail_test"), paper_test("head_test"), paper_test("test")
     ('Head (DCTR)', 'Tail (RAW)', None, None)
     """
     judged = label.endswith(".dctr")
@@ -81,16 +73,6 @@ def test_of(label: str) -> str | None:
     if part != "test" or name not in TESTS or judged != (name == "head"):
         return None
     return TESTS[name]
-
-
-def encoder_of(name: str, model: str) -> str:
-    """What the paper calls the encoder of this name; of its dense retriever it says PubMedBERT alone. "" where it has none such.
-
-    >>> encoder_of("allenai/scibert_scivocab_uncased", "bert_cat"), encoder_of("minilm", "bert_cat")
-    ('SciBERT', '')
-    """
-    found = next((paper for part, paper in _ENCODERS.items() if part in name.lower()), "")
-    return "PubMedBERT" if model == "bert_dot" and found.startswith("PubMedBERT") else found
 
 
 def _rows(text: str) -> Iterator[list[str]]:

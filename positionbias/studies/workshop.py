@@ -6,7 +6,8 @@ Each is a restartable step (``studies.step``) that leaves an artefact with its m
     runs/bm25-SPLIT.run        candidates
     models/NAME/               checkpoints
     taught/NAME-on-SPLIT/      a model's scores of training candidates, for others to learn from
-    runs/NAME-on-TEST.run      candidates re-ranked by a model, or by position alone
+    vectors/NAME/              a model's vectors of a collection's passages
+    runs/NAME-on-TEST.run      candidates re-ranked by a model, or by position alone; what a model finds by its vectors
     probes/NAME-on-TEST/       MATS of a model
     results/                   what was measured
     steps/                     receipts
@@ -33,6 +34,11 @@ from positionbias.core.manifest import (
 from positionbias.core.result import Facts, Result
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.core.seeds import key64
+from positionbias.dense.encode import encode_collection
+from positionbias.dense.retrieve import retrieve_dense
+from positionbias.dense.vectors import Vectors
+from positionbias.evaluation.depth import apply_depth
+from positionbias.evaluation.fusion import fuse
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 from positionbias.models.checkpoint import FACTS, Checkpoint, load_checkpoint
 from positionbias.positions.debias import debias
@@ -167,6 +173,35 @@ class Workshop(Artefacts):
         work = estimate.reranking(self.counted(collection), split, plan, deepest, self._calibration)
         return self.steps.make(f"{self.prefix}rerank-{label}", place, {"split": split, "depth": reach}, inputs, make, work=work)
 
+    def encoded(self, model: Path, collection: Path) -> Path:
+        """A model's vectors of every passage; a run that was stopped goes on."""
+        place = self.folder / "vectors" / model.name
+
+        def make() -> None:
+            encode_collection(_at_work(model), Collection(collection), place, overwrite=True)
+
+        weights = read_manifest(model).content["checksum"] if self._made(model) else None
+        inputs = {"model": weights, "collection": self.checksum(collection)}
+        work = estimate.encoding(self.counted(collection), self._plans.get(model), self._calibration)
+        return self.steps.make(f"{self.prefix}encode-{model.name}", place, {}, inputs, make, work=work)
+
+    def retrieved_dense(
+        self, model: Path, vectors: Path, collection: Path, split: str, depth: int, *, index: str = "exact"
+    ) -> Path:
+        """What a model finds for a split's queries among its vectors of the whole collection."""
+        label = f"{model.name}-retrieving-{split}"
+        place = self.folder / "runs" / f"{label}.run"
+
+        def make() -> None:
+            found = Collection(collection)
+            retrieve_dense(_at_work(model), Vectors(vectors), found, split, depth, place, index=index, overwrite=True)
+
+        weights = read_manifest(model).content["checksum"] if self._made(model) else None
+        inputs = {"model": weights, "vectors": self.checksum(vectors), "collection": self.checksum(collection)}
+        work = estimate.searching(self.counted(collection), split)
+        settings = {"split": split, "depth": depth, "index": index}
+        return self.steps.make(f"{self.prefix}retrieve-{label}", place, settings, inputs, make, work=work)
+
     def by_position(self, collection: Path, split: str, candidates: Path, *, on: str) -> Path:
         """The candidates in the order of a scorer that knows position only (``text.overlap.position_only``)."""
 
@@ -177,6 +212,17 @@ class Workshop(Artefacts):
         work = estimate.ordering(self.counted(collection), split)
         label = f"position-only-on-{on}-{split}"
         return self.derived_run(label, "position only", {"split": split}, named, made, work=work)
+
+    def ensembled(self, label: str, runs: Mapping[str, Path], candidates: Path, *, split: str, depth: int) -> Path:
+        """Re-rankers of the same candidates together, by the mean of their z-scores over a query's first ``depth``; ``runs`` by model."""
+
+        def made() -> Run:
+            first = read_run(candidates)
+            cut = [apply_depth(first, read_run(path), depth, name=name).top(depth) for name, path in runs.items()]
+            return fuse(cut, "z-scores").run
+
+        settings = {"split": split, "depth": depth, "by": "z-scores", "models": list(runs)}
+        return self.derived_run(label, "ensemble", settings, {"candidates": candidates, **runs}, made, work=None)
 
     def derived_run(
         self,

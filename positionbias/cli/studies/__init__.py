@@ -31,6 +31,11 @@ STUDIES: dict[str, tuple[str, str, str]] = {
         "contamination",
         "Does a teacher that saw the test make its students look better?",
     ),
+    "tripclick": (
+        "positionbias.cli.studies.tripclick",
+        "tripclick",
+        "How well do re-ranking and dense retrieval do on clicks, and do better negatives help?",
+    ),
     "pooling": (
         "positionbias.cli.studies.pooling",
         "pooling",

@@ -41,6 +41,7 @@ SHOWN = (
     "leakage",
     "memory",
     "contamination",
+    "tripclick",
     "pool-order",
     "pool-labels",
 )  # of a report's tables, on the terminal

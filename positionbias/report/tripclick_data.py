@@ -1,0 +1,86 @@
+"""Tables of a TripClick study beside its effectiveness: training sets, what the trainings showed, the depth curves' points."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from positionbias.core.result import Result
+from positionbias.report.cells import any_cell, as_interval, decimal_cell, drop_columns, percent_cell, text_cell
+from positionbias.report.leakage_select import rows_of
+from positionbias.report.select import distinct
+from positionbias.report.table import Cell, Column, Table
+from positionbias.report.tripclick_select import CURVES, SETS, TELEMETRY, set_name, short, system_label
+
+__all__ = ["depths_table", "sets_table", "telemetry_table"]
+
+EMPTY = Cell("")
+
+
+def sets_table(results: Sequence[Result]) -> Table:
+    """What stands in each training set, and how much of it is false."""
+    found = [result for result in results if result.measure == SETS]
+    keys = ("groups", "queries", "negatives", "false negatives", "distinct negatives", "distinct false negatives")
+    rows = [
+        [
+            text_cell(set_name(result.facts)),
+            *(EMPTY if rows_of(result)[key] is None else any_cell(rows_of(result)[key]) for key in keys),
+            EMPTY if result.value is None else percent_cell(result.value, sign=False),
+        ]
+        for result in found
+    ]
+    columns = [Column("Training set", numeric=False), *(Column(key.capitalize()) for key in keys), Column("Share false")]
+    drop_columns(columns, rows, [n for n in range(1, len(columns)) if not any(row[n].text for row in rows)])
+    notes = ("A negative is false where it is relevant by the complete judgements, which no training saw.",)
+    return Table("tripclick-sets", "The training sets", columns, rows, notes if len(columns) > 5 else ())
+
+
+def telemetry_table(results: Sequence[Result]) -> Table:
+    """What was seen in training: the paper's first evidence of bad negatives."""
+    found = [result for result in results if result.measure == TELEMETRY]
+    shares = {result.facts.variant: result.value for result in results if result.measure == SETS}
+    rows = [
+        [
+            text_cell(short(result.facts)),
+            text_cell(set_name(result.facts)),
+            EMPTY if (share := shares.get(result.facts.variant)) is None else percent_cell(share, sign=False),
+            *(_over_seeds(rows_of(result)[name]) for name in ("pair accuracy", "score margin", "loss")),
+            any_cell(", ".join(map(str, rows_of(result)["steps"]))),
+            any_cell(", ".join(map(str, rows_of(result)["seeds"]))),
+        ]
+        for result in found
+    ]
+    columns = [Column(text, numeric=False) for text in ("Model", "Training set")]
+    columns += map(Column, ("False negatives", "Pairwise accuracy", "Score margin", "Loss", "Steps", "Seeds"))
+    notes = (
+        "Means over what was logged in the last half of the steps, on the triples trained on; seed by seed where there are several. The margin is the "
+        "positive's score less the negative's, in the model's own scale.",
+    )
+    drop_columns(columns, rows, [2] if not any(row[2].text for row in rows) else [])
+    return Table("tripclick-telemetry", "What the trainings showed", columns, rows, notes, stub=2)
+
+
+def _over_seeds(values: Sequence[float | None]) -> Cell:
+    known = [value for value in values if value is not None]
+    if not known:
+        return EMPTY
+    mean = decimal_cell(sum(known) / len(known))
+    if len(known) == 1:
+        return mean
+    return replace(mean, text=f"{mean.text} ({', '.join(decimal_cell(value).text for value in known)})")
+
+
+def depths_table(results: Sequence[Result]) -> Table:
+    """The depth curves' points."""
+    found = [result for result in results if result.measure == CURVES]
+    depths = sorted({point["depth"] for result in found for point in rows_of(result)["points"]})
+    systems = distinct(result.facts for result in found)
+    rows = []
+    for result in found:
+        points: Mapping[int, Any] = {point["depth"]: point for point in rows_of(result)["points"]}
+        figures = [decimal_cell(p["mean"], as_interval(p["interval"])) if (p := points.get(d)) else EMPTY for d in depths]
+        rows.append([text_cell(result.split), text_cell(system_label(result.facts, systems)), *figures])
+    columns = [Column("Test", numeric=False), Column("System", numeric=False)]
+    columns += [Column(str(depth), "nDCG@10 [95\u00a0%] at re-ranking depth") for depth in depths]
+    return Table("tripclick-depths", "Effectiveness by re-ranking depth", columns, rows, ("Intervals over queries.",), stub=2)

@@ -1,0 +1,227 @@
+"""Effectiveness against re-ranking depth, by model and by training set; and what was seen in training, by training set."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from positionbias.core.payloads import TrainingCurve
+from positionbias.core.result import Facts, Result
+from positionbias.report.captions import MOST_NAMED
+from positionbias.report.cells import as_interval
+from positionbias.report.drawing import (
+    DASHES,
+    MARKERS,
+    colour_of,
+    legend_above,
+    letters,
+    line_handle,
+    new_figure,
+    required,
+    tick_places,
+    under_all,
+    wrap,
+)
+from positionbias.report.figure import WIDE, styled
+from positionbias.report.formatting import decimal
+from positionbias.report.leakage_select import rows_of
+from positionbias.report.select import distinct, of_kind
+from positionbias.report.tripclick_select import CURVES, REGENERATED, RERANKER, RETRIEVER, set_name, short
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = [
+    "compared_curves",
+    "curves_by_model",
+    "depth_caption",
+    "depth_figure",
+    "logged",
+    "negatives_caption",
+    "negatives_figure",
+    "telemetry_caption",
+    "telemetry_figure",
+]
+
+ACROSS = 2.9  # inches of a panel
+SERIES = {"pair accuracy": "Pairwise accuracy", "score margin": "Score margin"}
+
+
+def curves_by_model(results: Sequence[Result]) -> list[Result]:
+    """The depth curves of models trained on BM25's negatives."""
+    return [r for r in results if r.measure == CURVES and r.facts.variant == REGENERATED]
+
+
+def compared_curves(results: Sequence[Result]) -> list[Result]:
+    """The depth curves of models that were trained on several sets, all of them."""
+    curves = [r for r in results if r.measure == CURVES]
+    several = {short(r.facts) for r in curves if r.facts.variant != REGENERATED}
+    return [r for r in curves if short(r.facts) in several]
+
+
+def depth_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
+    """A panel a test, a line a model: nDCG@10 against re-ranking depth, on a logarithmic axis, with intervals over queries.
+
+    Raises:
+        InputError: no depth curve.
+    """
+    found = required(curves_by_model(results), "nDCG@10 by re-ranking depth")
+    lines = distinct(short(result.facts) for result in found)
+    panels = {test: [r for r in found if r.split == test] for test in distinct(r.split for r in found)}
+    return _curves(panels, lines, lambda result: short(result.facts), width)
+
+
+def negatives_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
+    """A panel a model and test, a line a training set.
+
+    Raises:
+        InputError: no model with several training sets.
+    """
+    found = required(compared_curves(results), "depth curves of a model with several training sets")
+    several = len(distinct(result.split for result in found)) > 1
+    panels: dict[str, list[Result]] = {}
+    for result in found:
+        panels.setdefault(short(result.facts) + (f", {result.split}" if several else ""), []).append(result)
+    return _curves(panels, _sets(result.facts for result in found), lambda result: set_name(result.facts), width)
+
+
+def _sets(every: Any) -> list[str]:
+    """Training sets in words, BM25's first."""
+    return sorted(distinct(set_name(facts) for facts in every), key=lambda name: name != REGENERATED)
+
+
+def _curves(panels: dict[str, list[Result]], lines: Sequence[str], line: Any, width: float) -> Figure:
+    across = min(len(panels), max(1, int(width / ACROSS)))
+    down = -(-len(panels) // across)
+    with styled():
+        figure = new_figure(width, 0.9 + 2.5 * down)
+        grid = list(figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).flat)
+        for place, (axes, (title, results)) in enumerate(zip(grid, panels.items(), strict=False)):
+            depths: list[int] = []
+            for result in results:
+                index = lines.index(line(result))
+                depths += _line(axes, rows_of(result)["points"], index, len(lines))
+            axes.set_xscale("log")
+            _depth_marks(axes, sorted(set(depths)), width / across)
+            axes.set_title(wrap(title, letters(width / across)))
+            axes.xaxis.set_tick_params(labelbottom=place + across >= len(panels))
+        for axes in grid[len(panels) :]:
+            axes.set_axis_off()
+        for axes in grid[: len(panels) : across]:
+            axes.set_ylabel("nDCG@10")
+        under_all(figure, "Candidates of BM25 that are re-ranked", width)
+        handles = [_handle(index) for index in range(len(lines))]
+        legend_above(figure, handles, lines, width)
+    return figure
+
+
+def _looks(index: int) -> dict[str, Any]:
+    return {"color": colour_of(index), "linestyle": DASHES[index % len(DASHES)], "marker": MARKERS[index % len(MARKERS)]}
+
+
+def _handle(index: int) -> Any:
+    looks = _looks(index)
+    return line_handle(looks["color"], looks["linestyle"], marker=looks["marker"])
+
+
+def _line(axes: Any, points: Sequence[Any], index: int, lines: int) -> list[int]:
+    """One curve; a little aside, so that no interval hides another."""
+    aside = 1.03 ** (index - (lines - 1) / 2)
+    places = [point["depth"] * aside for point in points]
+    axes.plot(places, [point["mean"] for point in points], markersize=4, **_looks(index))
+    for at, point in zip(places, points, strict=True):
+        if bounds := as_interval(point["interval"]):
+            axes.plot(
+                [at, at], [bounds.low, bounds.high], color=colour_of(index), linewidth=1, alpha=0.6, solid_capstyle="butt"
+            )
+    return [point["depth"] for point in points]
+
+
+def _depth_marks(axes: Any, depths: Sequence[int], width: float) -> None:
+    """Depths as they are; where there is no room for all, the first, the last and those between that are far enough apart."""
+    from math import log10
+
+    room = 0.42 / max(0.5, width - 0.7) * max(0.1, log10(depths[-1] / depths[0]))
+    kept = [depths[-1]]
+    for depth in reversed(depths[:-1]):
+        if log10(kept[-1] / depth) >= room:
+            kept.append(depth)
+    axes.set_xticks(kept, [str(depth) for depth in kept])
+    axes.set_xticks([], minor=True)
+
+
+def depth_caption(results: Sequence[Result]) -> str:
+    """What the figure shows, with the ends of its curves."""
+    return (
+        "nDCG@10 by how many of BM25's candidates are re-ranked, with intervals over queries; models trained on BM25's negatives. A model that was "
+        "trained well loses nothing by more candidates." + _ends(curves_by_model(results), lambda result: short(result.facts))
+    )
+
+
+def negatives_caption(results: Sequence[Result]) -> str:
+    """What the figure shows, with the ends of its curves."""
+    found = compared_curves(results)
+    return "The same models trained on different negatives, with intervals over queries." + _ends(
+        found, lambda result: f"{short(result.facts)}, {set_name(result.facts)}"
+    )
+
+
+def _ends(found: Sequence[Result], name: Any) -> str:
+    if not found or len(found) > MOST_NAMED:
+        return ""
+    parts = []
+    for result in found:
+        first, last = (rows_of(result)["points"][place] for place in (0, -1))
+        parts.append(
+            f"{name(result)} on {result.split}: {decimal(first['mean'])} at {first['depth']}, {decimal(last['mean'])} at {last['depth']}"
+        )
+    return f" {'; '.join(parts)}."
+
+
+def logged(results: Sequence[Result]) -> list[Result]:
+    """What was logged in the trainings of models that have several training sets."""
+    curves = [r for r in of_kind(results, "training") if r.facts.role in (RERANKER, RETRIEVER)]
+    several = {short(r.facts) for r in curves if r.facts.variant != REGENERATED}
+    return [r for r in curves if short(r.facts) in several]
+
+
+def telemetry_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
+    """A row a model: pairwise accuracy and score margin by training step, a line a training set and seed.
+
+    Raises:
+        InputError: no model with several training sets.
+    """
+    found = required(logged(results), "trainings of a model on several training sets")
+    models, lines = distinct(short(r.facts) for r in found), _sets(r.facts for r in found)
+    across = 2 if width > 2 * 2.4 else 1
+    keys = [(model, name) for model in models for name in SERIES]
+    down = -(-len(keys) // across)
+    with styled():
+        figure = new_figure(width, 0.9 + 2.2 * down)
+        grid = list(figure.subplots(down, across, squeeze=False, sharex=True).flat)
+        for place, (axes, (model, name)) in enumerate(zip(grid, keys, strict=True)):
+            for result in found:
+                if short(result.facts) == model:
+                    _logged_line(axes, result, name, lines.index(set_name(result.facts)))
+            axes.set_title(wrap(f"{SERIES[name]}, {model}", letters(width / across)))
+            axes.xaxis.set_major_locator(tick_places(width / across))
+            axes.xaxis.set_tick_params(labelbottom=place + across >= len(keys))
+        under_all(figure, "Training step", width)
+        legend_above(figure, [_handle(index) for index in range(len(lines))], lines, width)
+    return figure
+
+
+def _logged_line(axes: Any, result: Result, name: str, index: int) -> None:
+    payload = result.payload
+    assert isinstance(payload, TrainingCurve)
+    values = payload.series.get(name, ())
+    shown = [(step, value) for step, value in zip(payload.steps, values, strict=False) if value is not None]
+    axes.plot([step for step, _ in shown], [value for _, value in shown], markersize=3.5, **_looks(index))
+
+
+def telemetry_caption(results: Sequence[Result]) -> str:
+    """What the figure shows."""
+    facts: list[Facts] = distinct(result.facts for result in logged(results))
+    seeds = len(distinct(of.seed for of in facts))
+    repeated = f" {seeds} lines a set: one a seed." if seeds > 1 else ""
+    return f"Share of training triples whose clicked passage scored higher, and by how much on average, since the point before.{repeated}"

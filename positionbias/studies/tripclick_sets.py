@@ -1,0 +1,181 @@
+"""The training sets of a TripClick study: the clicked passages with negatives of BM25's, or of a set of judgements.
+
+By the paper's rule (§3.1): for each (query, clicked passage) up to N negatives, sampled without replacement from the query's candidates that are not
+judged relevant at any grade; every one makes a triple, which a training shuffles. Both kinds of set are drawn by it, so that what differs is
+where the negatives come from. What is false among them is counted by a complete set of judgements, where there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any
+
+from positionbias.contamination.ordinary import Ordinary, OrdinaryGroups, ordinary_groups
+from positionbias.core.collection import Collection
+from positionbias.core.errors import bad_input
+from positionbias.core.files import sha256_file
+from positionbias.core.groups import Groups, TrainingGroup, write_groups
+from positionbias.core.manifest import input_ref
+from positionbias.core.records import Qrel, relevant_passages
+from positionbias.core.shard_work import resumable_folder
+from positionbias.studies.tripclick_settings import Negatives, TripClickSettings
+
+__all__ = ["count_false", "drawn_from", "write_click_set"]
+
+COMMAND = "study tripclick"
+_BLOCK = 4_096  # queries
+
+Pairs = Mapping[str, tuple[str, ...]]  # passages by query
+
+
+def write_click_set(
+    out: Path, collection: Collection, candidates: Mapping[str, Path], of: Negatives, settings: TripClickSettings
+) -> Groups:
+    """Write one set of triples to ``out``, replacing what is there, and open it; ``candidates`` are runs of the training splits.
+
+    Raises:
+        InputError: candidates of another collection, judgements that are not there, not one triple.
+    """
+    inputs = [input_ref("collection", collection.path, collection.checksum, artefact=out)]
+    inputs += [input_ref(f"candidates {split}", path, sha256_file(path), artefact=out) for split, path in candidates.items()]
+    if of.stored is not None:
+        inputs.append(input_ref("trainset", of.stored, Groups(of.stored).checksum, artefact=out))
+    record = drawn_from(of, settings)
+    job = {"command": COMMAND, **record, "inputs": [item.checksum for item in inputs]}
+    groups_of: Callable[[Any], Iterable[TrainingGroup]]
+    blocks: Iterable[Sequence[Any]]
+    if of.stored is None:
+        groups_of = partial(_triples, settings.negatives, settings.seed)
+        blocks = chain.from_iterable(_blocks(collection, split, candidates[split], of, settings) for split in settings.train)
+    else:
+        groups_of, blocks = _as_they_are, _stored(of.stored, collection, settings)
+    with resumable_folder(out, job, overwrite=True) as folder:
+        count = write_groups(
+            folder,
+            groups_of,
+            blocks,
+            splits=settings.train,
+            name=out.name,
+            command=COMMAND,
+            settings=record,
+            seed=settings.seed,
+            inputs=inputs,
+            licence=collection.manifest.licence,
+        )
+        if not count:
+            raise bad_input(
+                collection.path,
+                wanted=f"negatives for training set {of.name!r}",
+                found="none",
+                do="check its judgements, which need passages of grade 0 beside those that are relevant",
+            )
+    return Groups(out)
+
+
+def drawn_from(of: Negatives, settings: TripClickSettings) -> dict[str, Any]:
+    """The settings that a set depends on."""
+    names = ("negatives", "train_depth", "relevant_from", "seed")
+    record = {"name": of.name, "judgements": of.judgements, "train": list(settings.train)}
+    record |= {name: getattr(settings, name) for name in names}
+    return record | ({"without": settings.truth} if of.cleaned else {})
+
+
+def _triples(negatives: int, seed: int, block: Sequence[Ordinary]) -> Iterator[TrainingGroup]:
+    for query in block:
+        for group in ordinary_groups(query, size=negatives + 1, seed=seed):
+            positive, *drawn = group.passage_ids
+            yield from (TrainingGroup(query.query_id, (positive, passage_id), (1, 0)) for passage_id in drawn)
+
+
+def _as_they_are(block: Sequence[TrainingGroup]) -> Sequence[TrainingGroup]:
+    return block
+
+
+def _stored(stored: Path, collection: Collection, settings: TripClickSettings) -> Iterator[list[TrainingGroup]]:
+    """The groups of a stored set in blocks, without what is relevant in truth; a group that has no negative left is dropped."""
+    truth = chain.from_iterable(collection.qrels(split, settings.truth) for split in settings.train)
+    relevant = {query_id: set(passages) for query_id, passages in relevant_passages(truth).items()}
+    groups = (_cleaned(group, relevant.get(group.query_id, set())) for group in Groups(stored))
+    kept = (group for group in groups if len(group.passage_ids) > 1)
+    while block := list(islice(kept, _BLOCK)):
+        yield block
+
+
+def _cleaned(group: TrainingGroup, relevant: set[str]) -> TrainingGroup:
+    kept = [
+        n for n, (p, label) in enumerate(zip(group.passage_ids, group.labels, strict=True)) if label > 0 or p not in relevant
+    ]
+    scores = group.teacher_scores
+    return TrainingGroup(
+        group.query_id,
+        tuple(group.passage_ids[n] for n in kept),
+        tuple(group.labels[n] for n in kept),
+        None if scores is None else tuple(scores[n] for n in kept),
+    )
+
+
+def _blocks(
+    collection: Collection, split: str, candidates: Path, of: Negatives, settings: TripClickSettings
+) -> Iterator[tuple[Ordinary, ...]]:
+    """The queries of a split, with what is clicked and what its negatives are drawn from, in blocks."""
+    own = collection.qrels(split)
+    positives = relevant_passages(own, settings.relevant_from)
+    never = [relevant_passages(own)]
+    if of.cleaned:
+        never.append(relevant_passages(collection.qrels(split, settings.truth)))
+    if of.judgements is None:
+        size = settings.negatives + 1
+        found = OrdinaryGroups(collection, split, candidates, positives, depth=settings.train_depth, size=size).blocks()
+    else:
+        found = _judged(collection, split, positives, collection.qrels(split, of.judgements))
+    for block in found:
+        yield tuple(kept for query in block if (kept := _without(query, never)).candidates)
+
+
+def _without(query: Ordinary, never: Sequence[Pairs]) -> Ordinary:
+    gone = set(chain.from_iterable(pairs.get(query.query_id, ()) for pairs in never))
+    return query._replace(candidates=tuple(item for item in query.candidates if item not in gone))
+
+
+def _judged(collection: Collection, split: str, positives: Pairs, judgements: Iterable[Qrel]) -> Iterator[tuple[Ordinary, ...]]:
+    """As ``OrdinaryGroups.blocks``: what is judged not relevant in a set of judgements stands where candidates do."""
+    negatives: dict[str, list[str]] = {}
+    for qrel in judgements:
+        if qrel.grade < 1:
+            negatives.setdefault(qrel.query_id, []).append(qrel.passage_id)
+    query_ids = [query_id for query_id, _ in collection.query_texts(split) if query_id in positives and query_id in negatives]
+    for start in range(0, len(query_ids), _BLOCK):
+        named = query_ids[start : start + _BLOCK]
+        absent = set(collection.absent(list(chain.from_iterable((*positives[q], *negatives[q]) for q in named))))
+        yield tuple(
+            Ordinary(q, here, tuple(item for item in negatives[q] if item not in absent))
+            for q in named
+            if (here := tuple(item for item in positives[q] if item not in absent))
+        )
+
+
+def count_false(groups: Groups, truth: Iterable[Qrel] | None) -> dict[str, int | None]:
+    """What stands in a set: triples, queries, negatives, and those of them that are relevant in truth (None: nobody knows), each time they are
+    drawn and each once."""
+    relevant = None if truth is None else {(qrel.query_id, qrel.passage_id) for qrel in truth if qrel.grade > 0}
+    queries: set[str] = set()
+    pairs: set[tuple[str, str]] = set()
+    negatives = false = 0
+    for group in groups:
+        queries.add(group.query_id)
+        drawn = [(group.query_id, p) for p, label in zip(group.passage_ids, group.labels, strict=True) if label < 1]
+        negatives += len(drawn)
+        pairs.update(drawn)
+        false += 0 if relevant is None else sum(pair in relevant for pair in drawn)
+    known = relevant is not None
+    return {
+        "groups": len(groups),
+        "queries": len(queries),
+        "negatives": negatives,
+        "false negatives": false if known else None,
+        "distinct negatives": len(pairs),
+        "distinct false negatives": len(pairs & relevant) if relevant is not None else None,
+    }

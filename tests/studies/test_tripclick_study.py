@@ -1,0 +1,226 @@
+"""The TripClick study end to end on planted clicks: its steps, an interruption, a dry run, every bad setting."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.groups import Groups
+from positionbias.core.result import load_results
+from positionbias.core.run import read_run
+from positionbias.planted.clicks import PASSED_OVER, TRUE
+from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.report.html import write_report
+from positionbias.report.tripclick_select import CLEANED, REGENERATED, SETS, TELEMETRY
+from positionbias.studies.model_settings import ModelSettings
+from positionbias.studies.tripclick import tripclick
+from positionbias.studies.tripclick_settings import JudgedSplit, Negatives, TripClickSettings
+from positionbias.studies.workshop import Workshop
+from positionbias.training.config import TrainConfig
+
+from ..tiny import TINY, tiny_encoder
+
+TRAINING = TrainConfig(batch_size=8, threads=1, max_steps=3, validate_every=1)
+ORIGINAL = Negatives("original", PASSED_OVER)
+SETS_OF = (REGENERATED, "original", f"original{CLEANED}")
+
+
+def settings(**changes: Any) -> TripClickSettings:
+    given: dict[str, Any] = {
+        "tests": (JudgedSplit("test", TRUE), JudgedSplit("test")),
+        "models": (ModelSettings("tk", TINY, TRAINING),),
+        "others": (ORIGINAL,),
+        "truth": TRUE,
+        "negatives": 3,
+        "train_depth": 20,
+        "depth": 5,
+        "depths": (2, 5, 12, 1000),
+        "retrieval_depth": 12,
+    }
+    return TripClickSettings(**{**given, **changes})
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    # 26 training, 4 validation and 30 test queries: of fewer a Wilcoxon test takes long
+    place = tmp_path_factory.mktemp("tripclick") / "clicks"
+    return write_planted(
+        place, PlantedSettings(queries=60, passages=60 * 6, answers_each=3, test_share=0.5, validation_share=0.06)
+    )
+
+
+@pytest.fixture(scope="module")
+def full(collection: Collection) -> TripClickSettings:
+    """Every kind of system: a re-ranker of words on three sets, two of an encoder, their ensemble, a retriever."""
+    encoders = [str(tiny_encoder(collection.path.parent / f"encoder-{n}", seed=n)) for n in (1, 2)]
+    over = [ModelSettings("bert_cat", None, TRAINING, encoder=encoder) for encoder in encoders]
+    dense = ModelSettings("bert_dot", None, TRAINING, encoder=encoders[0])
+    return settings(models=(ModelSettings("tk", TINY, TRAINING), *over, dense), compared=("tk",), cleaned=True)
+
+
+def run(collection: Collection, folder: Path, of: TripClickSettings) -> list[str]:
+    """Run the study; give back the steps that were made."""
+    told: list[str] = []
+    tripclick(collection, of, Workshop(folder, told.append))
+    return [line.partition(":")[0] for line in told if not line.endswith("done before")]
+
+
+@pytest.fixture(scope="module")
+def finished(collection: Collection, full: TripClickSettings) -> tuple[Path, list[str]]:
+    folder = collection.path.parent / "study"
+    return folder, run(collection, folder, full)
+
+
+def test_the_steps(finished: tuple[Path, list[str]]) -> None:
+    tk = [step for name in SETS_OF for step in (f"train-tk-{name}-seed-1", f"rerank-tk-{name}-seed-1-on-test")]
+    cat = [
+        step
+        for n in (1, 2)
+        for step in (
+            f"train-bert_cat-encoder-{n}-regenerated-seed-1",
+            f"rerank-bert_cat-encoder-{n}-regenerated-seed-1-on-test",
+        )
+    ]
+    dot = "bert_dot-regenerated-seed-1"
+    dense = [f"train-{dot}", f"encode-{dot}", f"retrieve-{dot}-retrieving-test"]
+    sets = [f"trainset-{name}" for name in SETS_OF]
+    assert finished[1] == ["bm25-train", "bm25-test", *sets, *tk, *cat, *dense, "ensemble-seed-1-on-test", "measure"]
+
+
+def test_sets_hold_what_they_say(finished: tuple[Path, list[str]], collection: Collection) -> None:
+    true = {(q.query_id, q.passage_id) for q in collection.qrels("train", TRUE) if q.grade}
+    clicks = {(q.query_id, q.passage_id) for q in collection.qrels("train")}
+    passed = {(q.query_id, q.passage_id) for q in collection.qrels("train", PASSED_OVER) if not q.grade}
+    drawn = {}
+    for name in SETS_OF:
+        groups = list(Groups(finished[0] / "trainsets" / name))
+        assert {(g.query_id, g.passage_ids[0]) for g in groups} <= clicks
+        drawn[name] = [(g.query_id, g.passage_ids[1]) for g in groups]
+        assert not clicks.intersection(drawn[name])
+    assert set(drawn["original"]) <= passed
+    assert true.intersection(drawn["original"])
+    assert not true.intersection(drawn[f"original{CLEANED}"])
+    results = {r.facts.variant: r for r in load_results(finished[0] / "results") if r.measure == SETS}
+    for name in SETS_OF:
+        assert results[name].value == sum(pair in true for pair in drawn[name]) / len(drawn[name])
+
+
+def test_depths_are_as_asked_for(finished: tuple[Path, list[str]], collection: Collection) -> None:
+    runs = finished[0] / "runs"
+    first = read_run(runs / "bm25-test.run")
+    assert first.depth == 12
+    ensemble = read_run(runs / "ensemble-seed-1-on-test.run")
+    assert ensemble.depth == 5
+    for query_id in ensemble:
+        assert set(ensemble[query_id].passage_ids) == set(first[query_id].passage_ids[:5])
+    assert read_run(runs / "bert_dot-regenerated-seed-1-retrieving-test.run").depth == 12
+    assert settings().depths == (2, 5, 12)  # 1000 is deeper than what BM25 gives
+
+
+def test_what_was_logged_and_a_page(finished: tuple[Path, list[str]], tmp_path: Path) -> None:
+    results = load_results(finished[0] / "results")
+    telemetry = {(r.facts.model, r.facts.variant): r for r in results if r.measure == TELEMETRY}
+    assert set(telemetry) == {
+        ("bert_cat", REGENERATED),
+        ("bert_dot", REGENERATED),
+        *(("tk", name) for name in SETS_OF),
+    }
+    assert all(result.value is not None for result in telemetry.values())
+    page = write_report([finished[0]], tmp_path / "page.html").read_text()
+    for anchor in ("tripclick-depth-1", "tripclick-negatives-1", "tripclick-telemetry-1", "table-tripclick-retrieval-1"):
+        assert anchor in page
+
+
+def test_an_interrupted_study_goes_on_and_comes_to_the_same(
+    collection: Collection, full: TripClickSettings, finished: tuple[Path, list[str]], tmp_path: Path
+) -> None:
+    folder = tmp_path / "study"
+    shop = Workshop(folder, told := [].append)  # type: ignore[var-annotated]
+    assert told is not None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shop, "encoded", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            tripclick(collection, full, shop)
+    made = run(collection, folder, full)
+    assert made[0] == "encode-bert_dot-regenerated-seed-1"
+    assert load_results(folder / "results") == load_results(finished[0] / "results")
+    assert run(collection, folder, full) == []
+
+
+def test_a_dry_run_names_every_step_and_writes_nothing(
+    collection: Collection, full: TripClickSettings, finished: tuple[Path, list[str]], tmp_path: Path
+) -> None:
+    shop = Workshop(tmp_path / "study", dry_run=True)
+    tripclick(collection, full, shop)
+    assert [step.name for step in shop.planned] == finished[1]
+    assert not any(step.done for step in shop.planned)
+    assert not (tmp_path / "study").exists()
+
+
+def test_a_given_set_is_taken_as_it_is(finished: tuple[Path, list[str]], collection: Collection, tmp_path: Path) -> None:
+    given = Negatives("mine", stored=finished[0] / "trainsets" / "original")
+    made = run(collection, tmp_path / "study", settings(others=(given,), cleaned=True))
+    assert [step for step in made if step.startswith("trainset")] == ["trainset-regenerated", f"trainset-mine{CLEANED}"]
+    assert list(Groups(tmp_path / "study" / "trainsets" / f"mine{CLEANED}"))
+    cleaned = {(g.query_id, *g.passage_ids) for g in Groups(tmp_path / "study" / "trainsets" / f"mine{CLEANED}")}
+    true = {(q.query_id, q.passage_id) for q in collection.qrels("train", TRUE) if q.grade}
+    whole = [(g.query_id, *g.passage_ids) for g in Groups(given.stored)] if given.stored else []
+    assert cleaned == {triple for triple in whole if (triple[0], triple[2]) not in true}
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"tests": ()}, "--tests: wanted at least one"),
+        ({"tests": (JudgedSplit("train"),)}, "--train, --tests: wanted different splits"),
+        ({"validation": "test"}, "--validation: wanted a split beside"),
+        ({"curve_tests": ("other",)}, "--curve-tests: wanted splits of --tests (test)"),
+        ({"depth": 13}, "--depth: wanted at most --retrieval-depth"),
+        ({"depths": (0, 5)}, "--depths: wanted depths from 1"),
+        ({"negatives": 0}, "--negatives: wanted at least 1"),
+        ({"compared": ("bert_cat",)}, "--compared: wanted models of the study (tk)"),
+        ({"ensemble": ("tk",)}, "--ensemble: wanted two models or more"),
+        ({"models": (ModelSettings(), ModelSettings())}, "--models: wanted each model once"),
+        ({"others": (ORIGINAL, ORIGINAL)}, "wanted each name once"),
+        ({"others": (Negatives("a b", TRUE),)}, "wanted a name of letters"),
+        ({"cleaned": True, "truth": None}, "--cleaned: wanted --truth"),
+        ({"candidates": {"dev": Path("x")}}, "--candidates: wanted splits of the study"),
+        ({"seeds": (1, 1)}, "--seeds: wanted at least one, each once"),
+    ],
+    ids=lambda value: value.split(":")[0].replace(" ", "-") if isinstance(value, str) else "",
+)
+def test_bad_settings_are_one_line(changes: dict[str, Any], named: str) -> None:
+    with pytest.raises(SettingError) as caught:
+        settings(**changes)
+    assert named in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"tests": (JudgedSplit("dev"),)}, "found no dev"),
+        ({"tests": (JudgedSplit("test", "dctr"),)}, "wanted judgements 'dctr' of split 'test'; found true, passed-over"),
+        ({"others": (Negatives("original", "skipped"),)}, "wanted judgements 'skipped' of split 'train'"),
+        ({"truth": "all"}, "wanted judgements 'all' of split 'train'"),
+    ],
+    ids=["split", "test-judgements", "negatives", "truth"],
+)
+def test_what_is_not_in_the_collection_is_one_line(
+    collection: Collection, tmp_path: Path, changes: dict[str, Any], named: str
+) -> None:
+    with pytest.raises(InputError) as caught:
+        run(collection, tmp_path / "study", settings(**changes))
+    assert named in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", ":true", "test:"])
+def test_a_test_is_a_split_with_or_without_judgements(text: str) -> None:
+    with pytest.raises(SettingError, match="wanted SPLIT or SPLIT:JUDGEMENTS"):
+        JudgedSplit.read(text)
+    assert JudgedSplit.read("head_test:dctr").label == "head_test.dctr"
