@@ -199,7 +199,9 @@ def over_encoder(collection, runs, capsys):
     return run
 
 
-@pytest.mark.parametrize(("kind", "length"), [("bert_cat", "--pair-length"), ("bert_dot", "--passage-length")])
+@pytest.mark.parametrize(
+    ("kind", "length"), [("bert_cat", "--pair-length"), ("bert_dot", "--passage-length"), ("colbert", "--dimension")]
+)
 def test_over_an_encoder(over_encoder, encoder, tmp_path, kind, length):
     out, board = tmp_path / "m.ckpt", tmp_path / "board"
     code, _, err = over_encoder(

@@ -1,4 +1,4 @@
-"""``posbias train`` knrm, duet and pacrr: trained, kept, re-ranked with; what they learn beside chance; what is refused."""
+"""``posbias train`` knrm, conv_knrm, duet and pacrr: trained, kept, re-ranked with; what they learn beside chance; what is refused."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from .test_train import posbias
 
 OPTIONS = {
     "knrm": ("--dimension", 32, "--learning-rate", 0.002, "--kernel-learning-rate", 0.02),
+    "conv_knrm": ("--dimension", 32, "--filters", 16, "--learning-rate", 0.002, "--kernel-learning-rate", 0.02),
     "duet": ("--filters", 16, "--ngraphs", 200, "--passage-length", 100, "--pooling-window", 10, "--learning-rate", 0.003),
     "pacrr": ("--dimension", 32, "--filters", 4, "--learning-rate", 0.02),
 }
@@ -95,6 +96,7 @@ def test_what_a_model_of_words_goes_on_from(collection: Collection, runs: dict[s
         (("duet", "--pooling-window", 300), "--passage-length: wanted at least the 302 words of a window; found 200"),
         (("duet", "--dropout-rate", 1), "--dropout-rate: wanted a share from 0"),
         (("knrm", "--kernels", 1), "--kernels: wanted at least 3; found 1"),
+        (("conv_knrm", "--longest-ngram", 0), "--longest-ngram: wanted at least 1; found 0"),
         (("pacrr", "--strongest", 0), "--strongest: wanted at least 1; found 0"),
     ],
 )
@@ -114,7 +116,7 @@ def test_in_a_study(collection: Collection, capsys, tmp_path: Path) -> None:
     study = ("study", "position-bias", collection.path, "--dry-run", "--out", tmp_path / "study", "--only", "original")
     sizes = ("--set", "dimension=1", "--set", "filters=2", "--batch-size", 2)
     vectors = ("--models", "duet", "--word-vectors", tmp_path / "v.txt")
-    code, out, err = posbias(capsys, *study, "--models", "knrm", "--models", "pacrr", *vectors, *sizes)
+    code, out, err = posbias(capsys, *study, "--models", "knrm", "--models", "conv_knrm", "--models", "pacrr", *vectors, *sizes)
     assert code == 0, err
     assert all(f"train-{kind}-original-seed-1" in out for kind in OPTIONS)
     assert "probe" not in out  # none has term vectors

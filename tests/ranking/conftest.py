@@ -7,6 +7,7 @@ import torch
 
 from positionbias.models.bert_cat import BertCat, BertCatConfig
 from positionbias.models.bert_dot import BertDot, BertDotConfig
+from positionbias.models.colbert import ColBERT, ColBERTConfig
 from positionbias.models.encoder import load_encoder
 from positionbias.models.protocols import Ranker
 
@@ -19,10 +20,14 @@ RANKING_WORDS = [f"word{i}" for i in range(20)]
 def rankers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ranker]:
     folder = tiny_encoder(tmp_path_factory.mktemp("encoder") / "bert")
     torch.manual_seed(1)
-    models = BertCat(BertCatConfig(), load_encoder(folder)), BertDot(BertDotConfig(), load_encoder(folder))
+    models = (
+        BertCat(BertCatConfig(), load_encoder(folder)),
+        BertDot(BertDotConfig(), load_encoder(folder)),
+        ColBERT(ColBERTConfig(dimension=12), load_encoder(folder)),
+    )
     return {"tk": tiny_tk([" ".join(RANKING_WORDS)] * 2), **{model.kind: model.eval() for model in models}}
 
 
-@pytest.fixture(scope="session", params=["tk", "bert_dot", "bert_cat"])
+@pytest.fixture(scope="session", params=["tk", "bert_dot", "bert_cat", "colbert"])
 def ranker(request: pytest.FixtureRequest, rankers: dict[str, Ranker]) -> Ranker:
     return rankers[request.param]

@@ -118,7 +118,7 @@ def test_what_fills_the_limit_is_counted(ranker: Ranker) -> None:
     else:
         passages = dict(zip(TEXTS, map(len, ranker.encoder.read(list(TEXTS.values()), 10**6)), strict=True))
         queries = {query.query_id: len(ranker.encoder.read([query.text], 10**6)[0]) for query in QUERIES}
-        if ranker.kind == "bert_dot":
+        if ranker.kind in ("bert_dot", "colbert"):
             expected = sum(length >= 198 for length in passages.values())  # 200 with [CLS] and [SEP]
         else:
             expected = sum(queries[q] + passages[p] >= 227 for q, p in scores(RUN))  # 230 with [CLS] and two [SEP]
@@ -151,6 +151,17 @@ def test_each_distinct_passage_is_encoded_once(rankers: dict[str, Ranker], monke
     assert sorted(encoded) == sorted(tuple(model.read_passages([text])[0]) for text in TEXTS.values())
     assert RUN.pairs > len(TEXTS)
     assert sum(queries) == len(QUERIES)
+
+
+def test_a_colbert_encodes_each_text_once(rankers: dict[str, Ranker], monkeypatch: pytest.MonkeyPatch) -> None:
+    model = rankers["colbert"]
+    encoded: dict[str, list[int]] = {"encode_queries": [], "encode_passages": []}
+    for name, counted in encoded.items():
+        whole = getattr(model, name)
+        monkeypatch.setattr(model, name, lambda rows, whole=whole, counted=counted: (counted.append(len(rows)), whole(rows))[1])
+    done = rescore(model, Texts(), QUERIES, RUN, name="colbert")
+    assert (sum(encoded["encode_queries"]), sum(encoded["encode_passages"])) == (len(QUERIES), len(TEXTS))
+    assert (done.cached, done.counts.again) == (True, 0)
 
 
 def test_the_same_again(ranker: Ranker) -> None:
@@ -216,7 +227,12 @@ def test_half_precision_is_near(ranker: Ranker, alone: dict[tuple[str, str], flo
     assert done.run["q-one"].scores.dtype == np.float32
 
 
-SMALL = {"tk": ("interact", 300), "bert_dot": ("encode_passages", 1_000), "bert_cat": ("forward", 1_000)}
+SMALL = {
+    "tk": ("interact", 300),
+    "bert_dot": ("encode_passages", 1_000),
+    "bert_cat": ("forward", 1_000),
+    "colbert": ("interact", 1_000),
+}
 
 
 def test_out_of_memory_makes_batches_smaller_and_changes_no_score(

@@ -1,4 +1,4 @@
-"""KNRM, Duet and PACRR re-rank from passages encoded once as they score pair by pair, empty texts among them."""
+"""KNRM, ConvKNRM, Duet and PACRR re-rank from passages encoded once as they score pair by pair, empty texts among them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import torch
 
 from positionbias.core.records import Query
 from positionbias.core.run import Run
+from positionbias.models.conv_knrm import ConvKNRM, ConvKNRMConfig
 from positionbias.models.duet import Duet, DuetConfig
 from positionbias.models.knrm import KNRM, KNRMConfig
 from positionbias.models.ngraphs import NGraphs
@@ -40,6 +41,8 @@ def made(kind: str) -> Ranker:
     if kind == "duet":
         config = DuetConfig(filters=6, query_length=6, passage_length=20, pooling_window=4)
         return Duet(config, NGraphs.build(counts, 100)).eval()
+    if kind == "conv_knrm":
+        return ConvKNRM(ConvKNRMConfig(dimension=8, filters=6, passage_length=20), words).eval()
     if kind == "knrm":
         return KNRM(KNRMConfig(dimension=8, passage_length=20), words).eval()
     model = PACRR(PACRRConfig(dimension=8, filters=4, passage_length=20), words)
@@ -47,7 +50,7 @@ def made(kind: str) -> Ranker:
     return model.eval()
 
 
-@pytest.mark.parametrize("kind", ["knrm", "duet", "pacrr"])
+@pytest.mark.parametrize("kind", ["knrm", "conv_knrm", "duet", "pacrr"])
 @pytest.mark.parametrize("batch_tokens", [1, 60, 10_000])
 def test_encoded_once_and_pair_by_pair(kind: str, batch_tokens: int) -> None:
     model = made(kind)

@@ -11,6 +11,9 @@ import pytest
 
 from positionbias.core.collection import Collection
 from positionbias.models.checkpoint import Checkpoint
+from positionbias.models.colbert import ColBERTConfig
+from positionbias.models.conv_knrm import ConvKNRMConfig
+from positionbias.models.kinds import begins_with
 from positionbias.training.config import TrainConfig
 from positionbias.training.train import TrainPlan, train_model
 
@@ -21,6 +24,11 @@ QUICK = TrainConfig(
     batch_size=8, max_steps=6, validate_every=2, probe_passages=30, learning_rate=0.1, kernel_learning_rate=0.1, threads=1
 )
 
+SHAPES = {
+    "tk": TINY,
+    "conv_knrm": ConvKNRMConfig(dimension=8, filters=6),
+    "colbert": ColBERTConfig(dimension=12),
+}  # of others their own
 SLOWLY = {"learning_rate": 1e-3}  # over an encoder
 
 
@@ -38,8 +46,8 @@ class Task(NamedTuple):
         settings: dict[str, object] = {
             "candidates": self.runs["train"],
             "validation_candidates": self.runs["validation"],
-            "model": TINY if kind == "tk" else None,
-            "encoder": None if kind == "tk" else str(self.t5 if kind == "mono_t5" else self.encoder),
+            "model": SHAPES.get(kind),
+            "encoder": None if begins_with(kind) == "words" else str(self.t5 if kind == "mono_t5" else self.encoder),
             "training": replace(QUICK, **{**({} if kind == "tk" else SLOWLY), **changes}),  # type: ignore[arg-type]
         }
         return TrainPlan(kind=kind, **{**settings, **own})  # type: ignore[arg-type]

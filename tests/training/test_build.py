@@ -90,7 +90,7 @@ def test_a_start_of_another_kind_or_shape(task: Task, uninterrupted: Checkpoint)
         replace(task.plan(), model=None, start=Path("nowhere")).settings(task.collection)
 
 
-@pytest.mark.parametrize("kind", ["bert_cat", "bert_dot"])
+@pytest.mark.parametrize("kind", ["bert_cat", "bert_dot", "colbert"])
 def test_a_model_over_an_encoder_is_a_function_of_the_seed(task: Task, kind: str) -> None:
     state = torch.random.get_rng_state()
     one, other, third = (build_model(task.collection, task.plan(kind, seed=seed))[0] for seed in (1, 1, 2))
@@ -98,8 +98,8 @@ def test_a_model_over_an_encoder_is_a_function_of_the_seed(task: Task, kind: str
     for name, weight in one.state_dict().items():
         assert torch.equal(weight, other.state_dict()[name]), name
     differ = [name for name, weight in one.state_dict().items() if not torch.equal(weight, third.state_dict()[name])]
-    assert all(name.startswith("head") for name in differ)  # the encoder's own weights are what they are
-    assert bool(differ) == (kind == "bert_cat")
+    assert all(name.startswith(("head", "projection")) for name in differ)  # the encoder's own weights are what they are
+    assert bool(differ) == (kind != "bert_dot")
 
 
 def test_a_transfer_trains_and_says_where_it_comes_from(task: Task, uninterrupted: Checkpoint, tmp_path: Path) -> None:

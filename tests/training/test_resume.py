@@ -21,7 +21,8 @@ from .conftest import Task, stop_at
 FILES = ("posbias.json", "vocabulary.json", "training.json")
 UNVALIDATED = {"validation_candidates": None, "epochs": 3, "accumulate": 5}  # 3 steps: 5, 5 and 2 batches of 8 pairs
 EVERYTHING = {"accumulate": 2, "warmup_steps": 3, "bucket": 3, "clip": 0.5, "rotate": Rotation(seed=1), "batch_size": 4}
-CHANGES: dict[str, dict] = {"nothing": {}, "everything": EVERYTHING, "unvalidated": UNVALIDATED}
+GROUPS = {"loss": "lce", "group_size": 3}
+CHANGES: dict[str, dict] = {"nothing": {}, "everything": EVERYTHING, "unvalidated": UNVALIDATED, "groups": GROUPS}
 
 
 def assert_alike(one: Checkpoint, other: Checkpoint) -> None:
@@ -93,6 +94,8 @@ task.train(out, task.plan(kind, save_every=save_every, **changes))
         ),  # saved at every step: between two validations, inside an accumulation's window, in a warm-up
         ("bert_cat", "everything", 1, 5, 5),
         ("bert_dot", "everything", 0, 5, 4),
+        ("colbert", "groups", 1, 3, 3),
+        ("conv_knrm", "everything", 0, 5, 4),
         ("mono_t5", "unvalidated", 1, 1, 1),
         ("tk", "unvalidated", 0, 2, 2),  # back to the last look at the loss
     ],
