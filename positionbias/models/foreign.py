@@ -10,6 +10,7 @@ from torch import nn
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.models.bert_cat import BertCat, BertCatConfig
 from positionbias.models.bert_dot import BertDot, BertDotConfig
+from positionbias.models.colbert import ColBERT
 from positionbias.models.encoder import Encoder, open_encoder
 from positionbias.models.encoder_source import check_encoder_folder
 from positionbias.models.layout import (
@@ -72,6 +73,10 @@ def load_foreign(folder: Path, kind: str | None = None) -> Foreign:
     """
     if kind == MonoT5.kind:
         return Foreign(MonoT5(MonoT5Config(), load_t5(folder)).eval(), (_SAYS,), ())
+    if kind == ColBERT.kind:  # others' are multi-vector models of parts that ours has not, or run as if they were
+        raise SettingError(
+            f"--kind: wanted multi-vector for {folder}: a {kind} is one that was trained here; found {kind}; leave --kind out"
+        )
     family = _family(folder, kind)
     notes: tuple[str, ...] = (_RAW,)
     if family == "bi-encoder" and not has_modules(folder):

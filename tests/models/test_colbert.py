@@ -231,6 +231,8 @@ def test_their_multi_vector_encoder_loads_ours(architecture: str, shape: dict, t
     assert [len(terms) for terms in passages] == [len(row) + 2 for row in model.read_passages(PASSAGES)]
     for name in ("posbias.json", "manifest.json"):  # without ours it is a multi-vector model that the library runs
         (tmp_path / "m" / name).unlink()
+    with pytest.raises(SettingError, match="--kind: wanted multi-vector for .*: a colbert is one that was trained here"):
+        load_checkpoint(tmp_path / "m", "colbert")
     foreign = load_checkpoint(tmp_path / "m").model
     assert foreign.kind == "multi-vector"
     assert isinstance(foreign, PassageEncoder)
