@@ -14,23 +14,25 @@ import argparse
 import os
 import platform
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
+import numpy as np
 from measuring import hardware, result_place
 
 from positionbias.core.collection import Collection
-from positionbias.core.payloads import Comparison, Finding, Interval
+from positionbias.core.payloads import Comparison, Finding, Interval, PerQuery
 from positionbias.core.progress import set_quiet
 from positionbias.core.result import Facts, Result, load_results
+from positionbias.evaluation.two_means import difference_of_groups
 from positionbias.models.bert_cat import BertCatConfig
 from positionbias.models.new_encoder import EncoderSettings, make_encoder
 from positionbias.models.tk import TKConfig
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.report.contamination_select import CONTAMINATION, DOSES, INHERITED, SETS, comparisons_along
+from positionbias.report.contamination_select import CONTAMINATION, DOSES, INHERITED, SETS, clean_of, comparisons_along
 from positionbias.report.leakage_select import rows_of
 from positionbias.studies.contamination import contamination
 from positionbias.studies.contamination_settings import ContaminationSettings
@@ -132,18 +134,36 @@ def _systems(results: Sequence[Result]) -> list[str]:
     inherited = {r.facts: r for r in results if r.measure == INHERITED and rows_of(r)["measure"] == MEASURE}
     heads = ["system", "contaminated"]
     heads += [f"{MEASURE}, {target} [95 %]" for target in (TARGET, CONTROL)]
-    heads += [f"change, {target} [95 %]" for target in (TARGET, CONTROL)] + ["share inherited [95 %]"]
+    heads += [f"change, {target} [95 %]" for target in (TARGET, CONTROL)]
+    heads += ["the first change less the second", "share inherited [95 %]"]
     rows = []
     for facts in dict.fromkeys(facts for facts, split in values if split == CONTROL):
         cells = [_name(facts), "yes" if facts.source else "no" if facts.role else "–"]
         cells += [_shown(values[facts, target].value, values[facts, target].interval) for target in (TARGET, CONTROL)]
         cells += [_change(tests.get((facts, target))) for target in (TARGET, CONTROL)]
+        cells.append(_apart(values, facts))
         share = inherited.get(facts)
         undefined = "not defined" if share is not None else "–"
         cells.append(undefined if share is None or share.interval is None else _shown(share.value, share.interval, ".2f"))
         rows.append(cells)
     rows.sort(key=lambda cells: cells[0] != "BM25")  # what all re-rank stands first
     return _table(heads, rows)
+
+
+def _apart(values: Mapping[tuple[Facts, str], Result], facts: Facts) -> str:
+    """The change on the target less that on the control, whose queries are others: what is not explained by more data alone."""
+    if not facts.source:
+        return "–"
+    gains = []
+    for target in (TARGET, CONTROL):
+        after, before = (_by_query(values[of, target]) for of in (facts, clean_of(facts)))
+        gains.append(np.array([after[query_id] - before[query_id] for query_id in sorted(before)]))
+    return _shown(*difference_of_groups(*gains), "+.3f")
+
+
+def _by_query(result: Result) -> dict[str, float]:
+    assert isinstance(result.payload, PerQuery)
+    return dict(zip(result.payload.query_ids, result.payload.values, strict=True))
 
 
 def _doses(results: Sequence[Result]) -> list[str]:

@@ -18,6 +18,7 @@ from positionbias.report.contamination_figure import (
 )
 from positionbias.report.contamination_select import distilled
 from positionbias.report.contamination_tables import (
+    beyond_table,
     doses_table,
     inflation_table,
     inherited_table,
@@ -46,7 +47,7 @@ def _contamination(study: Study, published: Published | None) -> Block:
         caption = doses_caption(results)
         block.drawings.append(Drawing("contamination-doses", lambda width: doses_figure(results, width=width), caption, "y"))
     shown = [contamination_table(results, published), sources_table(results, published), inflation_table(results)]
-    shown += [inherited_table(results), sets_table(results), trained_table(results)]
+    shown += [inherited_table(results), beyond_table(results), sets_table(results), trained_table(results)]
     folded = [standard_table(results), doses_table(results)]
     block.sheets = [
         Sheet(f"table-{table.name}-{study.number}", table, folded=place >= len(shown))

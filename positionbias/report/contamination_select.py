@@ -10,6 +10,7 @@ from positionbias.core.result import Facts, Result
 from positionbias.report.select import MODELS, distinct
 
 __all__ = [
+    "BEYOND",
     "CONTAMINATION",
     "CONTAMINATION_MEASURES",
     "DOSES",
@@ -38,8 +39,9 @@ STANDARD = "standard teacher"  # the axis of comparisons with the clean teacher,
 SETS = "contaminated training set"
 DOSES = "inflation by contaminated share"
 INHERITED = "share of the teacher's inflation that its student inherits"
+BEYOND = "inflation beyond the change on another target"
 TRAINED = "trainings of teachers and students"
-CONTAMINATION_MEASURES = (SETS, DOSES, INHERITED, TRAINED)
+CONTAMINATION_MEASURES = (SETS, DOSES, INHERITED, BEYOND, TRAINED)
 LOSSES = {
     "lce": "LCE",
     "margin_mse": "MarginMSE",

@@ -20,6 +20,7 @@ from positionbias.report.cells import (
     text_cell,
 )
 from positionbias.report.contamination_select import (
+    BEYOND,
     CONTAMINATION,
     DOSES,
     HOLM,
@@ -37,7 +38,7 @@ from positionbias.report.leakage_select import rows_of
 from positionbias.report.select import MODELS, distinct
 from positionbias.report.table import Cell, Column, Table
 
-__all__ = ["doses_table", "inflation_table", "inherited_table", "sets_table", "standard_table", "trained_table"]
+__all__ = ["beyond_table", "doses_table", "inflation_table", "inherited_table", "sets_table", "standard_table", "trained_table"]
 
 
 def _tests(
@@ -126,6 +127,33 @@ def inherited_table(results: Sequence[Result]) -> Table:
         "teacher's own change cannot be told from 0.",
     )
     return Table("inherited", "What a student inherits of its teacher's inflation", columns, rows, notes, stub=4)
+
+
+def beyond_table(results: Sequence[Result]) -> Table:
+    """What contamination changes where judgements were seen, less what it changes on each other target."""
+    found = [result for result in results if result.measure == BEYOND]
+    rows = [
+        [
+            text_cell(result.split),
+            text_cell(result.facts.role),
+            text_cell(MODELS.get(result.facts.model, result.facts.model)),
+            text_cell(loss_name(result.facts)),
+            text_cell(rows_of(result)["elsewhere"]),
+            decimal_cell(rows_of(result)["here"], sign=True),
+            decimal_cell(rows_of(result)["there"], sign=True),
+            decimal_cell(result.value, result.interval, sign=True),
+        ]
+        for result in found
+    ]
+    measure = rows_of(found[0])["measure"] if found else ""
+    columns = [Column(text, numeric=False) for text in ("Contaminated with", "Role", "Model", "Loss", "Other target")]
+    columns += [Column(f"Change of {measure}, seen"), Column("Change, other target")]
+    columns.append(Column(level_heading("Difference", (result.interval for result in found))))
+    notes = (
+        "Judgements of a target are more training data too, which may help on any: what they add beyond that shows as a difference. Welch's "
+        "interval, over the queries of both.",
+    )
+    return Table("beyond", "Inflation beyond the change on other targets", columns, rows, notes, stub=5)
 
 
 def doses_table(results: Sequence[Result]) -> Table:

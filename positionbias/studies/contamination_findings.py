@@ -12,6 +12,7 @@ from positionbias.core.published import PublishedCell
 from positionbias.core.result import Facts, Result
 from positionbias.evaluation.letters import LEVEL
 from positionbias.report.contamination_select import (
+    BEYOND,
     CONTAMINATION,
     DOSES,
     HOLM,
@@ -119,7 +120,8 @@ def _inflation(results: Sequence[Result], result: Result, payload: Comparison) -
     if (clean_of(facts), result.split) in weak:
         text += "; uncontaminated it does not beat BM25 there, so this is said of a model that did not learn"
     established = _significant(payload)
-    return Finding(f"{text}.{_inherits(results, result)}", payload.difference > 0 if established else None)
+    more = _inherits(results, result) + _beyond(results, result)
+    return Finding(f"{text}.{more}", payload.difference > 0 if established else None)
 
 
 def _verdict(payload: Comparison) -> str:
@@ -145,6 +147,20 @@ def _inherits(results: Sequence[Result], result: Result) -> str:
         return f" The teacher's own change, {teacher}, cannot be told from 0, so no share of it can be said to be inherited."
     change = "inflation" if rows_of(found)["teacher"] > 0 else "deflation"
     return f" Of the teacher's {change}, {teacher}, it inherits {shown(found.value, found.interval, '.0%')}."
+
+
+def _beyond(results: Sequence[Result], result: Result) -> str:
+    """What the same contamination changes on other targets, a sentence each: what is not more than that may be more training data alone."""
+    parts = [
+        f" On {rows_of(r)['elsewhere']}, of which nothing was seen, the change is {signed(rows_of(r)['there'], '+.3f')}; the first change less this "
+        f"is {shown(r.value, r.interval)}."
+        for r in results
+        if (r.measure, r.split, r.facts) == (BEYOND, result.split, result.facts)
+        and rows_of(r)["measure"] == result.measure
+        and r.value is not None
+        and r.interval is not None
+    ]
+    return "".join(parts)
 
 
 def _other_measures(tests: Sequence[tuple[Result, Comparison]], measures: Sequence[str]) -> list[Finding]:

@@ -19,9 +19,9 @@ from positionbias.evaluation.bootstrap import bootstrap_mean
 from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.significance import adjust, compare
 from positionbias.evaluation.two_means import difference_of_groups, ratio_of_means
-from positionbias.report.contamination_select import CONTAMINATION, DOSES, INHERITED, SETS, STANDARD, TRAINED, clean_of
+from positionbias.report.contamination_select import BEYOND, CONTAMINATION, DOSES, INHERITED, SETS, STANDARD, TRAINED, clean_of
 from positionbias.studies.contamination_findings import contamination_findings
-from positionbias.studies.contamination_trials import ContaminationStudy, Trial
+from positionbias.studies.contamination_trials import ContaminationStudy, Trial, system_name
 from positionbias.studies.systems import FIRST_STAGE, finding
 
 __all__ = ["measure_contamination"]
@@ -85,11 +85,12 @@ class _Measuring:
             *self._against_standard(),
             *self._doses(),
             *self._inherited(),
+            *self._beyond(),
         ]
 
     def _result(self, measure: str, target: str, facts: Facts, payload: Payload, **header: Any) -> Result:
         found = {"value": None, "interval": None, "count": 0, **header}
-        return Result(measure, self.name, target, _named(facts), self.seed, payload=payload, facts=facts, **found)
+        return Result(measure, self.name, target, system_name(facts), self.seed, payload=payload, facts=facts, **found)
 
     def _mean(self, system: Facts, target: str, measure: str, seeds: Iterable[int] | None = None) -> Values:
         """A query's mean over seeds."""
@@ -105,6 +106,12 @@ class _Measuring:
             return None
         clean, contaminated = (self._mean(of, target, measure, seeds) for of in (clean_of(system), system))
         return seeds, clean, contaminated
+
+    def _gains(self, system: Facts, target: str, measure: str) -> np.ndarray | None:
+        """Contaminated less clean by query, in the order of their ids; None without a clean twin."""
+        if (twins := self._twins(system, target, measure)) is None:
+            return None
+        return np.array([twins[2][query_id] - value for query_id, value in sorted(twins[1].items())])
 
     # -- what was trained -----------------------------------------------------------------------------------------------------
 
@@ -209,7 +216,7 @@ class _Measuring:
     def _compare(
         self, axis: str, base: Facts, system: Facts, before: Values, after: Values, target: str, more: Mapping[str, Any]
     ) -> Comparison:
-        names = [_named(base), _named(system)]
+        names = [system_name(base), system_name(system)]
         notes = {"axis": axis, "systems": names, "test_sets": [target] * 2, **more}
         return compare(before, after, baseline_name=names[0], candidate_name=names[1], seed=self.seed, notes=notes)
 
@@ -278,22 +285,24 @@ class _Measuring:
             [s for s in self.systems if s in self._largest() and s.role == "student"], self.measures
         ):
             teacher = next((s for s in self.systems if replace(student, role="teacher", model=s.model, loss=s.loss) == s), None)
-            twins = [self._twins(s, student.source, measure) if s else None for s in (teacher, student)]
-            if twins[0] is None or twins[1] is None:
+            theirs, own = (self._gains(s, student.source, measure) if s else None for s in (teacher, student))
+            if theirs is None or own is None:
                 continue
-            gains = [np.array([after[q] - before[q] for q in sorted(before)]) for _, before, after in (twins[0], twins[1])]
-            ratio, interval = ratio_of_means(gains[1], gains[0])
-            rows = {"measure": measure, "teacher": float(gains[0].mean()), "student": float(gains[1].mean())}
-            header = {"value": ratio, "interval": interval, "count": len(gains[0])}
+            ratio, interval = ratio_of_means(own, theirs)
+            rows = {"measure": measure, "teacher": float(theirs.mean()), "student": float(own.mean())}
+            header = {"value": ratio, "interval": interval, "count": len(own)}
             found.append(self._result(INHERITED, student.source, student, Statistics(rows), **header))
         return found
 
-
-def _named(facts: Facts) -> str:
-    """What results call a system, the same for all seeds."""
-    if not facts.role:
-        return facts.model or (f"{facts.source}, share {facts.share:g}" if facts.share is not None else "clean")
-    clean = f"{facts.role} {facts.model} ({facts.loss})"
-    if not facts.source:
-        return clean
-    return f"{clean}, contaminated with {facts.source}" + (f", share {facts.share:g}" if facts.share not in (None, 1.0) else "")
+    def _beyond(self) -> list[Result]:
+        """The change on what contaminated a system less that on each other target: a target's judgements are also more training data."""
+        found = []
+        for system, target in product([s for s in self.systems if s in self._largest()], self.study.targets):
+            here, there = (self._gains(system, of, HEADLINE) for of in (system.source, target))
+            if target == system.source or here is None or there is None:
+                continue
+            difference, interval = difference_of_groups(here, there)
+            rows = {"measure": HEADLINE, "elsewhere": target, "here": float(here.mean()), "there": float(there.mean())}
+            header = {"value": difference, "interval": interval, "count": len(here)}
+            found.append(self._result(BEYOND, system.source, system, Statistics(rows), **header))
+        return found

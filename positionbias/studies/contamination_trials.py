@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-__all__ = ["ContaminationStudy", "Trial"]
+from positionbias.core.result import Facts
+
+__all__ = ["ContaminationStudy", "Trial", "system_name"]
 
 
 class Trial(NamedTuple):
@@ -53,3 +55,13 @@ class ContaminationStudy:
             **{path.stem: path for trial in self.trials for path in trial.runs.values()},
             **{trial.trained.name: trial.trained for trial in self.trials},
         }
+
+
+def system_name(facts: Facts) -> str:
+    """What results call a system, the same for all seeds."""
+    if not facts.role:
+        return facts.model or (f"{facts.source}, share {facts.share:g}" if facts.share is not None else "clean")
+    clean = f"{facts.role} {facts.model} ({facts.loss})"
+    if not facts.source:
+        return clean
+    return f"{clean}, contaminated with {facts.source}" + (f", share {facts.share:g}" if facts.share not in (None, 1.0) else "")

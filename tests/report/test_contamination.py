@@ -104,6 +104,9 @@ def test_the_other_tables(tables: dict[str, Table]) -> None:
     assert inherited[0][:6] == ["nDCG@10", "msm.dl19", "BERT_CAT", "KL\u00a0div.", "+0.484", "+0.250"]
     assert inherited[0][6].startswith("51.7\u00a0%\u00a0[")
     assert {row[6] for row in inherited if row[0] == "R(rel=2)@100"} == {"not defined"}
+    beyond = texts(tables["beyond"])
+    assert beyond[0][:7] == ["msm.dl19", "teacher", "BERT_CAT", "LCE", "own", "+0.484", "0.000"]
+    assert beyond[0][7].startswith("+0.484\u00a0[")
     doses = texts(tables["doses"])
     assert [row[4:6] for row in doses[:2]] == [["0.25", "20.0\u00a0%"], ["1.00", "50.0\u00a0%"]]  # 2 and 8 groups beside 8
     assert doses[0][9] == "2"

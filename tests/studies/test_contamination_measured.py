@@ -14,7 +14,16 @@ from positionbias.core.groups import Groups
 from positionbias.core.manifest import Manifest
 from positionbias.core.payloads import Comparison, Finding, PerQuery, Statistics
 from positionbias.core.result import Facts, Result, load_results, save_results
-from positionbias.report.contamination_select import CONTAMINATION, DOSES, INHERITED, SETS, STANDARD, TRAINED, comparisons_along
+from positionbias.report.contamination_select import (
+    BEYOND,
+    CONTAMINATION,
+    DOSES,
+    INHERITED,
+    SETS,
+    STANDARD,
+    TRAINED,
+    comparisons_along,
+)
 from positionbias.studies.contamination_measured import measure_contamination
 from positionbias.studies.contamination_trials import ContaminationStudy
 
@@ -145,6 +154,21 @@ def test_what_the_student_inherits(results: list[Result]) -> None:
     assert {(r.value, r.interval) for r in recall} == {(None, None)}  # the teacher's recall does not change
 
 
+def test_what_is_beyond_the_change_on_another_target(results: list[Result]) -> None:
+    """On the target that was seen the teacher gains 0.25, six times 0.5 and 0; on the other nothing: Welch's interval is Student's of the gains."""
+    found = one(results, BEYOND, "dl19", facts(TEACHER, "dl19", 1.0), "statistics")
+    assert isinstance(found.payload, Statistics)
+    gains = np.array([0.25, *[0.5] * 6, 0.0])
+    assert found.payload.rows == {"measure": "nDCG@10", "elsewhere": "dl20", "here": pytest.approx(gains.mean()), "there": 0.0}
+    assert found.value == pytest.approx(gains.mean())
+    half = stats.t.ppf(0.975, 7) * gains.std(ddof=1) / np.sqrt(8)
+    assert found.interval is not None
+    assert (found.interval.low, found.interval.high) == pytest.approx((gains.mean() - half, gains.mean() + half))
+    assert {(r.facts.role, r.split, r.facts.share) for r in results if r.measure == BEYOND} == {
+        (role, target, 1.0) for role in ("teacher", "student") for target in ("dl19", "dl20")
+    }
+
+
 def test_training_sets_and_trainings(results: list[Result]) -> None:
     sets = {(r.facts.source, r.facts.share): r for r in results if r.measure == SETS}
     assert sets["", None].value == 0.0
@@ -171,6 +195,10 @@ def test_the_sentences(results: list[Result]) -> None:
         "Teacher bert_cat (lce) on dl19: nDCG@10 0.938 when it saw its judgements, 0.531 when it did not, difference +0.406 ("
     )
     assert ") over 8 queries; inflation is established (Student's t-test, p = 0.0" in teacher
+    assert (
+        " On dl20, of which nothing was seen, the change is +0.000; the first change less this is +0.406 (95 % interval "
+        in teacher
+    )
     assert found[teacher] is True
     (student,) = (text for text in found if text.startswith("Student tk (kl) on dl19"))
     assert "0.417 with a teacher that saw its judgements, 0.333 with one that did not, difference +0.083" in student
