@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from positionbias.audit.audit import audit, make_task
+from positionbias.audit.retriever import MEMORY
 from positionbias.audit.settings import AuditSettings
-from positionbias.audit.systems import System
+from positionbias.audit.systems import System, retrievers
 from positionbias.core.collection import Collection, find_collection
 from positionbias.core.errors import SettingError
 from positionbias.core.payloads import Finding
 from positionbias.core.result import Result
 from positionbias.core.run import Run, read_run
-from positionbias.firststage.bm25 import Bm25Settings, retrieve
+from positionbias.dense.vectors import Vectors
+from positionbias.firststage.bm25 import Bm25Settings
+from positionbias.firststage.bm25 import retrieve as by_bm25
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint
 from positionbias.models.user_code import scorer_of
 
@@ -73,14 +76,18 @@ def audit_model(
     split: str = "test",
     candidates: Run | str | Path | None = None,
     queries: int | None = None,
+    retrieve: bool = False,
+    vectors: Vectors | str | Path | Sequence[Vectors | str | Path] = (),
+    memory: float = MEMORY,
     settings: AuditSettings | None = None,
     **changes: Any,
 ) -> Audit:
     """Audit one model or several on a split with answers.
 
     A model is a name (a checkpoint, a folder or id of transformers or sentence-transformers, ``minilm``, ``module:function``), a loaded
-    checkpoint, or a function ``(query, passages) → scores``. ``candidates`` are what it re-ranks, by default BM25's. Settings are those of
-    ``AuditSettings``, as keyword arguments or whole.
+    checkpoint, or a function ``(query, passages) → scores``. ``candidates`` are what it re-ranks, by default BM25's. With ``retrieve`` it ranks
+    the whole collection instead, which a model of one vector a text can; ``vectors`` of ``posbias encode`` spare the encoding of the passages
+    as they are, ``memory`` in GiB bounds the search. Settings are those of ``AuditSettings``, as keyword arguments or whole.
 
         found = positionbias.audit_model("minilm", "squad", queries=500)
         print(found.verdict)
@@ -93,23 +100,46 @@ def audit_model(
     """
     if settings is not None and changes:
         raise SettingError("audit_model: wanted settings whole or by name; found both; give one")
-    chosen = settings or AuditSettings(**changes)
+    if not retrieve and vectors:
+        raise SettingError("vectors: wanted retrieve=True beside them; found otherwise; a re-ranker encodes its candidates")
+    chosen = settings or (AuditSettings.of_retrieval(**changes) if retrieve else AuditSettings(**changes))
     found = collection if isinstance(collection, Collection) else find_collection(collection)
     if candidates is None:
-        candidates = retrieve(found, found.queries(split), chosen.depth, Bm25Settings())
+        candidates = by_bm25(found, found.queries(split), chosen.depth, Bm25Settings())
     elif not isinstance(candidates, Run):
         candidates = read_run(candidates)
     task = make_task(found, split, candidates, chosen, queries=queries)
-    several = list(model) if isinstance(model, list | tuple) else [model]
-    systems = [System.of_candidates(task), *map(_system, several)]
+    several = _listed(model)
+    if retrieve:
+        opened = [one if isinstance(one, Vectors) else Vectors(one) for one in _listed(vectors)]
+        systems = retrievers([_checkpoint(one) for one in several], task, depth=chosen.depth, memory=memory, vectors=opened)
+    else:
+        systems = [_system(one) for one in several]
+    systems = [System.of_candidates(task), *systems]
     return Audit(audit(task, systems, chosen))
 
 
-def _system(model: Any) -> System:
-    if isinstance(model, str | Path):
-        model = load_checkpoint(model)
+def _listed(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, list | tuple) else [given]
+
+
+def _checkpoint(model: Any) -> Checkpoint:
+    """A model that is named or loaded.
+
+    Raises:
+        SettingError: a function, which has no vectors.
+    """
     if isinstance(model, Checkpoint):
-        return System.of(model)
+        return model
+    if not isinstance(model, str | Path):
+        name = getattr(model, "__name__", type(model).__name__)
+        raise SettingError(f"model: wanted one with one vector a text, named or loaded; found {name}; leave retrieve out")
+    return load_checkpoint(model)
+
+
+def _system(model: Any) -> System:
+    if isinstance(model, str | Path | Checkpoint):
+        return System.of(_checkpoint(model))
     name = getattr(model, "__name__", type(model).__name__)
     return System(name, model=scorer_of(model, name))
 

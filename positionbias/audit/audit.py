@@ -30,10 +30,11 @@ from positionbias.probe.passages import sample_passages
 from positionbias.probe.term_vectors import probe_model
 from positionbias.ranking.config import RankingConfig
 
-__all__ = ["SEGMENTS", "audit", "make_task"]
+__all__ = ["RETRIEVAL", "SEGMENTS", "audit", "make_task"]
 
 SEGMENTS = "segment similarity"
 EVIDENCE = "evidence"
+RETRIEVAL = "retrieval over the whole collection"
 
 
 def make_task(
@@ -47,6 +48,8 @@ def make_task(
     map_shards: MapShards = map,
 ) -> Task:
     """The queries of a split that have evidence (or ``queries`` of them, drawn by the seed), with their candidates to ``depth``.
+
+    ``candidates`` are the first stage: what re-rankers rank, and what retrievers stand beside.
 
     Raises:
         InputError: no evidence, or candidates of another collection.
@@ -90,6 +93,7 @@ def audit(
     """All measures of all systems, p-values corrected over them, and the verdicts in front.
 
     A run gets the measures by position; a model also those that ask it again: rotated passages, the moved sentence, thirds, term vectors.
+    What a retriever will encode is told before it does.
 
     Raises:
         InputError: two systems of one name, a run that ranks none of the queries, or a model whose scores are no finite numbers.
@@ -97,7 +101,11 @@ def audit(
     """
     results = [_counted(task)]
     audits = []
-    for system in distinct_names(systems).values():
+    by_name = distinct_names(systems)
+    for system in by_name.values():
+        if system.retriever is not None:
+            tell(f"{system.name}: {system.retriever.cost(settings.draws)}")
+    for system in by_name.values():
         tell(f"auditing {system.name}")
         audits.append(_Audit(system, task, settings))
         audits[-1].measure()
@@ -145,6 +153,10 @@ class _Audit:
                 self._segments(self.system.model)
             if self.settings.probe:
                 self._probe()
+        if self.system.retriever is not None:
+            rows = self.system.retriever.facts()
+            count = len(self.task.collection)
+            self.found.append(self.system.result(self.task, RETRIEVAL, Statistics(rows), value=float(count), count=count))
 
     def _rotations(self, ranked: Run, values: dict[str, np.ndarray]) -> None:
         rotated = rotate_and_rank(self.system, self.task, ranked, self.settings)

@@ -72,8 +72,8 @@ def make_needles(collection: Collection, evidence: FoundEvidence, *, most: int, 
 def needle_curve(needles: Needles, score: Callable[[Needles], Run], ranked: Run, *, seed: int) -> ResponseCurve | None:
     """The model's response to the place of the evidence; None where no passage had a sentence to move.
 
-    ``score`` gives the model's scores of the versions, ``ranked`` its run over the untouched candidates, among which each version is
-    ranked in the passage's stead.
+    ``score`` gives the model's scores of the versions, ``ranked`` its run over the untouched passages (its candidates, or of a retriever the
+    whole collection to its depth), among which each version is ranked in the passage's stead; one below them all comes next after the last.
     """
     if not needles.needles:
         return None

@@ -43,14 +43,14 @@ class Rotated:
 
 
 def rotate_and_rank(system: System, task: Task, ranked: Run, settings: AuditSettings) -> Rotated:
-    """Rank the candidates with rotated passages, once a draw; a model that can encodes each passage once a draw."""
+    """Rank rotated passages, the candidates or the whole collection, once a draw; a model that can encodes each passage once a draw."""
     rotations = settings.rotations()
     movement = movements(task.collection, task.evidence, rotations)
     by_measure: dict[str, list[np.ndarray]] = {name: [] for name in settings.measures}
     changed, overlap, first_run = [], [], ranked
     for draw, rotation in enumerate(rotations):
         texts = RotatedTexts(task.collection, rotation)
-        run = system.scored(task, texts, task.candidates, f"{system.name}, rotation {draw + 1} of {len(rotations)}")
+        run = system.ranked(task, texts, f"{system.name}, rotation {draw + 1} of {len(rotations)}")
         for name, values in task.values(run, settings.measures).items():
             by_measure[name].append(values)
         pairs = [(_ids(ranked, query_id), _ids(run, query_id)) for query_id in task.query_ids]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from positionbias.core.errors import SettingError
 from positionbias.evaluation.buckets import PERCENT_BUCKETS, SQUAD_POSQ, Buckets
 from positionbias.positions.locate import Matching
 from positionbias.positions.rotate import Rotation
 
-__all__ = ["MEASURES", "AuditSettings"]
+__all__ = ["MEASURES", "RETRIEVAL_DEPTH", "RETRIEVAL_MEASURES", "AuditSettings"]
 
 MEASURES = ("nDCG@10", "RR@10", "R@10")
+RETRIEVAL_MEASURES = ("nDCG@10", "RR@10", "R@10", "R@100")
+RETRIEVAL_DEPTH = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +24,7 @@ class AuditSettings:
     ``measures``: the first is the one of the verdict. ``buckets``: the scales by which queries are grouped. ``draws``: rotations of every
     passage, by seeds ``seed … seed + draws − 1``, as ``posbias debias --seed`` would store them. ``needles``: queries whose answering
     sentence is moved; ``segments``: passages whose thirds are encoded; 0 leaves any of these out. ``layers``: whose term vectors are
-    probed; none: no probe. ``examples``: queries shown with their texts.
+    probed; none: no probe. ``examples``: queries shown with their texts. ``depth``: candidates a query, or passages that a retriever keeps.
 
     Raises:
         SettingError: a setting out of range.
@@ -57,6 +59,11 @@ class AuditSettings:
             if getattr(self, name) < bound:
                 flag = name.replace("_", "-")
                 raise SettingError(f"--{flag}: wanted {bound} or more; found {getattr(self, name)}; raise it")
+
+    @staticmethod
+    def of_retrieval(**changes: Any) -> AuditSettings:
+        """As ``AuditSettings``, with the depth and the measures of a retriever where ``changes`` give none."""
+        return AuditSettings(**{"depth": RETRIEVAL_DEPTH, "measures": RETRIEVAL_MEASURES, **changes})
 
     def rotations(self) -> list[Rotation]:
         """The draws, of which each is what ``debias`` would store with its seed."""

@@ -1,34 +1,39 @@
-"""What is audited: a run as it is, or a model that can be asked again with other texts."""
+"""What is audited: a run as it is, or a model that can be asked again with other texts, as a re-ranker or as a retriever."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from positionbias.audit.evidence import FoundEvidence
+from positionbias.audit.retriever import MEMORY, WHOLE, Retriever
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.payloads import Interval, Payload
 from positionbias.core.records import Qrel, Query
 from positionbias.core.result import Facts, Result
 from positionbias.core.run import Run
-from positionbias.evaluation.measures import per_query
+from positionbias.dense.vectors import Vectors
+from positionbias.evaluation.measures import parse_measure, per_query
 from positionbias.models.checkpoint import Checkpoint
 from positionbias.models.protocols import AnyRanker
+from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.rerank import rescore
 from positionbias.ranking.scored import PassageTexts
 
-__all__ = ["FIRST_STAGE", "System", "Task", "distinct_names"]
+__all__ = ["FIRST_STAGE", "RETRIEVER", "System", "Task", "distinct_names", "retrievers"]
 
 FIRST_STAGE = "first stage"
+RETRIEVER = "retriever"
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """The queries that are audited: those with evidence, their judgements and the candidates that models re-rank."""
+    """The queries that are audited: those with evidence, their judgements and the first stage's candidates, which re-rankers rank."""
 
     collection: Collection
     split: str
@@ -46,24 +51,48 @@ class Task:
 
     def values(self, run: Run, measures: Sequence[str]) -> dict[str, np.ndarray]:
         """Of each measure the value of every audited query, ``(queries,)``; one without candidates has 0."""
-        found = per_query(run, self.qrels, measures, query_ids=self.query_ids)
+        found = per_query(_as_deep_as(run, measures), self.qrels, measures, query_ids=self.query_ids)
         return {name: np.array([values[query_id] for query_id in self.query_ids]) for name, values in found.items()}
+
+
+def _as_deep_as(run: Run, measures: Sequence[str]) -> Run:
+    """The run down to where the last of these measures looks."""
+    cutoffs = [parse_measure(name).params.get("cutoff") for name in measures]
+    depths = [cutoff for cutoff in cutoffs if isinstance(cutoff, int)]
+    return run.top(max(depths)) if len(depths) == len(cutoffs) else run
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """A run, or a model; of a model that was loaded, the checkpoint that it came with."""
+    """A run, or a model; of a model that was loaded, the checkpoint that it came with.
+
+    A model re-ranks the task's candidates, or where there is a ``retriever``, ranks the whole collection.
+    """
 
     name: str
     run: Run | None = None
     model: AnyRanker | None = None
     checkpoint: Checkpoint | None = None
     first_stage: bool = False
+    retriever: Retriever | None = None
 
     @staticmethod
     def of(checkpoint: Checkpoint, name: str | None = None) -> System:
-        """A loaded model, under its own name or another."""
+        """A loaded model as a re-ranker, under its own name or another."""
         return System(name or checkpoint.name, model=checkpoint.model, checkpoint=checkpoint)
+
+    @staticmethod
+    def retrieving(
+        checkpoint: Checkpoint, task: Task, *, depth: int, memory: float = MEMORY, vectors: Vectors | None = None
+    ) -> System:
+        """A loaded model as a retriever over the whole collection, under its own name and what it ranks.
+
+        Raises:
+            SettingError, InputError: as ``Retriever``.
+        """
+        options: dict[str, Any] = {"depth": depth, "config": task.config, "vectors": vectors, "memory": memory}
+        retriever = Retriever(checkpoint, task.collection, task.queries, **options)
+        return System(f"{checkpoint.name}, {WHOLE}", model=checkpoint.model, checkpoint=checkpoint, retriever=retriever)
 
     @property
     def kind(self) -> str:
@@ -87,17 +116,19 @@ class System:
         seed: int | None = None,
     ) -> Result:
         """A measurement of this system; ``seed`` where it has draws of its own."""
-        facts = Facts(model=FIRST_STAGE if self.first_stage else self.kind)
+        facts = Facts(model=FIRST_STAGE if self.first_stage else self.kind, role=RETRIEVER if self.retriever else "")
         return Result(measure, task.collection.name, task.split, self.name, seed, value, interval, count, payload, facts)
 
-    def ranked(self, task: Task) -> Run:
-        """The run itself, or the model's ranking of all candidates.
+    def ranked(self, task: Task, rotated: RotatedTexts | None = None, description: str = "") -> Run:
+        """The run itself, or the model's ranking of all that it ranks, with passages as they are or ``rotated``.
 
         Raises:
-            InputError: the run ranks none of the audited queries.
+            InputError: the run ranks none of the audited queries, or the model's scores are no finite numbers.
         """
+        if self.retriever is not None:
+            return self.retriever.rank(self.name, description or self.name, rotated)
         if self.run is None:
-            return self.scored(task, task.collection, task.candidates, self.name)
+            return self.scored(task, rotated or task.collection, task.candidates, description or self.name)
         if not any(query_id in self.run and len(self.run.numbers(query_id)) for query_id in task.query_ids):
             raise InputError(
                 f"run {self.name!r}: wanted rankings of at least one of the {len(task.query_ids):,} audited queries; found none; "
@@ -111,6 +142,26 @@ class System:
         return rescore(
             self.model, texts, task.queries, candidates, name=self.name, config=task.config, description=description
         ).run
+
+
+def retrievers(
+    checkpoints: Sequence[Checkpoint], task: Task, *, depth: int, memory: float = MEMORY, vectors: Sequence[Vectors] = ()
+) -> list[System]:
+    """Each model as a retriever, with those of the vectors that it made.
+
+    Raises:
+        InputError: vectors that none of the models made, or as ``Retriever``.
+        SettingError: as ``Retriever``.
+    """
+    by_model = {(made := found.manifest.input("model")) and made.checksum: found for found in vectors}
+    own = [by_model.get(checkpoint.manifest.content["checksum"]) for checkpoint in checkpoints]
+    for found in vectors:
+        if not any(found is used for used in own):
+            found.check(checkpoints[0], task.collection)
+    return [
+        System.retrieving(checkpoint, task, depth=depth, memory=memory, vectors=of)
+        for checkpoint, of in zip(checkpoints, own, strict=True)
+    ]
 
 
 def distinct_names(systems: Sequence[System]) -> Mapping[str, System]:

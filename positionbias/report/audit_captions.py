@@ -88,7 +88,7 @@ def gain_caption(results: Sequence[Result]) -> str:
         bounds = bounds_of(payload.figures, "slope_low", "slope_high")
         parts.append(f"{series[system_of(result)].label} {_signed(result.value, bounds)}")
     sentences = [
-        "What the re-ranking adds, query by query, by where the answer starts: the questions are the same ones, so that their difficulty counts for less. "
+        "What a system adds to the first stage, query by query, by where the answer starts: the questions are the same ones, so that their difficulty counts for less. "
         "A falling line helps answers in front more.",
     ]
     return " ".join([*sentences, *([f"Slope over the whole passage: {_listed(parts)[0]}"] if _listed(parts) else [])])

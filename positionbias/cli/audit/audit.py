@@ -55,21 +55,21 @@ def audit(
 ) -> None:
     """Does where an answer stands in its passage change how a model, or a RUN, ranks it?
 
-    COLLECTION needs answers in the split. A RUN is measured as it is; a --model re-ranks the candidates, once as they are and once for every
-    rotation of their passages. Several are compared.
+    COLLECTION needs answers in the split. A RUN is measured as it is; a --model re-ranks the candidates, or with --retrieve ranks the whole
+    collection, once as it is and once for every rotation of its passages. Several are compared.
 
     \b
       posbias audit squad --model minilm --out squad-minilm
+      posbias audit squad --model minilm --retrieve --vectors squad-vectors --out squad-minilm-retriever
       posbias audit squad bm25.run splade.run
     """
     from positionbias.audit.audit import audit as run_audit
-    from positionbias.audit.settings import AuditSettings
     from positionbias.cli.probe import parse_layers
     from positionbias.core.files import refuse_existing
 
     if out:
         refuse_existing(output_place(out), overwrite=overwrite)
-    settings = AuditSettings(**chosen, layers=parse_layers(layers), **more)
+    settings = audited.settings(**chosen, layers=parse_layers(layers), **more)
     task, systems = audited.open(settings)
     results = run_audit(task, systems, settings, tell=say)
     if out:

@@ -29,13 +29,12 @@ def check(
     """
     from positionbias.audit.audit import audit
     from positionbias.audit.limits import Limits, broken_limits
-    from positionbias.audit.settings import AuditSettings
     from positionbias.cli.audit.audit import audit_text
 
     limits = Limits(max_psi, max_rotation_gap)
     if max_rotation_gap is None:
         chosen["draws"] = 0
-    settings = AuditSettings(**chosen, length_groups=1, needles=0, segments=0, examples=0)
+    settings = audited.settings(**chosen, length_groups=1, needles=0, segments=0, examples=0)
     task, systems = audited.open(settings)
     results = audit(task, systems, settings)
     reasons = broken_limits(results, limits)

@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 __all__ = ["Audited", "audit_options", "save_audit"]
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+_RE_RANKS = "Models re-rank all candidates to the depth, whatever depth they were tuned to [decision]."
+_RETRIEVES = (
+    "Models rank every passage of the collection by exact search, and each rotation is one of all its passages [decision]."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,24 +53,38 @@ class Audited:
     queries: int | None
     workers: int
     ranking: Ranking
+    retrieve: bool
+    vectors: tuple[str, ...]
+    memory: float
+
+    def settings(self, **chosen: Any) -> AuditSettings:
+        """The settings that were chosen, and for what was not, those of what is audited."""
+        from positionbias.audit.settings import AuditSettings
+
+        return AuditSettings.of_retrieval(**chosen) if self.retrieve else AuditSettings(**chosen)
 
     def open(self, settings: AuditSettings) -> tuple[Task, list[System]]:
         """The task and the systems, the first stage first where it is one that models re-rank or was given.
 
         Raises:
-            SettingError: neither a model nor a run.
+            SettingError: neither a model nor a run, or vectors without a retriever.
             InputError: what cannot be read.
         """
         from positionbias.audit.audit import make_task
-        from positionbias.audit.systems import System
+        from positionbias.audit.systems import System, retrievers
         from positionbias.core.collection import find_collection
         from positionbias.core.errors import SettingError
         from positionbias.core.run import read_run
+        from positionbias.dense.vectors import Vectors
         from positionbias.engine.local import map_shards
         from positionbias.models.checkpoint import load_checkpoint
 
         if not self.models and not self.runs:
             raise SettingError("audit: wanted a model or a run; found neither; give --model NAME or the files of runs")
+        if self.retrieve and not self.models:
+            raise SettingError("--retrieve: wanted a --model that retrieves; found runs alone; they are measured as they are")
+        if self.vectors and not self.retrieve:
+            raise SettingError("--vectors: wanted --retrieve beside it; found none; a re-ranker encodes its candidates")
         found = find_collection(self.collection)
         runs = [read_run(input_place(run)) for run in self.runs]
         checkpoints = [load_checkpoint(model_place(model), self.kind) for model in self.models]
@@ -83,7 +101,11 @@ class Audited:
             map_shards=partial(map_shards, workers=self.workers),
         )
         systems = [System(run.name, run=run) for file, run in zip(self.runs, runs, strict=True) if not self._given_twice(file)]
-        systems += [System.of(checkpoint) for checkpoint in checkpoints]
+        if self.retrieve:
+            vectors = [Vectors(input_place(place)) for place in self.vectors]
+            systems += retrievers(checkpoints, task, depth=settings.depth, memory=self.memory, vectors=vectors)
+        else:
+            systems += [System.of(checkpoint) for checkpoint in checkpoints]
         return task, [System.of_candidates(task), *systems] if self.models or self.candidates else systems
 
     def _given_twice(self, run: str) -> bool:
@@ -104,7 +126,8 @@ class Audited:
             return read_run(input_place(self.candidates))
         if not self.models:
             return runs[0]
-        say(f"no --candidates: ranking by BM25 to depth {settings.depth}")
+        beside = ", to stand beside" if self.retrieve else ""
+        say(f"no --candidates: ranking by BM25 to depth {settings.depth}{beside}")
         return retrieve(collection, collection.queries(self.split), settings.depth, Bm25Settings())
 
     def inputs(self, task: Task, systems: Sequence[System], place: Path) -> tuple[Any, ...]:
@@ -117,6 +140,8 @@ class Audited:
             if system.checkpoint is not None:
                 checksum = system.checkpoint.manifest.content["checksum"]
                 found.append(input_ref("model", system.checkpoint.path, checksum, artefact=place))
+            if system.retriever is not None and (vectors := system.retriever.vectors) is not None:
+                found.append(input_ref("vectors", vectors.path, vectors.checksum, artefact=place))
         named = [("run", run) for run in self.runs] + ([("candidates", self.candidates)] if self.candidates else [])
         found += [input_ref(role, input_place(run), sha256_file(input_place(run)), artefact=place) for role, run in named]
         return tuple(found)
@@ -137,7 +162,21 @@ _OPTIONS = all_of(
     click.option("--split", default="test", show_default=True, help="Whose queries."),
     click.option("--candidates", metavar="RUN", help="What models re-rank, measured beside them. [default: BM25's]"),
     click.option(
-        "--depth", type=click.IntRange(min=1), default=30, show_default=True, help="Candidates a query that models re-rank."
+        "--retrieve",
+        is_flag=True,
+        help="Let models rank the whole collection, as retrievers: one vector a text, every passage encoded anew for each rotation.",
+    ),
+    click.option(
+        "--vectors",
+        multiple=True,
+        metavar="VECTORS",
+        help="With --retrieve: a model's vectors of the passages as they are, from posbias encode; may be given again.",
+    ),
+    click.option("--memory", type=float, default=4.0, show_default=True, help="With --retrieve: GiB that a search may hold."),
+    click.option(
+        "--depth",
+        type=click.IntRange(min=1),
+        help="Candidates a query that models re-rank, or passages that they retrieve. [default: 30; 1000 with --retrieve]",
     ),
     click.option(
         "--queries", type=click.IntRange(min=1), metavar="N", help="Audit N queries, drawn by the seed. [default: all]"
@@ -148,7 +187,7 @@ _OPTIONS = all_of(
         "measures",
         multiple=True,
         metavar="MEASURE",
-        help="As ir_measures names it; the first makes the verdict; may be given again. [default: nDCG@10, RR@10, R@10]",
+        help="As ir_measures names it; the first makes the verdict; may be given again. [default: nDCG@10, RR@10, R@10, and R@100 with --retrieve]",
     ),
     click.option(
         "--buckets",
@@ -171,14 +210,14 @@ _OPTIONS = all_of(
 
 
 def audit_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Options of an audit, which the command gets as ``audited`` and as keyword arguments of ``AuditSettings`` in ``chosen``."""
+    """Options of an audit, which the command gets as ``audited`` and as keyword arguments of ``Audited.settings`` in ``chosen``."""
 
     @wraps(command)
     def with_audited(
         *,
         measures: tuple[str, ...],
         buckets: tuple[str, ...],
-        depth: int,
+        depth: int | None,
         minimum: int,
         permutations: int,
         draws: int,
@@ -190,7 +229,6 @@ def audit_options(command: Callable[..., Any]) -> Callable[..., Any]:
         from positionbias.evaluation.buckets import Buckets
 
         chosen: dict[str, Any] = {
-            "depth": depth,
             "minimum": minimum,
             "permutations": permutations,
             "draws": draws,
@@ -198,6 +236,8 @@ def audit_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "matching": matching,
             "seed": seed,
         }
+        if depth is not None:
+            chosen["depth"] = depth
         if measures:
             chosen["measures"] = measures
         if buckets:
@@ -226,13 +266,13 @@ def save_audit(
         kind="results",
         name=f"Audit of {', '.join(system.name for system in systems if not system.first_stage)} on {task.collection.name}",
         command="audit",
-        settings={"split": task.split, "queries": audited.queries, **asdict(settings)},
+        settings={"split": task.split, "queries": audited.queries, "retrieve": audited.retrieve, **asdict(settings)},
         seed=settings.seed,
         inputs=audited.inputs(task, systems, place),
         licence=task.collection.manifest.licence,
         notes=(
             "The evidence of a query is the earliest answer in its highest-judged relevant passage [decision].",
-            "Models re-rank all candidates to the depth, whatever depth they were tuned to [decision].",
+            _RETRIEVES if audited.retrieve else _RE_RANKS,
             *notes,
         ),
         versions=package_versions("numpy", "torch"),

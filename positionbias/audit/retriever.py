@@ -1,0 +1,116 @@
+"""A model that is audited as a retriever: its ranking is over every passage of the collection, by exact search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.records import Query
+from positionbias.core.run import Run
+from positionbias.dense.exact import exact_search, least_memory, queries_at_once
+from positionbias.dense.passage_blocks import OnDisk, RowTexts
+from positionbias.dense.queries import DenseQueries
+from positionbias.dense.single_vectors import SingleVectors
+from positionbias.dense.streamed import StreamedVectors
+from positionbias.dense.vectors import Vectors
+from positionbias.models.checkpoint import Checkpoint
+from positionbias.ranking.config import RankingConfig
+
+__all__ = ["MEMORY", "WHOLE", "Retriever"]
+
+WHOLE = "whole collection"
+MEMORY = 4.0  # GiB of a search
+
+
+class Retriever:
+    """Ranks all passages of a collection for its queries, as they are or in another wording: each is encoded once a wording and dropped.
+
+    ``vectors`` of the passages as they are spare their encoding; the others are then compared in the same precision. ``memory`` in GiB bounds
+    what a search holds. ``encoded`` counts the passages that were encoded so far; ``empty`` and ``truncated`` those of the original wording.
+
+    Raises:
+        SettingError: a model with several vectors a text or none, or too little memory for one pass over the passages.
+        InputError: vectors of another model, of other passages, or computed in another precision.
+    """
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        collection: Collection,
+        queries: Sequence[Query],
+        *,
+        depth: int,
+        config: RankingConfig | None = None,
+        vectors: Vectors | None = None,
+        memory: float = MEMORY,
+    ) -> None:
+        self.encoder = SingleVectors(checkpoint, config)
+        self.collection, self.queries, self.memory, self.vectors = collection, queries, memory, vectors
+        self.depth = min(depth, len(collection))
+        self.precision: OnDisk = "float32" if vectors is None or vectors.precision == "float32" else "float16"
+        self.encoded = self.empty = self.truncated = 0
+        if vectors is not None:
+            vectors.check(checkpoint, collection)
+            self._check_precision(vectors)
+        dimension = self.encoder.model.dimension
+        if queries_at_once(memory, self.depth, dimension) < len(queries):
+            least = least_memory(len(queries), self.depth, dimension)
+            raise SettingError(
+                f"--memory: wanted at least {least + 5e-4:.3f} GiB to keep {self.depth:,} passages of {len(queries):,} queries in one pass; "
+                f"found {memory:g}; raise it, or lower --depth or --queries"
+            )
+
+    def _check_precision(self, vectors: Vectors) -> None:
+        """See that the vectors were computed as the rotated passages will be: a gap is to be the rotation's alone."""
+        wanted = str(self.encoder.config.dtype(self.encoder.model.device)).removeprefix("torch.")
+        found = vectors.manifest.settings.get("precision")
+        if found != wanted:
+            raise InputError(
+                f"{vectors.path}: wanted vectors computed in {wanted}, as the rotated passages will be; found {found}; "
+                f"give --precision {found}, or leave --vectors out"
+            )
+
+    @cached_property
+    def _asked(self) -> DenseQueries:
+        return DenseQueries.encoded(self.encoder, ((query.query_id, query.text) for query in self.queries))
+
+    def cost(self, draws: int) -> str:
+        """How many passages an audit with so many rotations encodes, in words."""
+        passages, wordings = len(self.collection), draws + (self.vectors is None)
+        as_they_are = "once as they are, " if self.vectors is None else f"read from {self.vectors.path} as they are, "
+        return f"{passages:,} passages {as_they_are}once for each of {draws} rotations: {passages * wordings:,} texts to encode"
+
+    def rank(self, name: str, description: str, texts: RowTexts | None = None) -> Run:
+        """The ``depth`` nearest passages of every query, with passages that read as ``texts``, or as they are.
+
+        Raises:
+            InputError: a vector that is not finite.
+        """
+        if texts is None and self.vectors is not None:
+            return self._search(name, description, self.vectors)
+        streamed = StreamedVectors(self.encoder, self.collection, texts or self.collection, precision=self.precision)
+        run = self._search(name, description, streamed)
+        self.encoded += streamed.encoded
+        if texts is None:
+            self.empty, self.truncated = streamed.empty, streamed.truncated
+        return run
+
+    def _search(self, name: str, description: str, passages: Vectors | StreamedVectors) -> Run:
+        asked, device = self._asked, self.encoder.model.device
+        found = exact_search(passages, asked.vectors, self.depth, memory=self.memory, device=device, description=description)
+        return Run(name, asked.rankings(found, passages.ids_at))
+
+    def facts(self) -> dict[str, object]:
+        """What was ranked, and what it cost."""
+        content = {} if self.vectors is None else self.vectors.manifest.content
+        return {
+            "passages": len(self.collection),
+            "depth": self.depth,
+            "passages encoded": self.encoded,
+            "empty passages": content.get("empty_passages", self.empty),
+            "passages up to the length limit": content.get("truncated", self.truncated),
+            "vectors": "made for the audit" if self.vectors is None else self.vectors.path.name,
+            "compared in": self.precision,
+        }

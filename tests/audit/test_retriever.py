@@ -1,0 +1,222 @@
+"""Models audited as retrievers: planted preferences are found, every passage is read once a wording, and depth joins them to re-rankers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from positionbias.audit.audit import RETRIEVAL, audit, make_task
+from positionbias.audit.retriever import Retriever
+from positionbias.audit.settings import AuditSettings
+from positionbias.audit.systems import System, Task, retrievers
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.payloads import Finding, Statistics
+from positionbias.core.records import Query
+from positionbias.core.result import Result
+from positionbias.core.run import Run
+from positionbias.dense.encode import encode_collection
+from positionbias.dense.exact import least_memory, queries_at_once
+from positionbias.evaluation.buckets import Buckets
+from positionbias.firststage.bm25 import Bm25Settings, retrieve
+from positionbias.models.checkpoint import load_checkpoint
+from positionbias.planted.generator import PlantedSettings
+from positionbias.positions.rotate import Rotation
+from positionbias.positions.rotated_texts import RotatedTexts
+from positionbias.ranking.config import RankingConfig
+from tests.audit.bags import Bags, bag_checkpoint
+from tests.tiny import collection_of, planted
+
+CHANGES: dict[str, Any] = {
+    "buckets": (Buckets.relative(3),), "minimum": 3, "permutations": 100, "draws": 2, "needles": 60, "segments": 8, "examples": 1,
+    "length_groups": 1,
+}  # fmt: skip
+SETTINGS = AuditSettings.of_retrieval(**{**CHANGES, "depth": 40})
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    settings = PlantedSettings(queries=100, passages=200, test_share=0.6, validation_share=0.1, front_loading=0.9)
+    return planted(tmp_path_factory.mktemp("retriever") / "planted", settings)
+
+
+@pytest.fixture(scope="module")
+def task(collection: Collection) -> Task:
+    return make_task(collection, "test", retrieve(collection, collection.queries("test"), 40, Bm25Settings()), SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def told() -> list[str]:
+    return []
+
+
+@pytest.fixture(scope="module")
+def results(task: Task, told: list[str]) -> list[Result]:
+    """One that reads all words of a passage, and one that reads the first twenty."""
+    models = [bag_checkpoint("whole"), bag_checkpoint("front", 20)]
+    systems = [System.of_candidates(task), *retrievers(models, task, depth=40)]
+    return audit(task, systems, SETTINGS, tell=told.append)
+
+
+def one(results: Iterable[Result], measure: str, name: str) -> Result:
+    return next(result for result in results if result.measure == measure and result.system == name)
+
+
+def rows(result: Result) -> dict[str, Any]:
+    assert isinstance(result.payload, Statistics)
+    return dict(result.payload.rows)
+
+
+def test_a_retriever_that_reads_the_front_alone_is_found_biased(results: list[Result]) -> None:
+    said = [result.payload.text for result in results if isinstance(result.payload, Finding)]
+    name = "front, whole collection"
+    assert any(
+        line.startswith(f"{name}, with the answering sentence moved through its passage: prefers the front") for line in said
+    )
+    assert any(line.startswith(f"{name}, when passages are rotated: loses nDCG@10") for line in said)
+    assert any(line.startswith(f"{name}, gain in nDCG@10 over bm25 by where answers sit: helps more where answers stand early") for line in said)  # fmt: skip
+    gap = one(results, "rotation gap", name)
+    assert gap.interval is not None
+    assert gap.interval.high < 0
+
+
+def test_one_that_reads_all_words_changes_nowhere_at_all(results: list[Result]) -> None:
+    """Its vector is that of a bag of words, which neither a rotation nor a moved sentence changes: exactly 0."""
+    name = "whole, whole collection"
+    found = rows(one(results, "rotation gap", name))
+    assert one(results, "rotation gap", name).value == 0
+    assert (found["top-1 changed"], found["rank-biased overlap"]) == (0, pytest.approx(1))
+    assert one(results, "position response", name).value == pytest.approx(0, abs=1e-12)
+    said = [result.payload.text for result in results if isinstance(result.payload, Finding) and result.system == name]
+    assert len(said) == 4
+    assert not any("prefers" in line or "loses" in line or "gains" in line or "helps more" in line for line in said)
+
+
+def test_results_say_that_the_whole_collection_was_ranked_and_what_it_cost(
+    collection: Collection, results: list[Result], told: list[str]
+) -> None:
+    for name in ("whole, whole collection", "front, whole collection"):
+        found = rows(one(results, RETRIEVAL, name))
+        assert (found["passages"], found["depth"], found["passages encoded"]) == (200, 40, 200 * 3)
+        assert {result.facts.role for result in results if result.system == name} == {"retriever"}
+    full = sum(len(row) == 20 for row in Bags(20).read_passages([passage.text for passage in collection.passages()]))
+    assert full > 150
+    assert rows(one(results, RETRIEVAL, "front, whole collection"))["passages up to the length limit"] == full
+    assert rows(one(results, RETRIEVAL, "whole, whole collection"))["passages up to the length limit"] == 0
+    assert told[:2] == [
+        f"{name}, whole collection: 200 passages once as they are, once for each of 2 rotations: 600 texts to encode"
+        for name in ("whole", "front")
+    ]
+    assert told[2] == "auditing bm25"  # what it costs is said before any work
+    qualities = {rows(r)["quality"] for r in results if r.measure == "rotation gap"}
+    assert qualities == {"nDCG@10", "RR@10", "R@10", "R@100"}
+
+
+def test_every_passage_is_read_once_a_wording_in_stored_order(collection: Collection, task: Task) -> None:
+    checkpoint = bag_checkpoint("whole")
+    retriever = Retriever(checkpoint, collection, task.queries, depth=5)
+    assert isinstance(checkpoint.model, Bags)
+    stored = list(collection.passages())
+    for rotation in (Rotation(seed=3), Rotation(seed=4)):
+        checkpoint.model.read.clear()
+        run = retriever.rank("run", "", RotatedTexts(collection, rotation))
+        assert checkpoint.model.read == [rotation.apply(passage.text, passage.passage_id) for passage in stored]
+        assert run.depth == 5
+    assert retriever.encoded == 2 * len(stored)
+
+
+def test_at_the_depth_of_the_collection_it_is_re_ranking_all_passages(collection: Collection) -> None:
+    """The same figures in every measure; the first stage that is re-ranked is every passage, by any scores."""
+    settings = replace(SETTINGS, depth=len(collection), needles=20)
+    ids = collection.passage_ids()
+    every = Run("all", [(query.query_id, ids, np.zeros(len(ids))) for query in collection.queries("test")])
+    task = make_task(collection, "test", every, settings, queries=25)
+    for similarity in ("dot", "cosine"):
+        checkpoint = bag_checkpoint("front", 20, similarity=similarity)
+        by_retrieval = audit(task, retrievers([checkpoint], task, depth=len(collection)), settings)
+        by_re_ranking = audit(task, [System.of(checkpoint)], settings)
+        compared = [result for result in by_retrieval if result.measure not in ("verdict", RETRIEVAL)]
+        expected = [result for result in by_re_ranking if result.measure != "verdict"]
+        assert len(compared) == len(expected) > 10
+        for found, wanted in zip(compared, expected, strict=True):
+            assert (found.measure, found.count) == (wanted.measure, wanted.count)
+            assert found.value == pytest.approx(wanted.value, abs=1e-6)
+            if similarity == "dot":  # whole numbers: nothing to round
+                assert found.payload == wanted.payload
+                assert found.interval == wanted.interval
+
+
+class Backwards:
+    """The words of a collection's passages in reverse."""
+
+    def __init__(self, collection: Collection) -> None:
+        self.collection = collection
+
+    def texts_at(self, rows: np.ndarray) -> list[str]:
+        return [" ".join(reversed(text.split())) for text in self.collection.texts_at(rows)]
+
+
+def test_a_ranking_by_hand_in_two_wordings(tmp_path: Path) -> None:
+    """One word is read of each passage: p0 begins with lamp, p1 ends with it, p2 has none. Equal scores: the higher id first."""
+    made = collection_of(tmp_path / "three", ["lamp gate oil", "oil stone lamp", "stone gate river"])
+    queries = [Query("q1", "what lamp?"), Query("q2", " ")]
+    retriever = Retriever(bag_checkpoint("first", 1), made, queries, depth=9)
+    as_they_are, backwards = retriever.rank("a", ""), retriever.rank("b", "", Backwards(made))
+    assert (as_they_are["q1"].passage_ids, as_they_are["q1"].scores.tolist()) == (["p0", "p2", "p1"], [1, 0, 0])
+    assert (backwards["q1"].passage_ids, backwards["q1"].scores.tolist()) == (["p1", "p2", "p0"], [1, 0, 0])
+    assert as_they_are["q2"].passage_ids == []  # a query without text ranks nothing
+    assert retriever.encoded == 6
+
+
+def test_vectors_spare_the_first_wording_and_change_nothing(collection: Collection, task: Task, tmp_path: Path) -> None:
+    checkpoint = bag_checkpoint("front", 20)
+    vectors = encode_collection(checkpoint, collection, tmp_path / "vectors", on_disk="float32")
+    settings = replace(SETTINGS, draws=1, needles=5, segments=0, measures=("nDCG@10",))
+    other = bag_checkpoint("whole")
+    with_them, other_one = retrievers([checkpoint, other], task, depth=40, vectors=[vectors])
+    assert other_one.retriever is not None
+    assert other_one.retriever.vectors is None
+    made = audit(task, retrievers([checkpoint], task, depth=40), settings)
+    found = audit(task, [with_them], settings)
+    for before, after in zip(made, found, strict=True):
+        if before.measure == RETRIEVAL:
+            assert (rows(before)["passages encoded"], rows(after)["passages encoded"]) == (400, 200)
+            assert (rows(before)["vectors"], rows(after)["vectors"]) == ("made for the audit", "vectors")
+        else:
+            assert before.to_json() == after.to_json()
+
+
+def test_vectors_of_another_model_or_another_precision_are_refused(collection: Collection, task: Task, tmp_path: Path) -> None:
+    checkpoint = bag_checkpoint("front", 20)
+    vectors = encode_collection(checkpoint, collection, tmp_path / "vectors")
+    with pytest.raises(InputError, match="wanted vectors by the model whole"):
+        retrievers([bag_checkpoint("whole")], task, depth=5, vectors=[vectors])
+    half = RankingConfig(precision="bfloat16")
+    with pytest.raises(InputError, match="wanted vectors computed in bfloat16, as the rotated passages will be; found float32"):
+        Retriever(checkpoint, collection, task.queries, depth=5, config=half, vectors=vectors)
+
+
+def test_what_cannot_retrieve_and_too_little_memory_are_one_line(collection: Collection, task: Task) -> None:
+    with pytest.raises(
+        SettingError, match="wanted a model with one vector a text .* found .*blind, of kind function"
+    ) as caught:
+        retrievers([load_checkpoint("tests.audit.scorers:blind")], task, depth=5)
+    assert "\n" not in str(caught.value)
+    with pytest.raises(SettingError, match="--memory: wanted at least .* GiB to keep 200 passages of") as caught:
+        retrievers([bag_checkpoint("whole")], task, depth=1_000, memory=0.01)
+    assert "\n" not in str(caught.value)
+
+
+@given(queries=st.integers(1, 10**6), depth=st.integers(1, 5_000), dimension=st.integers(1, 4_096))
+def test_the_least_memory_serves_all_queries_and_no_byte_less_does(queries: int, depth: int, dimension: int) -> None:
+    least = least_memory(queries, depth, dimension)
+    assert queries_at_once(least, depth, dimension) == queries
+    if queries > 1:
+        assert queries_at_once(least - 2.0**-30, depth, dimension) == queries - 1
