@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from positionbias.audit.audit import RETRIEVAL
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.manifest import read_manifest
 from positionbias.core.result import load_results
 from positionbias.planted.generator import PlantedSettings
 
+from ..dense.conftest import saved_dot
 from ..tiny import candidates, collection_of, planted
 
 FRONT = "tests.audit.scorers:front_lover"
@@ -107,6 +109,46 @@ def test_check_passes_and_fails_by_the_lower_bound(posbias: Command, collection:
     assert "when passages are rotated" in printed
 
 
+def test_a_retriever_over_the_whole_collection_with_and_without_its_vectors(
+    posbias: Command, collection: Collection, run_path: Path, tmp_path: Path
+) -> None:
+    saved_dot(tmp_path / "dot")
+    of = ("audit", collection.path, "--model", tmp_path / "dot", "--retrieve", "--candidates", run_path, "--queries", 20)
+    quick = "--buckets 0,0.5,1 --minimum 3 --permutations 100 --draws 1 --needles 3 --segments 0 --examples 1".split()
+    code, printed, said = posbias(*of, *quick, "--out", tmp_path / "found")
+    assert code == 0
+    assert "dot, whole collection: 400 passages once as they are, once for each of 1 rotations: 800 texts to encode" in said
+    assert "dot, whole collection, when passages are rotated:" in printed
+    assert (
+        posbias(
+            "encode", collection.path, "--model", tmp_path / "dot", "--precision-on-disk", "float32", "--out", tmp_path / "v"
+        )[0]
+        == 0
+    )
+    code, printed, said = posbias(*of, *quick, "--vectors", tmp_path / "v", "--out", tmp_path / "again")
+    assert code == 0
+    assert "400 texts to encode" in said
+    made, again = ([r for r in load_results(tmp_path / name) if r.measure != RETRIEVAL] for name in ("found", "again"))
+    assert [result.to_json() for result in made] == [result.to_json() for result in again]
+    assert [item.role for item in read_manifest(tmp_path / "again", kind="results").inputs] == [
+        "collection", "model", "vectors", "candidates",
+    ]  # fmt: skip
+    assert posbias("report", tmp_path / "found", "--out", tmp_path / "page.html")[0] == 0
+    page = (tmp_path / "page.html").read_text()
+    assert "dot, whole collection" in page
+    assert "Retrieval over the whole collection" in page
+
+
+def test_check_holds_a_retriever_to_its_limits(
+    posbias: Command, collection: Collection, run_path: Path, tmp_path: Path
+) -> None:
+    saved_dot(tmp_path / "dot")
+    of = ("check", collection.path, "--model", tmp_path / "dot", "--retrieve", "--candidates", run_path, "--queries", 20)
+    code, printed, _ = posbias(*of, "--permutations", 100, "--draws", 1, "--max-rotation-gap", 1)
+    assert code == 0
+    assert "dot, whole collection" in printed
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -118,8 +160,23 @@ def test_check_passes_and_fails_by_the_lower_bound(posbias: Command, collection:
         (("--model", BLIND, "--buckets", "0,x"), "--buckets: wanted numbers"),
         (("--model", BLIND, "--minimum", "1"), "--minimum: wanted 2 or more"),
         (("--model", BLIND, "--candidates", "nowhere.run"), "nowhere.run"),
+        (("--model", BLIND, "--retrieve"), "--model: wanted a model with one vector a text"),
+        (("--model", BLIND, "--vectors", "somewhere"), "--vectors: wanted --retrieve beside it"),
+        (("--retrieve",), "wanted a model or a run; found neither"),
     ],
-    ids=["nothing", "broken", "short", "nobody", "split", "buckets", "minimum", "candidates"],
+    ids=[
+        "nothing",
+        "broken",
+        "short",
+        "nobody",
+        "split",
+        "buckets",
+        "minimum",
+        "candidates",
+        "no vectors",
+        "vectors",
+        "retrieve",
+    ],
 )
 def test_bad_input_is_one_line_with_code_2(
     posbias: Command, collection: Collection, arguments: tuple[str, ...], message: str
