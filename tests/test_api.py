@@ -15,6 +15,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.evaluation.buckets import Buckets
 from positionbias.planted.generator import PlantedSettings
+from tests.audit.bags import bag_checkpoint
 from tests.audit.scorers import blind, front_lover
 from tests.tiny import planted
 
@@ -89,3 +90,14 @@ def test_the_notebook_runs_and_says_what_it_shows(tmp_path: Path) -> None:
     printed = json.dumps([output for cell in code for output in cell.outputs])
     assert "likes_the_front, with the answering sentence moved through its passage: prefers the front" in printed
     assert "image/png" in printed
+
+
+def test_a_retriever_over_the_whole_collection_from_python(collection: Collection) -> None:
+    settings = {**SETTINGS, "depth": 20, "segments": 0}
+    found = positionbias.audit_model(bag_checkpoint("front", 15), collection, retrieve=True, **settings)
+    assert "front, whole collection, with the answering sentence moved through its passage: prefers the front" in found.verdict
+    assert {"nDCG@10", "R@100"} <= set(found.frame().quality.dropna())
+    with pytest.raises(SettingError, match="model: wanted one with one vector a text, named or loaded; found blind"):
+        positionbias.audit_model(blind, collection, retrieve=True, **settings)
+    with pytest.raises(SettingError, match="vectors: wanted retrieve=True beside them"):
+        positionbias.audit_model(blind, collection, vectors="somewhere", **settings)
