@@ -30,7 +30,7 @@ __all__ = ["ANN", "Ann", "AnnIndex", "AnnSettings", "open_ann"]
 Ann = Literal["hnsw", "ivf"]
 ANN: tuple[Ann, ...] = get_args(Ann)
 INDEX = "index.faiss"
-_TRAINED_ON = 128  # vectors a list, for its centroid
+_TRAINED_ON = 50  # vectors a list, for its centroid
 _SEARCHED = 256  # queries at once
 
 

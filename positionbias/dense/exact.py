@@ -56,7 +56,7 @@ def queries_at_once(memory: float, depth: int, dimension: int) -> int:
     if most < 1 and tile_rows(memory * _GIB, 1, depth, dimension) < FEWEST_ROWS:
         wanted = (fixed_one + FEWEST_ROWS * row_one) / _GIB
         raise SettingError(
-            f"--memory: wanted at least {wanted:.3f} GiB to keep {depth:,} passages of a query; found {memory:g}; raise it"
+            f"--memory: wanted at least {wanted:.2g} GiB to keep {depth:,} passages of a query; found {memory:g}; raise it"
         )
     return max(1, most)
 

@@ -1,0 +1,206 @@
+"""Exact search against a brute force, ties and rounding included; approximate search; a split's run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import DependencyError, InputError, SettingError
+from positionbias.core.manifest import read_manifest
+from positionbias.core.nearest import inner_products
+from positionbias.core.run import order_by_score, read_run
+from positionbias.dense.approximate import AnnSettings, open_ann
+from positionbias.dense.encode import encode_collection
+from positionbias.dense.exact import Found, OnDevice, exact_search, least_memory, queries_at_once
+from positionbias.dense.retrieve import retrieve_dense
+from positionbias.dense.vectors import Vectors
+from positionbias.models.checkpoint import Checkpoint
+
+from .conftest import saved_dot
+from .made import write_vectors
+
+
+@dataclass
+class Held:
+    """Vectors in memory, as ``exact_search`` goes through them: in blocks of three, ids in the order that ``ids`` says."""
+
+    vectors: np.ndarray
+    ids: list[str]
+
+    @property
+    def dimension(self) -> int:
+        return self.vectors.shape[1]
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    def by_descending_id(self) -> np.ndarray:
+        return np.array(sorted(range(len(self)), key=self.ids.__getitem__, reverse=True), np.int64)
+
+    def blocks(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for first in range(0, len(self), 3):
+            yield np.arange(first, min(first + 3, len(self))), self.vectors[first : first + 3]
+
+
+def brute_force(held: Held, queries: np.ndarray, depth: int) -> list[tuple[list[int], list[float]]]:
+    """All products in float64, rounded to float32; equal ones by descending id."""
+    scores = (queries.astype(np.float64)[:, None, :] * held.vectors.astype(np.float64)[None]).sum(axis=2).astype(np.float32)
+    orders = [order_by_score(held.ids, row)[:depth] for row in scores]
+    return [(order.tolist(), row[order].tolist()) for order, row in zip(orders, scores, strict=True)]
+
+
+def listed(found: Iterator[Found]) -> list[tuple[list[int], list[float]]]:
+    return [(rows.tolist(), scores.tolist()) for rows, scores in found]
+
+
+def test_products_and_ties_by_hand() -> None:
+    held = Held(np.array([[1, 0], [0, 2], [1, 0], [3, 1]], np.float16), ["a", "b", "c", "d"])
+    # (2, 1)·: 2, 2, 2 and 7; of the equal ones c before b before a
+    assert listed(exact_search(held, np.array([[2, 1]], np.float32), 3)) == [([3, 2, 1], [7.0, 2.0, 2.0])]
+    assert listed(exact_search(held, np.array([[2, 1]], np.float32), 9)) == [([3, 2, 1, 0], [7.0, 2.0, 2.0, 2.0])]
+
+
+@given(st.data())
+def test_exact_is_brute_force_with_ties_duplicates_and_halves(data: st.DataObject) -> None:
+    draw = np.random.default_rng(data.draw(st.integers(0, 2**31)))
+    count, width = data.draw(st.integers(0, 40)), data.draw(st.integers(1, 7))
+    vectors = draw.standard_normal((count, width)) * 10.0 ** draw.integers(-3, 3, (count, 1))
+    if count and data.draw(st.booleans()):  # few distinct vectors
+        vectors = vectors[draw.integers(0, 1 + count // 8, count)]
+    vectors = vectors.astype(data.draw(st.sampled_from([np.float16, np.float32])))
+    held = Held(vectors, [f"p{number}" for number in draw.permutation(count)])
+    queries = draw.standard_normal((data.draw(st.integers(1, 4)), width), np.float32)
+    depth = data.draw(st.integers(1, 12))
+    expected = brute_force(held, queries, depth)
+    assert listed(exact_search(held, queries, depth)) == expected
+    on_torch = exact_search(held, queries, depth, device=torch.device("meta"))
+    with pytest.MonkeyPatch.context() as patch:  # the other place to compute, on the processor
+        patch.setattr(OnDevice, "__init__", lambda self, tests, k, _: on_cpu(self, tests, k))
+        assert listed(on_torch) == expected
+
+
+_init = OnDevice.__init__
+
+
+def on_cpu(self: OnDevice, tests: np.ndarray, k: int) -> None:
+    _init(self, tests, k, torch.device("cpu"))
+
+
+def test_memory_changes_no_result_and_too_little_is_said() -> None:
+    draw = np.random.default_rng(2)
+    held = Held(draw.standard_normal((300, 8), np.float32), [f"p{number}" for number in range(300)])
+    queries = draw.standard_normal((9, 8), np.float32)
+    small = least_memory(4, 5, 8)
+    assert queries_at_once(small, 5, 8) in (3, 4)  # three passes, or with a rounding two
+    assert queries_at_once(1.0, 5, 8) > 9
+    assert listed(exact_search(held, queries, 5, memory=small)) == brute_force(held, queries, 5)
+    with pytest.raises(SettingError, match=r"--memory: wanted at least 0.00035 GiB to keep 5 passages of a query; found 1e-05"):
+        list(exact_search(held, queries, 5, memory=1e-5))
+    with pytest.raises(SettingError, match="--memory: wanted GiB above 0; found 0"):
+        queries_at_once(0, 5, 8)
+
+
+@pytest.mark.parametrize("precision", ["float16", "float32"])
+def test_an_index_finds_nearly_all_of_clustered_vectors_and_scores_them_exactly(precision: str, tmp_path: Path) -> None:
+    pytest.importorskip("faiss")
+    draw = np.random.default_rng(6)
+    centres = draw.standard_normal((20, 16), np.float32)
+    made = centres[draw.integers(0, 20, 1_500)] + 0.3 * draw.standard_normal((1_500, 16), np.float32)
+    vectors = write_vectors(tmp_path / "v", (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(precision))
+    queries = (centres[:12] + 0.1).astype(np.float32)
+    exact = list(exact_search(vectors, queries, 10))
+    for kind, settings in (("hnsw", AnnSettings(search_width=100)), ("ivf", AnnSettings(lists=20, probes=6))):
+        index = open_ann(vectors, kind, settings)  # type: ignore[arg-type]
+        assert index.origin == "built"
+        found = list(index.search(vectors, queries, 10, kind, settings))  # type: ignore[arg-type]
+        shares = [len(np.intersect1d(rows, best)) / 10 for (rows, _), (best, _) in zip(found, exact, strict=True)]
+        assert np.mean(shares) >= 0.95
+        for (rows, scores), query in zip(found, queries, strict=True):
+            np.testing.assert_array_equal(scores, inner_products(np.tile(query, (10, 1)), vectors.take(rows)))
+            assert order_by_score(vectors.ids_at(rows), scores).tolist() == list(range(10))
+        again = open_ann(vectors, kind, settings)  # type: ignore[arg-type]
+        assert again.origin == "reused"
+        assert listed(iter(found)) == listed(again.search(vectors, queries, 10, kind, settings))  # type: ignore[arg-type]
+        assert index.bytes == sum(path.stat().st_size for path in vectors.cache.rglob(f"{kind}*/index.faiss"))
+    # all lists looked at: nothing is missed
+    every = AnnSettings(lists=20, probes=20)
+    assert listed(open_ann(vectors, "ivf", every).search(vectors, queries, 10, "ivf", every)) == listed(iter(exact))
+
+
+def test_settings_of_an_index() -> None:
+    assert AnnSettings().built_with("ivf", 1_000_000) == {"lists": 4_000}  # four times the root
+    assert AnnSettings(lists=50).built_with("ivf", 7) == {"lists": 7}  # no more than vectors
+    assert AnnSettings(search_width=20).facts("hnsw", 9, 100) == {"links": 16, "build_width": 100, "search_width": 100}
+    with pytest.raises(SettingError, match="--hnsw-links: wanted at least 2; found 1"):
+        AnnSettings(links=1)
+
+
+def test_without_faiss_an_index_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    vectors = write_vectors(tmp_path / "v", np.ones((3, 4), np.float16))
+    monkeypatch.setattr("positionbias.dense.approximate.find_spec", lambda name: None)
+    with pytest.raises(
+        DependencyError, match=r"--index hnsw: wanted faiss; found none; run: pip install 'positionbias\[dense\]'"
+    ):
+        open_ann(vectors, "hnsw", AnnSettings())
+
+
+@pytest.fixture(scope="module")
+def vectors(checkpoint: Checkpoint, collection: Collection, tmp_path_factory: pytest.TempPathFactory) -> Vectors:
+    return encode_collection(checkpoint, collection, tmp_path_factory.mktemp("vectors") / "v", on_disk="float32")
+
+
+def test_a_run_is_the_models_own_order_of_all_passages(
+    checkpoint: Checkpoint, collection: Collection, vectors: Vectors, tmp_path: Path
+) -> None:
+    done = retrieve_dense(checkpoint, vectors, collection, "test", 60, tmp_path / "d.run")
+    # q2 has no text; the empty passages are ranked like the others
+    assert (done.queries, done.pairs, done.empty_queries) == (5, 240, 1)
+    run = read_run(tmp_path / "d.run")
+    assert list(run) == ["q0", "q1", "q3", "q4"]
+    model = checkpoint.model
+    texts = [passage.text for passage in collection.passages()]
+    with torch.inference_mode():
+        query = model.encode_queries(model.read_queries(["stone bridge"]))  # type: ignore[union-attr]
+        scores = torch.cat([model.interact(*query, *model.encode_passages(model.read_passages([text]))) for text in texts])  # type: ignore[union-attr]
+    ranking = run["q1"]
+    by_id = dict(zip(collection.passage_ids(), scores.tolist(), strict=True))
+    assert sorted(ranking.passage_ids) == sorted(by_id)
+    np.testing.assert_allclose(ranking.scores, [by_id[passage_id] for passage_id in ranking.passage_ids], rtol=1e-4, atol=1e-4)
+    manifest = read_manifest(tmp_path / "d.run", kind="run")
+    assert [(item.role, item.checksum) for item in manifest.inputs] == [
+        ("collection", collection.checksum),
+        ("model", checkpoint.manifest.content["checksum"]),
+        ("vectors", vectors.checksum),
+    ]
+    assert (manifest.content["empty_queries"], manifest.settings["index"]) == (1, "exact")
+
+
+def test_equal_passages_stand_by_descending_id(
+    checkpoint: Checkpoint, collection: Collection, vectors: Vectors, tmp_path: Path
+) -> None:
+    retrieve_dense(checkpoint, vectors, collection, "test", 60, tmp_path / "d.run")
+    same = [passage.passage_id for passage in collection.passages() if not passage.text]
+    ranking = read_run(tmp_path / "d.run")["q0"].passage_ids
+    places = [ranking.index(passage_id) for passage_id in sorted(same, reverse=True)]
+    assert places == list(range(places[0], places[0] + 5))
+
+
+def test_wrong_askings_are_one_line(checkpoint: Checkpoint, collection: Collection, vectors: Vectors, tmp_path: Path) -> None:
+    out = tmp_path / "d.run"
+    with pytest.raises(SettingError, match="--depth: wanted at least 1; found 0"):
+        retrieve_dense(checkpoint, vectors, collection, "test", 0, out)
+    with pytest.raises(SettingError, match="--index: wanted one of exact, hnsw, ivf; found 'flat'"):
+        retrieve_dense(checkpoint, vectors, collection, "test", 5, out, index="flat")
+    with pytest.raises(InputError, match="wanted split 'dev'"):
+        retrieve_dense(checkpoint, vectors, collection, "dev", 5, out)
+    with pytest.raises(InputError, match=r"v: wanted vectors by the model other .*; found vectors by dot"):
+        retrieve_dense(saved_dot(tmp_path / "other", seed=2), vectors, collection, "test", 5, out)
+    assert not out.exists()
