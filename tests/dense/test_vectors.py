@@ -1,0 +1,250 @@
+"""Encoding a collection: what is kept, what changes no byte, what an interruption leaves, and whose vectors they are."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.errors import InputError, SettingError, StorageError
+from positionbias.core.records import Passage
+from positionbias.dense.encode import encode_collection
+from positionbias.dense.single_vectors import SingleVectors, length_one
+from positionbias.dense.vectors import Vectors
+from positionbias.models.checkpoint import Checkpoint
+from positionbias.ranking.config import RankingConfig
+
+from .conftest import passages, saved_dot
+
+
+def stored(vectors: Vectors) -> np.ndarray:
+    return np.concatenate([block for _, block in vectors.blocks()])
+
+
+def content_of(folder: Path) -> dict[str, bytes]:
+    """All bytes of an artefact but those of its manifest, whose provenance differs."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "manifest.json")
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def of_passages(place: Path, shards: int) -> Collection:
+    """The same 60 passages in so many shards."""
+    with create_collection(place) as writer:
+        for part in np.array_split(np.arange(60), shards):
+            writer.add_passages(passages(60)[row] for row in part)
+        writer.finish(name="dense", command="a test", settings={})
+    return Collection(place)
+
+
+def test_a_row_is_the_models_vector_of_the_passage_in_stored_order(
+    checkpoint: Checkpoint, collection: Collection, tmp_path: Path
+) -> None:
+    vectors = encode_collection(checkpoint, collection, tmp_path / "v", on_disk="float32")
+    assert (len(vectors), vectors.dimension, vectors.ids_at(np.arange(60))) == (60, 16, collection.passage_ids())
+    model = SingleVectors(checkpoint).model
+    with torch.inference_mode():  # one by one
+        expected = [model.encode_passages(model.read_passages([p.text]))[0][0, 0].numpy() for p in collection.passages()]
+    np.testing.assert_allclose(stored(vectors), expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(vectors.take(np.array([59, 0, 7, 7])), stored(vectors)[[59, 0, 7, 7]])
+    # ids are "p0" … "p59": p9 is the last of them as a string
+    assert vectors.ids_at(vectors.by_descending_id()[:3]) == ["p9", "p8", "p7"]
+
+
+def test_halves_are_the_float32_vectors_rounded_and_what_was_met_is_counted(
+    checkpoint: Checkpoint, collection: Collection, tmp_path: Path
+) -> None:
+    half = encode_collection(checkpoint, collection, tmp_path / "half")
+    full = encode_collection(checkpoint, collection, tmp_path / "full", on_disk="float32")
+    assert (stored(half).dtype, stored(full).dtype) == (np.float16, np.float32)
+    np.testing.assert_array_equal(stored(half), stored(full).astype(np.float16))
+    content = half.manifest.content
+    room = SingleVectors(checkpoint).model.room
+    read = SingleVectors(checkpoint).model.read_passages([passage.text for passage in collection.passages()])
+    assert content["empty_passages"] == sum(not passage.text for passage in collection.passages()) == 5
+    assert content["truncated"] == sum(len(row) >= room for row in read)
+    assert (content["similarity"], half.manifest.settings["model"]) == ("dot", "dot")
+
+
+def test_shards_of_the_collection_change_no_byte(
+    checkpoint: Checkpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, many = of_passages(tmp_path / "one", 1), of_passages(tmp_path / "many", 7)
+    encode_collection(checkpoint, one, tmp_path / "a")
+    encode_collection(checkpoint, many, tmp_path / "b")
+    assert content_of(tmp_path / "a") == content_of(tmp_path / "b")
+    monkeypatch.setattr("positionbias.dense.encode.SHARD_PASSAGES", 16)
+    cut = encode_collection(checkpoint, many, tmp_path / "c", config=RankingConfig(batch_tokens=12))
+    assert [path.name for path in cut.shard_paths] == ["00000.npy", "00001.npy", "00002.npy", "00003.npy"]
+    # other batches: other roundings of the arithmetic, at most one step of a half
+    np.testing.assert_allclose(stored(cut).astype(float), stored(Vectors(tmp_path / "a")).astype(float), rtol=2e-3, atol=1e-3)
+    assert [rows.tolist()[0] for rows, _ in cut.blocks()] == [0, 16, 32, 48]
+    np.testing.assert_array_equal(cut.take(np.array([50, 3])), stored(cut)[[50, 3]])
+
+
+INTERRUPTED = """
+import os, sys
+from pathlib import Path
+import positionbias.dense.encode as encode
+from positionbias.core.collection import Collection
+from positionbias.models.checkpoint import load_checkpoint
+encode.SHARD_PASSAGES = 16
+write = encode._ShardWriter.__call__
+def killed(self, rows, path):
+    if rows.first == 32:
+        path.write_bytes(b"half a shard")
+        os.kill(os.getpid(), 9)
+    return write(self, rows, path)
+encode._ShardWriter.__call__ = killed
+encode.encode_collection(load_checkpoint(sys.argv[1]), Collection(sys.argv[2]), Path(sys.argv[3]))
+"""
+
+
+def test_a_killed_encoding_goes_on_to_the_same_bytes(
+    checkpoint: Checkpoint, collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("positionbias.dense.encode.SHARD_PASSAGES", 16)
+    encode_collection(checkpoint, collection, tmp_path / "whole")
+    arguments = [str(checkpoint.path), str(collection.path), str(tmp_path / "v")]
+    assert subprocess.run([sys.executable, "-c", INTERRUPTED, *arguments], capture_output=True).returncode == -9
+    kept = sorted(path.name for path in (tmp_path / ".v.work" / "content" / "vectors").glob("[0-9]*.npy"))
+    assert kept == ["00000.npy", "00001.npy"]
+    made: list[int] = []
+    write = encode_collection.__globals__["_ShardWriter"].__call__
+
+    def counted(self: object, rows: tuple[int, int], path: Path) -> object:
+        made.append(rows[0])
+        return write(self, rows, path)
+
+    monkeypatch.setattr("positionbias.dense.encode._ShardWriter.__call__", counted)
+    vectors = encode_collection(checkpoint, collection, tmp_path / "v")
+    assert made == [32, 48]
+    assert content_of(tmp_path / "v") == content_of(tmp_path / "whole")
+    assert vectors.manifest.comparable() | {"name": ""} == Vectors(tmp_path / "whole").manifest.comparable() | {"name": ""}
+
+
+def test_a_full_disk_is_one_line_and_what_is_finished_is_kept(
+    checkpoint: Checkpoint, collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("positionbias.dense.encode.SHARD_PASSAGES", 16)
+    real, shards = np.lib.format.write_array_header_1_0, []
+
+    def full(handle: object, head: dict[str, object]) -> None:
+        shards.append(head)
+        if len(shards) == 3:
+            raise OSError(28, "No space left on device")
+        real(handle, head)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(np.lib.format, "write_array_header_1_0", full)
+    with pytest.raises(
+        StorageError, match=r"No space left on device.*free some space.*; what is finished is kept: run the same"
+    ):
+        encode_collection(checkpoint, collection, tmp_path / "v")
+    assert not (tmp_path / "v").exists()
+    monkeypatch.setattr(np.lib.format, "write_array_header_1_0", real)
+    whole = encode_collection(checkpoint, collection, tmp_path / "whole")
+    assert stored(encode_collection(checkpoint, collection, tmp_path / "v")).tobytes() == stored(whole).tobytes()
+
+
+def test_vectors_of_another_model_or_of_other_passages_are_refused(
+    checkpoint: Checkpoint, collection: Collection, tmp_path: Path
+) -> None:
+    vectors = encode_collection(checkpoint, collection, tmp_path / "v")
+    vectors.check(checkpoint, collection)
+    other = saved_dot(tmp_path / "other", seed=2)
+    with pytest.raises(
+        InputError, match=r"v: wanted vectors by the model other \(checksum .*; found vectors by dot .*give that"
+    ):
+        vectors.check(other, collection)
+    with create_collection(tmp_path / "c2") as writer:
+        writer.add_passages([Passage("p1", "other")])
+        writer.finish(name="second", command="a test", settings={})
+    with pytest.raises(InputError, match=r"v: wanted vectors of the passages of .*c2; found those of the collection 'dense'"):
+        vectors.check(checkpoint, Collection(tmp_path / "c2"))
+
+
+def damaged_manifest(folder: Path) -> None:
+    record = json.loads((folder / "manifest.json").read_text())
+    del record["content"]["dimension"]
+    (folder / "manifest.json").write_text(json.dumps(record))
+
+
+DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
+    "a shard gone": (lambda folder: (folder / "vectors" / "00000.npy").unlink(), "wanted 1 shards of vectors; found 0"),
+    "a shard cut": (lambda folder: cut(folder / "vectors" / "00000.npy"), "00000.npy: wanted vectors as .npy"),
+    "a shard of another": (
+        lambda folder: np.save(folder / "vectors" / "00000.npy", np.ones((3, 16), np.float16)),
+        r"00000.npy: wanted \(60, 16\) numbers; found \(3, 16\)",
+    ),
+    "ids cut": (lambda folder: cut(folder / "ids.arrow"), "ids.arrow: wanted passage ids"),
+    "a manifest without the width": (damaged_manifest, "wanted a whole manifest; found one without 'dimension'"),
+}
+
+
+def cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-200])
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_damaged_vectors_are_one_clear_line(name: str, checkpoint: Checkpoint, collection: Collection, tmp_path: Path) -> None:
+    encode_collection(checkpoint, collection, tmp_path / "v")
+    damage, message = DAMAGES[name]
+    damage(tmp_path / "v")
+
+    def read() -> None:
+        vectors = Vectors(tmp_path / "v")
+        vectors.by_descending_id()
+        stored(vectors)
+
+    with pytest.raises(InputError, match=message):
+        read()
+
+
+def test_what_float16_cannot_hold_is_said_with_its_passage(
+    checkpoint: Checkpoint, collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encode = SingleVectors.passages
+    monkeypatch.setattr(SingleVectors, "passages", lambda *given: encode(*given) * np.float32(1e6))
+    first = collection.passage_ids()[0]
+    with pytest.raises(
+        InputError, match=rf"passage '{first}': wanted a vector of finite numbers within float16; .*on-disk float32"
+    ):
+        encode_collection(checkpoint, collection, tmp_path / "v")
+    assert len(encode_collection(checkpoint, collection, tmp_path / "v", on_disk="float32")) == 60
+
+
+def test_models_with_several_vectors_or_a_distance_are_refused(collection: Collection, tmp_path: Path) -> None:
+    from positionbias.models.checkpoint import load_checkpoint
+
+    from ..tiny import saved_tk
+
+    tk = load_checkpoint(saved_tk(tmp_path / "tk", collection))
+    with pytest.raises(SettingError, match=r"--model: wanted a model with one vector a text .*; found tk, of kind tk; give"):
+        encode_collection(tk, collection, tmp_path / "v")
+    dot = saved_dot(tmp_path / "dot")
+    dot.model.vector_similarity = "euclidean"  # type: ignore[union-attr]
+    with pytest.raises(SettingError, match=r"wanted a model that compares vectors by cosine or dot; found dot, by euclidean"):
+        encode_collection(dot, collection, tmp_path / "v")
+    with pytest.raises(SettingError, match="--precision-on-disk: wanted one of float16, float32; found 'int8'"):
+        encode_collection(saved_dot(tmp_path / "dot2"), collection, tmp_path / "v", on_disk="int8")
+
+
+def test_length_one() -> None:
+    # 3-4-5; zeros stay; lengths whose squares float32 cannot hold
+    found = length_one(np.array([[3, 4], [0, 0], [1e30, 0], [0, -1e-30]], np.float32))
+    np.testing.assert_array_equal(found, np.array([[0.6, 0.8], [0, 0], [1, 0], [0, -1]], np.float32))
+
+
+def test_vectors_compared_by_cosine_are_kept_at_length_one(collection: Collection, tmp_path: Path) -> None:
+    dot = saved_dot(tmp_path / "dot")
+    raw = stored(encode_collection(dot, collection, tmp_path / "raw", on_disk="float32"))
+    dot.model.vector_similarity = "cosine"  # type: ignore[union-attr]
+    unit = stored(encode_collection(dot, collection, tmp_path / "unit", on_disk="float32"))
+    np.testing.assert_allclose(unit, raw / np.linalg.norm(raw, axis=1, keepdims=True), rtol=1e-6)
