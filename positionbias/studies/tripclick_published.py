@@ -15,7 +15,7 @@ __all__ = ["CELLS", "PAPER", "TESTS", "paper_test"]
 
 PAPER = "Establishing Strong Baselines for TripClick Health Retrieval (ECIR 2022)"
 TESTS = {"head": "Head (DCTR)", "torso": "Torso (RAW)", "tail": "Tail (RAW)"}
-BASELINES = "Original Baselines"
+BASELINES = "original baselines"
 
 # Table 1: line | model | what it began with | nDCG@10 and MRR@10 on head, torso, tail
 _TABLE_1 = """
