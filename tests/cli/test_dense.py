@@ -1,0 +1,98 @@
+"""``posbias encode`` and ``posbias retrieve --vectors``: what they print and write, and one clear line where they cannot."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from positionbias.cli.main import main
+from positionbias.core.collection import Collection
+from positionbias.core.run import read_run
+from positionbias.dense.vectors import Vectors
+
+from ..dense.conftest import saved_dot
+from ..tiny import saved_tk
+
+
+def posbias(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    """Run a command; its exit code, standard output and standard error."""
+    with pytest.raises(SystemExit) as stop:
+        main([str(argument) for argument in arguments])
+    output = capsys.readouterr()
+    assert isinstance(stop.value.code, int)
+    return stop.value.code, output.out, output.err
+
+
+@pytest.fixture
+def dot(tmp_path: Path) -> Path:
+    return saved_dot(tmp_path / "dot").path
+
+
+def test_from_a_collection_to_a_run(
+    small_collection: Collection, dot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    vectors, out = tmp_path / "vectors", tmp_path / "dense.run"
+    code, printed, err = posbias(capsys, "encode", small_collection.path, "--model", dot, "--out", vectors)
+    assert code == 0, err
+    # 7 vectors of 16 halves: 224 bytes
+    assert printed == f"{vectors}: 7 vectors of 16 numbers, float16, compared by dot; 0.0 MB\n"
+    assert "1 passages are empty: they have the vector of an empty text" in err
+    options = ("--vectors", vectors, "--model", dot, "--split", "test", "--out", out)
+    code, printed, err = posbias(capsys, "retrieve", small_collection.path, *options, "--json")
+    assert code == 0, err
+    (result,) = json.loads(printed)["results"]
+    assert (result["measure"], result["system"], result["value"], result["count"]) == ("candidates", "dot", 7.0, 3)
+    assert "7 vectors searched (exact)" in err
+    assert (read_run(out).depth, read_run(out).name) == (7, "dot")
+    assert len(Vectors(vectors)) == 7
+    pytest.importorskip("faiss")
+    for origin in ("built", "reused"):
+        again = ("--index", "ivf", "--ivf-lists", 2, "--ivf-probes", 2, "--depth", 3, "--name", "near", "--overwrite")
+        code, printed, err = posbias(capsys, "retrieve", small_collection.path, *options, *again)
+        assert (code, printed) == (0, f"9 candidates of 3 queries written to {out}\n")
+        assert f"ivf index {origin}" in err
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["--k1", "1"], "--k1: wanted no --vectors beside it; found otherwise"),
+        (["--memory", "-1"], "--memory: wanted GiB above 0; found -1.0"),
+        (["--depth", "0"], "--depth: wanted at least 1; found 0"),
+        (["--kind", "sparse"], "--kind: wanted"),
+        (["--index", "hnsw", "--hnsw-links", "1"], "--hnsw-links: wanted at least 2; found 1"),
+    ],
+)
+def test_wrong_options_are_one_line(
+    small_collection: Collection,
+    dot: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    given: list[str],
+    message: str,
+) -> None:
+    vectors = tmp_path / "vectors"
+    assert posbias(capsys, "encode", small_collection.path, "--model", dot, "--out", vectors)[0] == 0
+    options = ("--vectors", vectors, "--model", dot, "--out", tmp_path / "x.run", *given)
+    code, printed, err = posbias(capsys, "retrieve", small_collection.path, *options)
+    assert (code, printed, err.count("\n")) == (2, "", 1)
+    assert message in err
+
+
+def test_what_is_missing_or_of_another_kind_is_one_line(
+    small_collection: Collection, dot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tk = saved_tk(tmp_path / "tk", small_collection)
+    out = tmp_path / "out"
+    for arguments, message in (
+        (["encode", small_collection.path, "--model", tk, "--out", out], "wanted a model with one vector a text"),
+        (["retrieve", small_collection.path, "--model", dot, "--out", out], "--model: wanted --vectors beside it"),
+        (["retrieve", small_collection.path, "--vectors", out, "--out", out], "--vectors wants the model that made them"),
+        (["retrieve", small_collection.path, "--vectors", out, "--model", dot, "--out", out], "wanted a posbias vectors"),
+    ):
+        code, printed, err = posbias(capsys, *arguments)
+        assert (code, printed, err.count("\n")) == (2, "", 1), err
+        assert message in err
+        assert not out.exists()
