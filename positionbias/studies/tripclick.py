@@ -21,7 +21,7 @@ from positionbias.core.run import read_run
 from positionbias.evaluation.evaluate import check_run
 from positionbias.report.tripclick_select import ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
 from positionbias.studies import estimate
-from positionbias.studies.tripclick_sets import drawn_from, write_click_set
+from positionbias.studies.tripclick_sets import drawn_from, write_study_set
 from positionbias.studies.tripclick_settings import Negatives, Ranker, TripClickSettings
 from positionbias.studies.tripclick_trials import Trial, TripClickStudy
 from positionbias.studies.workshop import Workshop
@@ -117,7 +117,7 @@ class _Study:
         candidates = {split: self.runs[split] for split in settings.train}
 
         def make() -> None:
-            write_click_set(place, self.collection, candidates, of, settings)
+            write_study_set(place, self.collection, candidates, of, settings)
 
         inputs = {"collection": self.checksum}
         inputs |= {f"candidates {split}": self.shop.checksum(path) for split, path in candidates.items()}

@@ -3,6 +3,9 @@
 By the paper's rule (§3.1): for each (query, clicked passage) up to N negatives, sampled without replacement from the query's candidates that are not
 judged relevant at any grade; every one makes a triple, which a training shuffles. Both kinds of set are drawn by it, so that what differs is
 where the negatives come from. What is false among them is counted by a complete set of judgements, where there is one.
+
+The draws are those of ``posbias trainset clicks``, whose sets are for any size. That command keeps out what any set of judgements calls relevant; here the
+split's own alone counts, as a complete set beside it would take out the false negatives that the study is about [decision].
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from positionbias.core.records import Qrel, relevant_passages
 from positionbias.core.shard_work import resumable_folder
 from positionbias.studies.tripclick_settings import Negatives, TripClickSettings
 
-__all__ = ["count_false", "drawn_from", "write_click_set"]
+__all__ = ["count_false", "drawn_from", "write_study_set"]
 
 COMMAND = "study tripclick"
 _BLOCK = 4_096  # queries
@@ -31,7 +34,7 @@ _BLOCK = 4_096  # queries
 Pairs = Mapping[str, tuple[str, ...]]  # passages by query
 
 
-def write_click_set(
+def write_study_set(
     out: Path, collection: Collection, candidates: Mapping[str, Path], of: Negatives, settings: TripClickSettings
 ) -> Groups:
     """Write one set of triples to ``out``, replacing what is there, and open it; ``candidates`` are runs of the training splits.

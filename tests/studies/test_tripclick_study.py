@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from positionbias.clicks.trainset import ClickSettings, write_click_set
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import Groups
@@ -18,11 +19,12 @@ from positionbias.report.html import write_report
 from positionbias.report.tripclick_select import CLEANED, REGENERATED, SETS, TELEMETRY
 from positionbias.studies.model_settings import ModelSettings
 from positionbias.studies.tripclick import tripclick
+from positionbias.studies.tripclick_sets import write_study_set
 from positionbias.studies.tripclick_settings import JudgedSplit, Negatives, TripClickSettings
 from positionbias.studies.workshop import Workshop
 from positionbias.training.config import TrainConfig
 
-from ..tiny import TINY, tiny_encoder
+from ..tiny import TINY, candidates, planted, tiny_encoder
 
 TRAINING = TrainConfig(batch_size=8, threads=1, max_steps=3, validate_every=1)
 ORIGINAL = Negatives("original", PASSED_OVER)
@@ -170,6 +172,16 @@ def test_a_given_set_is_taken_as_it_is(finished: tuple[Path, list[str]], collect
     true = {(q.query_id, q.passage_id) for q in collection.qrels("train", TRUE) if q.grade}
     whole = [(g.query_id, *g.passage_ids) for g in Groups(given.stored)] if given.stored else []
     assert cleaned == {triple for triple in whole if (triple[0], triple[2]) not in true}
+
+
+def test_regenerated_negatives_are_those_of_trainset_clicks(tmp_path: Path) -> None:
+    plain = planted(tmp_path / "planted")  # no set of judgements but its own
+    run = candidates(plain, tmp_path, depth=12)["train"]
+    study = settings(tests=(JudgedSplit("test"),), others=(), truth=None, train_depth=9)
+    ours = write_study_set(tmp_path / "ours", plain, {"train": run}, study.sets[0], study)
+    theirs = write_click_set(tmp_path / "theirs", plain, run, ClickSettings(negatives=3, depth=9))
+    assert sorted(ours) == sorted(theirs)
+    assert len(ours) > 50
 
 
 @pytest.mark.parametrize(

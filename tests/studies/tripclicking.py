@@ -12,7 +12,7 @@ from positionbias.core.result import Facts
 from positionbias.core.run import write_run
 from positionbias.report.tripclick_select import ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
 from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.tripclick_sets import write_click_set
+from positionbias.studies.tripclick_sets import write_study_set
 from positionbias.studies.tripclick_settings import JudgedSplit, Negatives, TripClickSettings
 from positionbias.studies.tripclick_trials import Trial, TripClickStudy
 
@@ -52,7 +52,7 @@ def made_up(
     first = {split: folder / f"bm25-{split}.run" for split in ("train", *splits)}
     for split, place in first.items():
         write_run(place, run_of(split, [7 if split == "train" else 5] * QUERIES))
-    sets = {of.name: write_click_set(folder / of.name, collection, first, of, settings).path for of in settings.sets}
+    sets = {of.name: write_study_set(folder / of.name, collection, first, of, settings).path for of in settings.sets}
     trials = []
     for seed in seeds:
         for facts, name in NAMES.items():
