@@ -21,7 +21,18 @@ from .test_train import posbias
 
 OPTIONS = {
     "knrm": ("--dimension", 32, "--learning-rate", 0.002, "--kernel-learning-rate", 0.02),
-    "conv_knrm": ("--dimension", 32, "--filters", 16, "--learning-rate", 0.002, "--kernel-learning-rate", 0.02),
+    "conv_knrm": (
+        "--dimension",
+        32,
+        "--filters",
+        16,
+        "--longest-ngram",
+        2,
+        "--learning-rate",
+        0.002,
+        "--kernel-learning-rate",
+        0.02,
+    ),
     "duet": ("--filters", 16, "--ngraphs", 200, "--passage-length", 100, "--pooling-window", 10, "--learning-rate", 0.003),
     "pacrr": ("--dimension", 32, "--filters", 4, "--learning-rate", 0.02),
 }
