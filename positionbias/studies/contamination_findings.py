@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 from positionbias.contamination.published import CELLS, TARGETS, target_of
 from positionbias.core.payloads import Comparison, Finding
@@ -14,11 +13,11 @@ from positionbias.evaluation.letters import LEVEL
 from positionbias.report.contamination_select import (
     BEYOND,
     CONTAMINATION,
-    DOSES,
     HOLM,
     INHERITED,
     SETS,
     STANDARD,
+    TRAINED,
     clean_of,
     comparisons_along,
     distilled,
@@ -29,7 +28,8 @@ from positionbias.report.contamination_select import (
 )
 from positionbias.report.leakage_select import rows_of
 from positionbias.studies.against import APART, LOOK, signed
-from positionbias.studies.wording import beside_zero, capital, p_shown, point_shown, shown
+from positionbias.studies.contamination_doses import dose_findings
+from positionbias.studies.wording import p_shown, shown, trained_system
 
 __all__ = ["contamination_findings"]
 
@@ -44,11 +44,12 @@ def contamination_findings(results: Sequence[Result]) -> list[Finding]:
     return [
         *_sets(results),
         *_learned(results, measures[0]),
+        *_as_they_began(results),
         *(_inflation(results, r, p) for r, p in own if r.measure == measures[0]),
         *_other_measures([(r, p) for r, p in own if r.measure != measures[0]], measures[1:]),
         *_above_the_standard(results, measures[0]),
         *_elsewhere([(r, p) for r, p in tests if not on_own_target(r) and r.measure == measures[0]], measures[0]),
-        *_doses(results),
+        *dose_findings(results),
         *_paper(results, [(r, p) for r, p in own if r.measure == measures[0]]),
     ]
 
@@ -100,6 +101,15 @@ def _learned(results: Sequence[Result], measure: str) -> list[Finding]:
     return [Finding(f"Not learned: {system}, {measure} {'; '.join(where)}.", False) for system, where in by_system.items()]
 
 
+def _as_they_began(results: Sequence[Result]) -> list[Finding]:
+    """What validation kept at step 0: it has the weights that it began with, whatever its teacher."""
+    began = [of.system for of in results if of.measure == TRAINED and 0 in rows_of(of)["step of the kept weights"]]
+    if not began:
+        return []
+    text = f"No step was better on validation than the weights that they began with, which were kept: {', '.join(began)}."
+    return [Finding(f"{text} What is said of these says nothing of a teacher.", False)]
+
+
 def _significant(payload: Comparison) -> bool:
     p = payload.p_adjusted.get(HOLM)
     return p is not None and p < LEVEL
@@ -110,7 +120,7 @@ def _inflation(results: Sequence[Result], result: Result, payload: Comparison) -
     facts = result.facts
     share = "" if facts.share in (None, 1.0) else f" (share {facts.share:g} of its queries)"
     text = (
-        f"{_of(facts)} on {result.split}: {result.measure} {payload.candidate_mean:.3f} with a teacher that "
+        f"{trained_system(facts)} on {result.split}: {result.measure} {payload.candidate_mean:.3f} with a teacher that "
         f"saw its judgements{share}, {payload.baseline_mean:.3f} with one that did not, difference "
         f"{shown(payload.difference, payload.difference_interval)} over {result.count:,} queries; {_verdict(payload)}"
     )
@@ -212,72 +222,6 @@ def _elsewhere(tests: Sequence[tuple[Result, Comparison]], measure: str) -> list
 
 
 # -- doses --------------------------------------------------------------------------------------------------------------------
-
-
-def _doses(results: Sequence[Result]) -> list[Finding]:
-    """Whether inflation grows with the share, and whether it is larger where the judgements were seen: of teachers each, of students counted."""
-    doses = [result for result in results if result.measure == DOSES]
-    found = []
-    for result in doses:
-        rows = rows_of(result)
-        split = [point for point in rows["points"] if point["seen"] and point["others"]]
-        if result.facts.role == "teacher" and rows["change"] is not None:
-            found.append(_by_share(result, rows["measure"], rows["points"][0], rows["points"][-1], rows["change"]))
-        if result.facts.role == "teacher" and split:
-            found.append(_by_query(result, rows["measure"], split[-1]))
-    return [*found, *_students_by_share([result for result in doses if result.facts.role == "student"])]
-
-
-def _students_by_share(doses: Sequence[Result]) -> list[Finding]:
-    """Of how many students inflation grows with the share, target by target."""
-    found = []
-    for target in dict.fromkeys(result.split for result in doses):
-        changes = [change for r in doses if r.split == target and (change := rows_of(r)["change"]) is not None]
-        if not changes:
-            continue
-        grows, falls = (sum(beside_zero(of) and (of["mean"] > 0) == up for of in changes) for up in (True, False))
-        rest = "; of the others these data do not tell" if grows + falls < len(changes) else ""
-        text = (
-            f"Students on {target}: from the smallest to the largest share of its queries that their teacher saw, {rows_of(doses[0])['measure']} "
-            f"rises for {grows} of {len(changes)} and falls for {falls}{rest}."
-        )
-        found.append(Finding(text, True if grows and not falls else False if falls and not grows else None))
-    return found
-
-
-def _by_share(
-    result: Result, measure: str, first: Mapping[str, Any], last: Mapping[str, Any], change: Mapping[str, Any]
-) -> Finding:
-    if not beside_zero(change):
-        verdict, holds = "these data do not tell whether the dose matters", None
-    elif change["mean"] > 0:
-        verdict, holds = "the more was seen, the higher", True
-    else:
-        verdict, holds = "the more was seen, the lower", False
-    text = (
-        f"{_of(result.facts)}: with a share of {first['share']:g} of the queries of {result.split} seen, {measure} on all of them changes by "
-        f"{point_shown(first['all'])}, with {last['share']:g} by {point_shown(last['all'])}; the second less the first is {point_shown(change)}: "
-        f"{verdict}."
-    )
-    return Finding(text, holds)
-
-
-def _by_query(result: Result, measure: str, point: Mapping[str, Any]) -> Finding:
-    seen, others, apart = point["seen"], point["others"], point["seen less others"]
-    text = (
-        f"{_of(result.facts)}, share {point['share']:g} of {result.split}: {measure} changes by {point_shown(seen)} on the {seen['queries']:,} queries "
-        f"that were seen, by {point_shown(others)} on the {others['queries']:,} others"
-    )
-    if apart is None:
-        return Finding(f"{text}.", None)
-    text += f"; the first less the second is {point_shown(apart)}"
-    if not beside_zero(apart):
-        return Finding(f"{text}: these data do not tell them apart.", None)
-    return Finding(f"{text}: {'more' if apart['mean'] > 0 else 'less'} where the judgements were seen.", apart["mean"] > 0)
-
-
-def _of(facts: Facts) -> str:
-    return f"{capital(facts.role)} {facts.model} ({facts.loss})"
 
 
 # -- the paper ----------------------------------------------------------------------------------------------------------------

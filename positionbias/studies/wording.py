@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from positionbias.core.payloads import Interval
+from positionbias.core.result import Facts
 from positionbias.studies.against import signed
 
-__all__ = ["beside_zero", "bounds_of", "capital", "p_shown", "point_shown", "shown"]
+__all__ = ["beside_zero", "bounds_of", "capital", "p_shown", "point_shown", "shown", "trained_system"]
 
 
 def capital(text: str) -> str:
@@ -41,3 +42,8 @@ def point_shown(point: Mapping[str, Any]) -> str:
 def p_shown(p: float) -> str:
     """A p-value behind its letter."""
     return f"= {p:.3f}" if p >= 0.001 else "< 0.001"
+
+
+def trained_system(facts: Facts) -> str:
+    """A teacher or student at the head of a sentence: ``Teacher bert_cat (lce)``."""
+    return f"{capital(facts.role)} {facts.model} ({facts.loss})"

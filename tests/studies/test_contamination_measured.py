@@ -24,6 +24,7 @@ from positionbias.report.contamination_select import (
     TRAINED,
     comparisons_along,
 )
+from positionbias.studies.contamination_findings import contamination_findings
 from positionbias.studies.contamination_measured import measure_contamination
 from positionbias.studies.contamination_trials import ContaminationStudy
 
@@ -211,6 +212,17 @@ def test_the_sentences(results: list[Result]) -> None:
     (dose,) = (t for t in found if t.startswith("Teacher bert_cat (lce): with a share of 0.5 of the queries of dl19"))
     assert "changes by +0.219" in dose
     assert not any("No target is one of the paper's" in text for text in found)
+
+
+def test_what_validation_kept_at_step_0_has_learned_nothing(results: list[Result]) -> None:
+    assert not any(text.startswith("No step was better") for text in said(results))
+    (trained,) = (r for r in results if r.measure == TRAINED and r.system == "student tk (kl)")
+    assert isinstance(trained.payload, Statistics)
+    kept = Statistics({**trained.payload.rows, "step of the kept weights": [50, 0]})
+    found = contamination_findings([replace(r, payload=kept) if r is trained else r for r in results])
+    (told,) = (finding for finding in found if finding.text.startswith("No step was better on validation"))
+    assert "which were kept: student tk (kl)." in told.text
+    assert told.holds is False
 
 
 def test_the_other_direction(tmp_path: Path) -> None:
