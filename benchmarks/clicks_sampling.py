@@ -3,7 +3,8 @@
 1.5 million passages, 685,649 queries with 1.6 clicks each and 500 candidates each in a run of 343 million lines (zstd), 20 negatives a click, the first
 10 million of all triples kept. ``posbias trainset clicks`` runs in a process of its own, watched from outside. Beside it a plain Python loop, the way such a
 script is written (lines split, ``random.sample``, one list, ``random.shuffle``), on the first queries of the same file: its total is worked out, and so is
-its memory, which grows with what it holds. BM25's searches are timed apart (``--bm25``): a sample of queries over generated passages of TripClick's length.
+its memory, which grows with what it holds. ``--run-queries`` makes candidates for the first queries only: the judgements that are held are still those of all, and the
+totals are worked out from processor seconds. BM25's searches are timed apart (``--bm25``): a sample of queries over generated passages of TripClick's length.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ from __future__ import annotations
 import argparse
 import os
 import random
-import resource
 import sys
 import time
 from collections.abc import Iterator
@@ -23,10 +23,11 @@ import pyarrow as pa
 import pyarrow.csv as csv
 from measuring import hardware, measured, result_place
 
+from positionbias.clicks.judged import Which, judged_queries
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.files import open_text
-from positionbias.core.records import Passage, Qrel, Query, relevant_passages
+from positionbias.core.records import Passage, Qrel, Query
 
 WORDS = np.array([f"w{number}" for number in range(50_000)])
 AT_ONCE = 2_000  # queries written together
@@ -96,11 +97,10 @@ def make_run(path: Path, passages: int, queries: int, depth: int) -> None:
             csv.write_csv(pa.table(columns), sink, options)
 
 
-def plain_loop(collection: Collection, path: Path, queries: int, negatives: int, out: Path) -> tuple[float, int, int]:
-    """Seconds for the first queries, their triples, and the memory it has grown by, once the judgements are read."""
-    relevant = {query: set(passages) for query, passages in relevant_passages(collection.qrels("train")).items()}
-    generator, before = random.Random(1), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    started = time.perf_counter()
+def plain_loop(path: Path, relevant: dict[str, set[str]], queries: int, negatives: int, out: Path) -> tuple[float, int, int]:
+    """Processor seconds for the first queries, their triples, and the bytes that the ids and triples it holds take."""
+    generator = random.Random(1)
+    started = time.process_time()
     candidates: dict[str, list[str]] = {}
     with open_text(path) as lines:
         for line in lines:
@@ -119,12 +119,20 @@ def plain_loop(collection: Collection, path: Path, queries: int, negatives: int,
     with open(out, "w") as handle:
         for triple in triples:
             handle.write("\t".join(triple) + "\n")
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    return time.perf_counter() - started, len(triples), 1024 * grown
+    seconds = time.process_time() - started
+    return seconds, len(triples), _held(candidates, triples)
+
+
+def _held(candidates: dict[str, list[str]], triples: list[tuple[str, str, str]]) -> int:
+    """Bytes of the lists, the ids read from the file (each line makes its own) and the triples; of a triple the ids are shared."""
+    pools = sum(
+        sys.getsizeof(query) + sys.getsizeof(pool) + sum(map(sys.getsizeof, pool)) for query, pool in candidates.items()
+    )
+    return pools + sys.getsizeof(triples) + sum(map(sys.getsizeof, triples))
 
 
 def search_rate(folder: Path, passages: int, words: int, queries: int, depth: int) -> tuple[float, float]:
-    """Seconds to index, and queries a second, of BM25 over generated passages."""
+    """Processor seconds to index, and queries a processor second, of BM25 over generated passages."""
     from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 
     place = folder / "bm25"
@@ -137,9 +145,9 @@ def search_rate(folder: Path, passages: int, words: int, queries: int, depth: in
         writer.finish(name="bm25", command="benchmark", settings={})
     seconds = []
     for split in ("one", "all"):
-        started = time.perf_counter()
+        started = time.process_time()
         retrieve_run(Collection(place), split, depth, Bm25Settings(), folder / f"{split}.run")
-        seconds.append(time.perf_counter() - started)
+        seconds.append(time.process_time() - started)
     return seconds[0], queries / seconds[1]
 
 
@@ -152,44 +160,55 @@ def main() -> None:
     options.add_argument("--triples", type=int, default=10_000_000)
     options.add_argument("--words", type=int, default=40, help="of a passage: they are not read but for a sample")
     options.add_argument("--loop-queries", type=int, default=10_000)
+    options.add_argument("--run-queries", type=int, help="candidates of the first so many queries only [default: all]")
     options.add_argument("--workers", type=int, default=1)
     options.add_argument("--only-make", action="store_true")
     options.add_argument("--bm25", type=int, default=0, help="passages of 259 words to search in; 0: leave it out")
     given = options.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
-    passages = prime_below(given.passages)
-    place, run = given.folder / "clicks", given.folder / "train.run.zst"
+    passages, run_queries = prime_below(given.passages), given.run_queries or given.queries
+    place, run = given.folder / "clicks", given.folder / f"train-{run_queries}.run.zst"
     if not place.exists():
         make_collection(place, passages, given.words, given.queries, given.depth)
     if not run.exists():
-        make_run(run.with_suffix(".partial"), passages, given.queries, given.depth)
+        make_run(run.with_suffix(".partial"), passages, run_queries, given.depth)
         run.with_suffix(".partial").rename(run)
     if given.only_make:
         return
-    load = os.getloadavg()[0]
+    load, share = os.getloadavg()[0], run_queries / given.queries
+    triples = round(given.triples * share)
     command = [sys.executable, "-m", "positionbias", "--quiet", "trainset", "clicks", str(place), "--candidates", str(run)]
-    command += ["--triples", str(given.triples), "--as", "ids", "--workers", str(given.workers), "--overwrite"]
+    command += ["--triples", str(triples), "--as", "ids", "--workers", str(given.workers), "--overwrite"]
     ours = measured([*command, "--out", str(given.folder / "set")])
-    loop_seconds, loop_triples, loop_bytes = plain_loop(
-        Collection(place), run, given.loop_queries, 20, given.folder / "loop.tsv"
-    )
-    share = given.queries / given.loop_queries
+    started, opened = time.process_time(), Collection(place)
+    judged = judged_queries(Which(str(place), opened.checksum, "train", None, 1))
+    fixed = time.process_time() - started
+    relevant = {query: set(one.relevant) for query, one in judged.items()}
+    queries = min(given.loop_queries, run_queries)
+    loop, loop_triples, loop_bytes = plain_loop(run, relevant, queries, 20, given.folder / "loop.tsv")
+    of_all, lines_read = (ours.processor - fixed) / share + fixed, run_queries * given.depth
     lines = [
         f"# Training triples of clicks: {given.queries:,} queries × {given.depth} candidates",
         "",
         f"{hardware()}; load {load:.1f} before, {os.getloadavg()[0]:.1f} after; {date.today().isoformat()}; "
-        f"`python benchmarks/clicks_sampling.py` with {given.workers} worker(s), {passages:,} passages, "
-        f"{given.triples:,} triples kept, lines of ids written; run of {run.stat().st_size / 1e9:.1f} GB (zstd).",
+        f"`python benchmarks/clicks_sampling.py` with {given.workers} worker(s); {passages:,} passages, {given.queries:,} queries with judgements. "
+        f"Run: {run_queries:,} queries, {lines_read:,} lines, {run.stat().st_size / 1e9:.2f} GB (zstd); {triples:,} triples kept, ids written.",
         "",
-        "| | seconds | processor seconds | peak memory | candidates a second |",
-        "|---|---|---|---|---|",
-        f"| posbias trainset clicks | {ours.seconds:,.0f} | {ours.processor:,.0f} | {ours.peak / 2**30:.2f} GiB "
-        f"({ours.anonymous / 2**30:.2f} anonymous) | {given.queries * given.depth / ours.seconds:,.0f} |",
-        f"| plain loop, {given.loop_queries:,} queries ({loop_triples:,} triples) | {loop_seconds:,.1f} | | "
-        f"+{loop_bytes / 2**30:.2f} GiB | {given.loop_queries * given.depth / loop_seconds:,.0f} |",
-        f"| plain loop, worked out for all | {loop_seconds * share:,.0f} | | {loop_bytes * share / 2**30:,.0f} GiB | |",
+        "| | queries | triples drawn or made | processor seconds | seconds | candidates a processor second | peak memory |",
+        "|---|---|---|---|---|---|---|",
+        f"| posbias trainset clicks | {run_queries:,} | {_drawn(ours.output)} | {ours.processor:,.1f} | {ours.seconds:,.0f} | "
+        f"{lines_read / ours.processor:,.0f} | {ours.peak / 2**30:.2f} GiB ({ours.anonymous / 2**30:.2f} anonymous) |",
+        f"| plain loop | {queries:,} | {loop_triples:,} | {loop:,.1f} | | {queries * given.depth / loop:,.0f} | +{loop_bytes / 2**30:.2f} GiB |",
+    ]
+    if share < 1:
+        lines.append(f"| posbias trainset clicks, worked out | {given.queries:,} | | {of_all:,.0f} | | | as above |")
+    lines += [
+        f"| plain loop, worked out | {given.queries:,} | | {loop * given.queries / queries:,.0f} | | | "
+        f"+{loop_bytes * given.queries / queries / 2**30:,.0f} GiB |",
         "",
-        "Memory: proportional set size of the process, sampled; the loop's is what it grows by beside the judgements, which both hold.",
+        f"Processor seconds of one process. Of ours, {fixed:.1f} go to the judgements of all {given.queries:,} queries, which are read whatever the run. "
+        "Memory: proportional set size of the process, sampled; what it holds is the judgements and one block of the run, and does not grow with the run. "
+        "The loop's is what its lists, ids and triples take beside the judgements.",
         "",
         "```",
         ours.output.rstrip(),
@@ -200,13 +219,17 @@ def main() -> None:
         hours = given.queries / rate * passages / given.bm25 / 3600
         lines += [
             "",
-            f"BM25 (bm25s, one process): {given.bm25:,} generated passages of 259 words indexed in {index:,.0f} s; 200 queries of 4 words "
-            f"at depth {given.depth}: {rate:,.1f} a second. Worked out for {given.queries:,} queries over {passages:,} passages, where a search "
-            f"takes as many times longer as there are passages: {hours:,.1f} hours on one core.",
+            f"BM25 (bm25s, one process, processor seconds): {given.bm25:,} generated passages of 259 words indexed in {index:,.0f} s; 200 queries of 4 "
+            f"words at depth {given.depth}: {rate:,.1f} a second. Worked out for {given.queries:,} queries over {passages:,} passages, if a search takes "
+            f"as many times longer as there are passages: {hours:,.1f} hours on one core.",
         ]
     out = result_place("clicks_sampling")
     out.write_text("\n".join(lines) + "\n", encoding="utf-8")
     print(out.read_text(encoding="utf-8"))
+
+
+def _drawn(output: str) -> str:
+    return next(line.split()[-1] for line in output.splitlines() if line.startswith("triples drawn"))
 
 
 if __name__ == "__main__":
