@@ -12,6 +12,7 @@ import argparse
 import json
 import platform
 import resource
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -46,6 +47,7 @@ def make_vectors(options: argparse.Namespace) -> dict[str, Any]:
     paths = [path for folder in options.sources for path in sorted(folder.rglob("*.npy"))]
     real = np.concatenate([vectors for _, vectors in stored_blocks(paths)]).astype(np.float32)
     place = options.folder / "vectors"
+    shutil.rmtree(place, ignore_errors=True)  # of a step that was stopped
     (place / SHARDS).mkdir(parents=True)
     shards = range(0, options.vectors, SHARD_PASSAGES)
     for number, start in enumerate(shards):
