@@ -65,10 +65,12 @@ def test_the_rankings_are_those_of_the_whole_run(tmp_path_factory: pytest.TempPa
         (b"q  d a 1 2.0 t\n", False),  # five columns, of which a reader of commas sees six
         (b" Q0 a 1 2.0 t\n", False),
         (b"q Q0 a 1 2.0 \n", False),
+        (b"q Q0 a 1 2.0 ", False),
+        (b"q Q0 a 1 2.0 \r\n", False),
         (b"q Q0 a 1 2.0 t\n Q0 a 1 2.0 t\n", False),
         ("q Q0 a\u00a0b 1 2.0 t\n".encode(), False),
     ],
-    ids=["spaces", "tabs", "doubled", "leading", "trailing", "leading-later", "no-break"],
+    ids=["spaces", "tabs", "doubled", "leading", "trailing", "end", "carriage", "leading-later", "no-break"],
 )
 def test_only_plain_lines_are_read_by_columns(text: bytes, plain: bool) -> None:
     assert _is_plain(text) == plain
