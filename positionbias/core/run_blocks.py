@@ -105,7 +105,8 @@ def _is_plain(data: bytes) -> bool:
     separator = _separator(data)
     other = b"\t" if separator == b" " else b" "
     doubled = (separator * 2, b"\n" + separator, separator + b"\n", separator + b"\r", other, *_ODD)
-    return data.isascii() and not data.startswith(separator) and not any(odd in data for odd in doubled)
+    at_ends = data.startswith(separator) or data.endswith(separator)
+    return data.isascii() and not at_ends and not any(odd in data for odd in doubled)
 
 
 def _separator(data: bytes) -> bytes:
