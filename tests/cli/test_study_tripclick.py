@@ -1,0 +1,77 @@
+"""``posbias study tripclick`` as a user runs it: bad options, a dry run, a whole run with its report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from positionbias.cli.main import main
+from positionbias.core.collection import Collection
+from positionbias.models.new_encoder import EncoderSettings, make_encoder
+from positionbias.planted.generator import PlantedSettings, write_planted
+
+from ..tiny import TINY
+from .conftest import RunPosbias
+
+GIVEN = ["--tests", "test:true", "--out", "./study", "--depth", 5, "--retrieval-depth", 8, "--depths", 2, "--depths", 8]
+GIVEN += ["--train-depth", 12, "--negatives", 2, "--threads", 1, "--batch-size", 8, "--max-steps", 2, "--validate-every", 1]
+GIVEN += ["--negatives-of", "original=passed-over", "--truth", "true", "--models", "tk", "--models", "bert_dot"]
+NAMES = ("dimension", "layers", "heads", "head_size", "feed_forward")
+
+
+@pytest.fixture(scope="module")
+def command(tmp_path_factory: pytest.TempPathFactory) -> list[object]:
+    """A TK on two training sets, and a retriever."""
+    folder = tmp_path_factory.mktemp("tripclick")
+    settings = PlantedSettings(queries=60, passages=60 * 5, answers_each=3, test_share=0.4, validation_share=0.05)
+    collection: Collection = write_planted(folder / "clicks", settings)
+    make_encoder([collection], folder / "small", EncoderSettings(layers=1, width=8, heads=2, pieces=120))
+    given: list[object] = ["study", "tripclick", collection.path, *GIVEN, "--encoder", folder / "small"]
+    for name in NAMES:
+        given += ["--set", f"tk.{name}={getattr(TINY, name)}"]
+    return given
+
+
+def test_bad_options(
+    command: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for more, line in (
+        (["--tests", "test:"], "--tests: wanted SPLIT or SPLIT:JUDGEMENTS; found 'test:'"),
+        (["--tests", "dl19"], "found no dl19 (there are train, validation, test)"),
+        (["--tests", "test:dctr"], "wanted judgements 'dctr' of split 'test'; found true, passed-over"),
+        (["--models", "bm25"], "--models: wanted some of tk,"),
+        (["--models", "tk=minilm"], "--models: wanted KIND=ENCODER of a model over an encoder; found tk=minilm"),
+        (["--models", "bert_cat="], "--models: wanted KIND=ENCODER of a model over an encoder; found bert_cat="),
+        (["--models", "tk"], "--models: wanted each model once; found 'tk"),
+        (["--negatives-of", "passed-over"], "--negatives-of: wanted NAME=JUDGEMENTS; found 'passed-over'"),
+        (["--trainset", "mine"], "--trainset: wanted NAME=DIR; found 'mine'"),
+        (["--compared", "bert_cat"], "--compared: wanted models of the study (tk, bert_dot); found 'bert_cat'"),
+        (["--depth", "9"], "--depth: wanted at most --retrieval-depth (8)"),
+    ):
+        with pytest.raises(SystemExit) as stop:
+            main([*map(str, command), *map(str, more)])
+        said = capsys.readouterr().err
+        assert (stop.value.code, said.count("\n")) == (2, 1), said
+        assert line in said
+    assert not (tmp_path / "study" / "results").exists()
+
+
+def test_the_command_runs_and_goes_on(run_posbias: RunPosbias, command: list[object], tmp_path: Path) -> None:
+    dry = run_posbias(*command, "--dry-run")
+    assert dry.returncode == 0, dry.stderr
+    for step in ("train-tk-original-seed-1", "encode-bert_dot-regenerated-seed-1"):
+        assert step in dry.stdout
+    assert not (tmp_path / "study").exists()
+    done = run_posbias(*command, "--json")
+    assert done.returncode == 0, done.stderr
+    results = json.loads(done.stdout)["results"]
+    assert {item["facts"].get("role") for item in results} >= {"first stage", "re-ranker", "retriever"}
+    assert (tmp_path / "study" / "report.html").is_file()
+    assert (tmp_path / "study" / "tables" / "tripclick-retrieval.csv").is_file()
+    again = run_posbias(*command)
+    assert again.returncode == 0, again.stderr
+    assert "What regenerated negatives gain" in again.stdout
+    assert all(line.endswith("done before") for line in again.stderr.splitlines() if line.startswith(("train-", "measure")))
