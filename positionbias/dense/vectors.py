@@ -122,7 +122,7 @@ class Vectors:
 
     @cached_property
     def _mapped(self) -> list[np.ndarray]:
-        mapped = [np.asarray(np.load(path, mmap_mode="r", allow_pickle=False)) for path in self.shard_paths]
+        mapped = [np.asarray(np.load(path, mmap_mode="r")) for path in self.shard_paths]
         for place, shard in enumerate(mapped):
             if shard.shape != (shape := self._shape(place * self._shard)):
                 raise bad_input(self.shard_paths[place], wanted=f"{shape} numbers", found=f"{shard.shape}", do=_AGAIN)

@@ -11,16 +11,17 @@ from pathlib import Path
 from typing import Any, Self
 
 from positionbias.core.collection import Collection
-from positionbias.core.files import sha256_file
+from positionbias.core.files import read_json, sha256_file
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, read_manifest
 from positionbias.core.result import Result, save_results
 from positionbias.core.shard_work import MapShards
 from positionbias.engine.local import map_shards
+from positionbias.models.checkpoint import FACTS
 from positionbias.studies.calibrate import Calibration
 from positionbias.studies.step import Planned, Steps
 from positionbias.training.plan import TrainPlan
 
-__all__ = ["Artefacts"]
+__all__ = ["Artefacts", "checkpoint_facts"]
 
 
 class Artefacts:
@@ -64,6 +65,15 @@ class Artefacts:
         log = artefact / "training.json"
         made = [manifest.comparable(), sha256_file(log) if log.exists() else None]
         return hashlib.sha256(json.dumps(made, sort_keys=True, default=str).encode()).hexdigest()
+
+    def scorer(self, model: Path) -> str | None:
+        """What a model's scores depend on, weights, kind and shape, and not how these came to be: a training that ends where it ended
+        before leaves nothing to do. None of what a dry run has not made."""
+        if not self._made(model):
+            return None
+        facts = checkpoint_facts(model)
+        weights = read_manifest(model).content["checksum"]
+        return hashlib.sha256(json.dumps([weights, facts["kind"], facts["shape"]], sort_keys=True).encode()).hexdigest()
 
     def _made(self, *artefacts: Path) -> bool:
         return not self.steps.unmade.intersection(artefacts)
@@ -113,3 +123,8 @@ class Artefacts:
             versions=package_versions("torch", "numpy", "bm25s", "ir_measures", "scipy"),
             provenance=provenance(),
         )
+
+
+def checkpoint_facts(model: Path) -> Mapping[str, Any]:
+    """What a checkpoint says of itself: kind, shape, re-ranking depth."""
+    return read_json(model / FACTS, what="a checkpoint's facts")

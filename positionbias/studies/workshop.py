@@ -25,10 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from positionbias.core.collection import Collection
-from positionbias.core.files import read_json, sha256_file
+from positionbias.core.files import sha256_file
 from positionbias.core.manifest import (
     manifest_path,
-    read_manifest,
     write_manifest,
 )
 from positionbias.core.result import Facts, Result
@@ -40,7 +39,7 @@ from positionbias.dense.vectors import Vectors
 from positionbias.evaluation.depth import apply_depth
 from positionbias.evaluation.fusion import fuse
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
-from positionbias.models.checkpoint import FACTS, Checkpoint, load_checkpoint
+from positionbias.models.checkpoint import Checkpoint, load_checkpoint
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
 from positionbias.probe.term_vectors import probe_model
@@ -48,7 +47,7 @@ from positionbias.ranking.config import pick_device
 from positionbias.ranking.rerank import rerank_run
 from positionbias.ranking.teach import teach
 from positionbias.studies import estimate
-from positionbias.studies.artefacts import Artefacts
+from positionbias.studies.artefacts import Artefacts, checkpoint_facts
 from positionbias.studies.by_position import position_only_run
 from positionbias.studies.step import Work
 from positionbias.training.plan import INPUTS, TrainPlan
@@ -145,8 +144,11 @@ class Workshop(Artefacts):
             asked = partial(teach, depth=depth, relevant_from=relevant_from, overwrite=True)
             asked(_at_work(model), Collection(collection), split, candidates, place)
 
-        weights = read_manifest(model).content["checksum"] if self._made(model) else None
-        inputs = {"model": weights, "collection": self.checksum(collection), "candidates": self.checksum(candidates)}
+        inputs = {
+            "model": self.scorer(model),
+            "collection": self.checksum(collection),
+            "candidates": self.checksum(candidates),
+        }
         plan = self._plans.get(model)
         deepest = depth or (plan.training.most_depth if plan else 1)
         work = estimate.reranking(self.counted(collection), split, plan, deepest, self._calibration, queries)
@@ -164,10 +166,13 @@ class Workshop(Artefacts):
             run = read_run(candidates)
             rerank_run(_at_work(model), Collection(collection), split, run, candidates, place, depth=reach, overwrite=True)
 
-        # the weights and the depth, not how they came to be: a training that ends where it ended before leaves nothing to do
-        weights, tuned = (read_manifest(model).content["checksum"], _depth(model)) if self._made(model) else (None, None)
+        tuned = checkpoint_facts(model)["depth"] if self._made(model) else None
         reach = tuned if depth is None else depth
-        inputs = {"model": weights, "collection": self.checksum(collection), "candidates": self.checksum(candidates)}
+        inputs = {
+            "model": self.scorer(model),
+            "collection": self.checksum(collection),
+            "candidates": self.checksum(candidates),
+        }
         plan = self._plans.get(model)
         deepest = reach or (plan.training.most_depth if plan else 1)
         work = estimate.reranking(self.counted(collection), split, plan, deepest, self._calibration)
@@ -180,8 +185,7 @@ class Workshop(Artefacts):
         def make() -> None:
             encode_collection(_at_work(model), Collection(collection), place, overwrite=True)
 
-        weights = read_manifest(model).content["checksum"] if self._made(model) else None
-        inputs = {"model": weights, "collection": self.checksum(collection)}
+        inputs = {"model": self.scorer(model), "collection": self.checksum(collection)}
         work = estimate.encoding(self.counted(collection), self._plans.get(model), self._calibration)
         return self.steps.make(f"{self.prefix}encode-{model.name}", place, {}, inputs, make, work=work)
 
@@ -196,8 +200,7 @@ class Workshop(Artefacts):
             found = Collection(collection)
             retrieve_dense(_at_work(model), Vectors(vectors), found, split, depth, place, index=index, overwrite=True)
 
-        weights = read_manifest(model).content["checksum"] if self._made(model) else None
-        inputs = {"model": weights, "vectors": self.checksum(vectors), "collection": self.checksum(collection)}
+        inputs = {"model": self.scorer(model), "vectors": self.checksum(vectors), "collection": self.checksum(collection)}
         work = estimate.searching(self.counted(collection), split)
         settings = {"split": split, "depth": depth, "index": index}
         return self.steps.make(f"{self.prefix}retrieve-{label}", place, settings, inputs, make, work=work)
@@ -256,8 +259,7 @@ class Workshop(Artefacts):
             self._save(place, [replace(result, facts=facts)], "mats", settings, {"model": model, "collection": collection})
 
         settings = {"passages": passages, "seed": seed, "facts": asdict(facts)}
-        weights = read_manifest(model).content["checksum"] if self._made(model) else None
-        inputs = {"model": weights, "collection": self.checksum(collection)}
+        inputs = {"model": self.scorer(model), "collection": self.checksum(collection)}
         work = estimate.probing(self.counted(collection), passages, self._plans.get(model), self._calibration)
         return self.steps.make(f"{self.prefix}probe-{model.name}-on-{on}", place, settings, inputs, make, work=work)
 
@@ -292,8 +294,3 @@ def _at_work(model: Path) -> Checkpoint:
     checkpoint = load_checkpoint(model)
     checkpoint.model.to(pick_device("auto"))
     return checkpoint
-
-
-def _depth(model: Path) -> int | None:
-    depth = read_json(model / FACTS, what="a checkpoint's facts").get("depth")
-    return None if depth is None else int(depth)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import html
+import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -230,6 +231,17 @@ def test_another_log_of_the_same_weights_is_shown(copied: Path, collection: Coll
     longer = replace(STILL, models=(replace(model, training=replace(model.training, max_steps=4)),))
     assert run(collection, copied, longer) == [*TRAINED, "measure"]
     assert [r.payload.steps for r in of(load_results(copied / "results"), "training")] == [[0, 2, 4]] * 2
+
+
+def test_a_model_of_other_shape_is_another_though_its_weights_are_the_same(copied: Path) -> None:
+    shop, model = Workshop(copied), copied / "models" / "tk-original-seed-1"
+    before = shop.scorer(model)
+    (model / "training.json").write_text("{}")
+    assert shop.scorer(model) == before  # how the weights came to be scores nothing
+    facts = json.loads((model / "posbias.json").read_text())
+    facts["shape"]["passage_length"] += 1
+    (model / "posbias.json").write_text(json.dumps(facts))
+    assert shop.scorer(model) != before
 
 
 def test_a_further_seed_or_draw_leaves_what_was_made(copied: Path, collection: Collection) -> None:
