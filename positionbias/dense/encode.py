@@ -19,7 +19,7 @@ from positionbias.core.manifest import MANIFEST, Manifest, input_ref, package_ve
 from positionbias.core.progress import Progress, step
 from positionbias.core.shard_work import file_state, make_shards, resumable_folder
 from positionbias.dense.passage_blocks import ON_DISK, Rows, encoded_blocks
-from positionbias.dense.single_vectors import SingleVectors
+from positionbias.dense.single_vectors import SingleVectors, shape_of
 from positionbias.dense.vectors import IDS, KIND, SHARD_PASSAGES, SHARDS, Vectors
 from positionbias.models.checkpoint import Checkpoint
 from positionbias.ranking.config import RankingConfig
@@ -60,6 +60,7 @@ def encode_collection(
     model = encoder.model
     settings = {
         "model": checkpoint.name,
+        "shape": shape_of(checkpoint.model),
         "collection": collection.name,
         "precision": str(encoder.config.dtype(model.device)).removeprefix("torch."),
         "precision_on_disk": on_disk,

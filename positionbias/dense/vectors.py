@@ -10,9 +10,10 @@ A row speaks of the passage whose id stands at the same place, whatever a collec
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +26,7 @@ from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.nearest import Block
 from positionbias.core.shards import Strings
 from positionbias.core.vector_blocks import stored_blocks
+from positionbias.dense.single_vectors import shape_of
 from positionbias.models.checkpoint import Checkpoint
 
 __all__ = ["IDS", "KIND", "SHARDS", "SHARD_PASSAGES", "Vectors", "descending_rows"]
@@ -153,12 +155,22 @@ class Vectors:
                 f"{self.path}: wanted vectors by the model {checkpoint.name} (checksum {wanted[:12]}); found vectors by {known} "
                 f"({of.checksum[:12] if of else 'none'}); give that model to --model, or encode the collection with this one"
             )
+        found, shape = self.manifest.settings.get("shape"), shape_of(checkpoint.model)
+        if found != shape:
+            raise InputError(
+                f"{self.path}: wanted vectors by {checkpoint.name} as it reads now ({_shown(shape)}); found vectors by the same weights read "
+                f"otherwise ({_shown(found or {})}); encode the collection again, or mend --kind"
+            )
         if self.manifest.content["passages_checksum"] != collection.manifest.content["passages_checksum"]:
             source = self.manifest.settings.get("collection", "another")
             raise InputError(
                 f"{self.path}: wanted vectors of the passages of {collection.path}; found those of the collection {source!r}, which "
                 "holds others; encode this one, or give that one"
             )
+
+
+def _shown(shape: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value!r}" for name, value in shape.items())
 
 
 def descending_rows(ids: pa.ChunkedArray) -> np.ndarray:

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from positionbias.core.records import Passage
 from positionbias.dense.encode import encode_collection
 from positionbias.dense.single_vectors import SingleVectors, length_one
 from positionbias.dense.vectors import Vectors
+from positionbias.models.bert_dot import BertDot
 from positionbias.models.checkpoint import Checkpoint
 from positionbias.ranking.config import RankingConfig
 
@@ -163,6 +165,11 @@ def test_vectors_of_another_model_or_of_other_passages_are_refused(
         InputError, match=r"v: wanted vectors by the model other \(checksum .*; found vectors by dot .*give that"
     ):
         vectors.check(other, collection)
+    longer = replace(checkpoint, model=BertDot(replace(checkpoint.model.config, passage_length=11), checkpoint.model.encoder))  # type: ignore[union-attr]
+    with pytest.raises(
+        InputError, match=r"by dot as it reads now \(.*passage_length 11.*; found vectors by the same weights read otherwise"
+    ):
+        vectors.check(longer, collection)
     with create_collection(tmp_path / "c2") as writer:
         writer.add_passages([Passage("p1", "other")])
         writer.finish(name="second", command="a test", settings={})
