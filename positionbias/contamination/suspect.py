@@ -142,7 +142,9 @@ def _suspicion(
         "controls": len(controls),
         "p_among_controls": among,
         "controls_that_gain_as_much": sum(difference >= model.difference for difference in own),
-        "suspicious": p is not None and p <= settings.alpha and (among is None or among <= settings.alpha),
+        "suspicious": p is not None
+        and p <= settings.alpha
+        and (len(controls) < 2 or (among is not None and among <= settings.alpha)),
     }
 
 

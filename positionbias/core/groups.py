@@ -9,6 +9,7 @@ memory-mapped: a set of 400 million triples is read by its places without being 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import islice
@@ -218,6 +219,12 @@ def _make(groups_of: Callable[[Any], Iterable[TrainingGroup]], item: Any, path: 
 
 
 def _check(group: TrainingGroup) -> None:
+    for passage_id, score in zip(group.passage_ids, group.teacher_scores or (), strict=False):
+        if not math.isfinite(score):
+            raise InputError(
+                f"training group of query {group.query_id!r}: wanted finite teacher's scores; found {score} of passage {passage_id!r}; "
+                "mend the teacher's scores"
+            )
     size = len(group.passage_ids)
     given = (len(group.labels), size if group.teacher_scores is None else len(group.teacher_scores))
     if size < 2 or given != (size, size):

@@ -103,7 +103,7 @@ def one_against_few_p(value: float, others: Sequence[float]) -> float | None:
 
         t = (value − mean) / (s · √(1 + 1/k)),   k − 1 degrees of freedom (Crawford and Howell 1998)
 
-    None with fewer than two others; with no spread among them 0 above, 1 below and 0.5 at their value.
+    None with fewer than two others, or with no spread among them (one model given twice says nothing of chance).
     """
     from scipy import stats
 
@@ -112,7 +112,7 @@ def one_against_few_p(value: float, others: Sequence[float]) -> float | None:
         return None
     mean, spread = float(np.mean(others)), float(np.std(others, ddof=1))
     if spread == 0:
-        return 0.5 * (1 - float(np.sign(value - mean)))
+        return None
     return float(stats.t.sf((value - mean) / (spread * math.sqrt(1 + 1 / k)), k - 1))
 
 

@@ -10,7 +10,7 @@ import hashlib
 import time
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +106,12 @@ def teach(
         block_pairs=block_pairs,
         overwrite=overwrite,
     )
+
+
+def _shape(model: Checkpoint) -> dict[str, Any]:
+    """What a teacher's scores depend on beside its weights: how these are read."""
+    config = getattr(model.model, "config", None)
+    return {"kind": model.model.kind, **(asdict(config) if is_dataclass(config) and not isinstance(config, type) else {})}
 
 
 def teach_groups(
@@ -260,7 +266,7 @@ def _teach(
         input_ref("collection", collection.path, collection.checksum, artefact=out),
         *inputs,
     )
-    record = {**settings, "precision": precision}
+    record = {**settings, "precision": precision, "model": _shape(model)}
     job = {"command": "teach", "name": name, "settings": record, "inputs": [(ref.role, ref.checksum) for ref in refs]}
     began = time.perf_counter()
     with (

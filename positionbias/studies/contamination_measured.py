@@ -253,9 +253,12 @@ class _Measuring:
 
     def _dose(self, key: Facts, gains: Mapping[float, Values]) -> Result:
         points = []
+        # what could have been seen: a query without a positive in the corpus never is, and is no control
+        pool = self._seen(key.source, 1.0) if (key.source, 1.0) in self.study.trainsets else None
         for share, gain in gains.items():
             seen = self._seen(key.source, share)
-            parts = {"all": set(gain), "seen": seen & set(gain), "others": set(gain) - seen}
+            others = (set(gain) if pool is None else pool & set(gain)) - seen
+            parts = {"all": set(gain), "seen": seen & set(gain), "others": others}
             columns = {name: [gain[q] for q in sorted(of)] for name, of in parts.items()}
             # which queries are seen is drawn at random, so that the difference is what seeing them makes
             mean, interval = difference_of_groups(np.array(columns["seen"]), np.array(columns["others"]))

@@ -118,7 +118,7 @@ def test_depth_and_grade(small: Collection, run_path: Path, tk: Any, tmp_path: P
     manifest = read_manifest(taught.path, kind="teacher-scores")
     assert (manifest.name, manifest.settings) == (
         "mine",
-        {"split": "train", "depth": 1, "relevant_from": 2, "precision": "float32"},
+        {"split": "train", "depth": 1, "relevant_from": 2, "precision": "float32", "model": {"kind": "by-length"}},
     )
     assert [ref.role for ref in manifest.inputs] == ["model", "collection", "candidates"]
     assert not any(ref.path.startswith("/") for ref in manifest.inputs)

@@ -129,3 +129,9 @@ def test_groups_without_a_teachers_scores_are_named(task: Task, tmp_path: Path) 
     plan = replace(task.plan(), candidates=None, trainset=groups.path, training=replace(task.plan().training, loss="kl"))
     with pytest.raises(InputError, match="wanted a teacher's scores of every training group; found none of query '.*' with"):
         train_model(task.collection, plan, tmp_path / "tk.ckpt")
+
+
+def test_a_teachers_score_that_is_no_number_is_refused_when_it_is_written(tmp_path: Path) -> None:
+    group = TrainingGroup("q7", ("p1", "p2"), (1, 0), (float("nan"), 1.0))
+    with pytest.raises(InputError, match="query 'q7': wanted finite teacher's scores; found nan of passage 'p1'"):
+        stored(tmp_path / "set", [group])
