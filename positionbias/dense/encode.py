@@ -19,9 +19,9 @@ from positionbias.core.manifest import MANIFEST, Manifest, input_ref, package_ve
 from positionbias.core.progress import Progress, step
 from positionbias.core.shard_work import file_state, make_shards, resumable_folder
 from positionbias.dense.passage_blocks import ON_DISK, Rows, encoded_blocks
-from positionbias.dense.single_vectors import SingleVectors, shape_of
+from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.vectors import IDS, KIND, SHARD_PASSAGES, SHARDS, Vectors
-from positionbias.models.checkpoint import Checkpoint
+from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.ranking.config import RankingConfig
 
 __all__ = ["encode_collection"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -13,11 +12,11 @@ from torch import Tensor
 from positionbias.core.errors import SettingError
 from positionbias.core.progress import Progress
 from positionbias.models.checkpoint import Checkpoint
-from positionbias.models.protocols import AnyRanker, SingleVector
+from positionbias.models.protocols import SingleVector
 from positionbias.ranking.batches import TokenBudget
 from positionbias.ranking.config import RankingConfig
 
-__all__ = ["SingleVectors", "length_one", "shape_of"]
+__all__ = ["SingleVectors", "length_one"]
 
 _SIMILARITIES = ("cosine", "dot")
 _Encode = Callable[[Sequence[Any]], tuple[Tensor, Tensor]]
@@ -68,13 +67,6 @@ class SingleVectors:
         with torch.inference_mode(), self.config.autocast(self.model.device):
             self.budget.work(np.fromiter(map(len, rows), np.int64, len(rows)), work)
         return out
-
-
-def shape_of(model: AnyRanker) -> dict[str, Any]:
-    """What a model's vectors depend on beside its weights, as JSON holds it: its kind, and its shape or the most it reads of a passage."""
-    config = getattr(model, "config", None)
-    shape = asdict(config) if is_dataclass(config) and not isinstance(config, type) else {"room": getattr(model, "room", None)}
-    return {"kind": model.kind, **shape}
 
 
 def length_one(vectors: np.ndarray) -> np.ndarray:

@@ -26,8 +26,7 @@ from positionbias.core.manifest import Manifest, read_manifest
 from positionbias.core.nearest import Block
 from positionbias.core.shards import Strings
 from positionbias.core.vector_blocks import stored_blocks
-from positionbias.dense.single_vectors import shape_of
-from positionbias.models.checkpoint import Checkpoint
+from positionbias.models.checkpoint import Checkpoint, shape_of
 
 __all__ = ["IDS", "KIND", "SHARDS", "SHARD_PASSAGES", "Vectors", "descending_rows"]
 

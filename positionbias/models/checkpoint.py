@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,7 @@ from positionbias.models.protocols import AnyRanker, Ranker
 from positionbias.models.tensors import MEND, weights_checksum
 from positionbias.models.user_code import is_code_name, load_user_code
 
-__all__ = ["Checkpoint", "load_checkpoint", "save_checkpoint"]
+__all__ = ["Checkpoint", "load_checkpoint", "save_checkpoint", "shape_of"]
 
 KIND = "checkpoint"
 FACTS = "posbias.json"
@@ -166,3 +166,12 @@ def _load_user_code(name: str, kind: str | None) -> Checkpoint:
         versions=package_versions(),
     )
     return Checkpoint(file or Path(name), model, manifest, None, {})
+
+
+def shape_of(model: AnyRanker) -> dict[str, Any]:
+    """What a model's scores and vectors depend on beside its weights, as JSON holds it: its kind, and its shape or the most it reads of a
+    passage, where it has one."""
+    config, room = getattr(model, "config", None), getattr(model, "room", None)
+    if is_dataclass(config) and not isinstance(config, type):
+        return {"kind": model.kind, **asdict(config)}
+    return {"kind": model.kind, **({} if room is None else {"room": room})}

@@ -10,7 +10,7 @@ import hashlib
 import time
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from positionbias.core.records import relevant_passages
 from positionbias.core.run import Run, read_run
 from positionbias.core.shard_work import resumable_folder
 from positionbias.core.teacher_scores import ScoredBlock, TeacherScores, write_teacher_scores
-from positionbias.models.checkpoint import Checkpoint
+from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.models.protocols import PassageEncoder
 from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.query_blocks import BLOCK_PAIRS
@@ -106,12 +106,6 @@ def teach(
         block_pairs=block_pairs,
         overwrite=overwrite,
     )
-
-
-def _shape(model: Checkpoint) -> dict[str, Any]:
-    """What a teacher's scores depend on beside its weights: how these are read."""
-    config = getattr(model.model, "config", None)
-    return {"kind": model.model.kind, **(asdict(config) if is_dataclass(config) and not isinstance(config, type) else {})}
 
 
 def teach_groups(
@@ -266,7 +260,7 @@ def _teach(
         input_ref("collection", collection.path, collection.checksum, artefact=out),
         *inputs,
     )
-    record = {**settings, "precision": precision, "model": _shape(model)}
+    record = {**settings, "precision": precision, "model": shape_of(model.model)}
     job = {"command": "teach", "name": name, "settings": record, "inputs": [(ref.role, ref.checksum) for ref in refs]}
     began = time.perf_counter()
     with (

@@ -11,6 +11,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups
+from positionbias.core.teacher_scores import open_teacher_scores
 from positionbias.models.kinds import begins_with, config_class, scores_log_probabilities
 from positionbias.models.tensors import weights_checksum
 from positionbias.positions.rotate import Rotation
@@ -131,8 +132,6 @@ class TrainPlan:
         record["training"] = self.training.deciding()
         record["rotate"] = None if self.rotate is None else asdict(self.rotate)
         if self.teacher_scores is not None:
-            from positionbias.core.teacher_scores import open_teacher_scores
-
             record["teacher_scores"] = open_teacher_scores(self.teacher_scores).checksum
         for name in ("candidates", "validation_candidates", "word_vectors"):
             path = record[name]
