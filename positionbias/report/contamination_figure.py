@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from positionbias.core.payloads import Comparison
 from positionbias.core.result import Result
 from positionbias.report.captions import MOST_NAMED
-from positionbias.report.cells import as_interval
 from positionbias.report.contamination_select import (
     CONTAMINATION,
     DOSES,
@@ -22,14 +21,15 @@ from positionbias.report.contamination_select import (
     whole_share,
 )
 from positionbias.report.drawing import (
-    DASHES,
     MARKERS,
     colour_of,
+    interval_line,
     legend_above,
     letters,
     line_handle,
     new_figure,
     required,
+    series_handle,
     tick_places,
     under_all,
     wrap,
@@ -159,7 +159,7 @@ def doses_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
         for axes in panels[: len(found) : across]:
             axes.set_ylabel(f"Change of {rows_of(found[0])['measure']}")
         under_all(figure, "Share of the target's queries whose judgements the teacher saw", width)
-        handles = [line_handle(colour_of(i), DASHES[i], marker=MARKERS[i]) for i in range(len(PARTS))]
+        handles = [series_handle(index) for index in range(len(PARTS))]
         legend_above(figure, handles, list(PARTS.values()), width)
     return figure
 
@@ -167,11 +167,7 @@ def doses_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
 def _dose_line(axes: Any, points: Sequence[Any], part: str, index: int, aside: float) -> None:
     """One part of the queries; a little aside, so that no interval hides another."""
     shown = [(point["share"] + aside, point[part]) for point in points if point[part] is not None]
-    looks = {"color": colour_of(index), "linestyle": DASHES[index], "marker": MARKERS[index], "markersize": 4.5}
-    axes.plot([at for at, _ in shown], [point["mean"] for _, point in shown], **looks)
-    for at, point in shown:
-        if bounds := as_interval(point["interval"]):
-            axes.plot([at, at], [bounds.low, bounds.high], color=colour_of(index), linewidth=1.2, solid_capstyle="butt")
+    interval_line(axes, [at for at, _ in shown], [point for _, point in shown], index)
 
 
 def doses_caption(results: Sequence[Result]) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from positionbias.core.errors import InputError
+from positionbias.report.cells import as_interval
 from positionbias.report.figure import BAND, SERIES, WIDE
 from positionbias.report.formatting import percent
 
@@ -19,6 +20,7 @@ __all__ = [
     "MARKERS",
     "band_handle",
     "colour_of",
+    "interval_line",
     "legend_above",
     "letters",
     "line_handle",
@@ -26,6 +28,8 @@ __all__ = [
     "percent_marks",
     "required",
     "same_scale",
+    "series_handle",
+    "series_looks",
     "tick_places",
     "under_all",
     "wrap",
@@ -58,6 +62,28 @@ def new_figure(width: float, height: float) -> Figure:
 def colour_of(index: int) -> str:
     """The light colour of a series; they come round again after six."""
     return SERIES[index % len(SERIES)].light
+
+
+def series_looks(index: int) -> dict[str, Any]:
+    """Colour, dashes and marker of a series, that can be told apart without the colour."""
+    return {"color": colour_of(index), "linestyle": DASHES[index % len(DASHES)], "marker": MARKERS[index % len(MARKERS)]}
+
+
+def series_handle(index: int) -> Any:
+    """A series in a legend."""
+    looks = series_looks(index)
+    return line_handle(looks["color"], looks["linestyle"], marker=looks["marker"])
+
+
+def interval_line(
+    axes: Any, places: Sequence[float], points: Sequence[Mapping[str, Any]], index: int, *, size: float = 4.5, **bars: Any
+) -> None:
+    """A series of points ``{"mean", "interval"}`` at ``places``, each with its interval upright; ``size`` of the markers, ``bars`` of the intervals."""
+    axes.plot(places, [point["mean"] for point in points], markersize=size, **series_looks(index))
+    for at, point in zip(places, points, strict=True):
+        if bounds := as_interval(point["interval"]):
+            looks = {"linewidth": 1.2, "solid_capstyle": "butt", **bars}
+            axes.plot([at, at], [bounds.low, bounds.high], color=colour_of(index), **looks)
 
 
 def line_handle(colour: str, style: Any, **more: Any) -> Any:

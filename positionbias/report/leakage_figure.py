@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from positionbias.core.result import Result
-from positionbias.report.cells import as_interval
-from positionbias.report.drawing import DASHES, MARKERS, colour_of, legend_above, line_handle, new_figure, required, under_all
+from positionbias.report.drawing import interval_line, legend_above, new_figure, required, series_handle, under_all
 from positionbias.report.figure import WIDE, styled
 from positionbias.report.formatting import decimal
 from positionbias.report.leakage_select import BY_SIZE, rows_of
@@ -45,12 +44,7 @@ def sizes_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
                 points = rows["means"].get(name, [])
                 # beside each other, so that no interval hides another
                 at = [point["instances"] * 1.05 ** (index - (len(names) - 1) / 2) for point in points]
-                colour, marker = colour_of(index), MARKERS[index % len(MARKERS)]
-                style = DASHES[index % len(DASHES)]
-                axes.plot(at, [point["mean"] for point in points], color=colour, linestyle=style, marker=marker, markersize=4.5)
-                for x, point in zip(at, points, strict=True):
-                    if bounds := as_interval(point["interval"]):
-                        axes.plot([x, x], [bounds.low, bounds.high], color=colour, linewidth=1.2, solid_capstyle="butt")
+                interval_line(axes, at, points, index)
             sizes = distinct(point["instances"] for of in rows["means"].values() for point in of)
             axes.set_xscale("log", base=2)
             axes.set_xticks(sizes, [_short(size) for size in sizes])
@@ -62,10 +56,7 @@ def sizes_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
         for axes in panels[: len(found) : across]:
             axes.set_ylabel(rows_of(found[0])["measure"])
         under_all(figure, "Training instances", width)
-        handles = [
-            line_handle(colour_of(i), DASHES[i % len(DASHES)], marker=MARKERS[i % len(MARKERS)]) for i in range(len(names))
-        ]
-        legend_above(figure, handles, names, width)
+        legend_above(figure, [series_handle(index) for index in range(len(names))], names, width)
     return figure
 
 

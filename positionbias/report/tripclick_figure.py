@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any
 from positionbias.core.payloads import TrainingCurve
 from positionbias.core.result import Facts, Result
 from positionbias.report.captions import MOST_NAMED
-from positionbias.report.cells import as_interval
 from positionbias.report.drawing import (
-    DASHES,
-    MARKERS,
-    colour_of,
+    interval_line,
     legend_above,
     letters,
-    line_handle,
     new_figure,
     required,
+    series_handle,
+    series_looks,
     tick_places,
     under_all,
     wrap,
@@ -110,30 +108,16 @@ def _curves(panels: dict[str, list[Result]], lines: Sequence[str], line: Any, wi
         for axes in grid[: len(panels) : across]:
             axes.set_ylabel("nDCG@10")
         under_all(figure, "Candidates of BM25 that are re-ranked", width)
-        handles = [_handle(index) for index in range(len(lines))]
+        handles = [series_handle(index) for index in range(len(lines))]
         legend_above(figure, handles, lines, width)
     return figure
-
-
-def _looks(index: int) -> dict[str, Any]:
-    return {"color": colour_of(index), "linestyle": DASHES[index % len(DASHES)], "marker": MARKERS[index % len(MARKERS)]}
-
-
-def _handle(index: int) -> Any:
-    looks = _looks(index)
-    return line_handle(looks["color"], looks["linestyle"], marker=looks["marker"])
 
 
 def _line(axes: Any, points: Sequence[Any], index: int, lines: int) -> list[int]:
     """One curve; a little aside, so that no interval hides another."""
     aside = 1.03 ** (index - (lines - 1) / 2)
     places = [point["depth"] * aside for point in points]
-    axes.plot(places, [point["mean"] for point in points], markersize=4, **_looks(index))
-    for at, point in zip(places, points, strict=True):
-        if bounds := as_interval(point["interval"]):
-            axes.plot(
-                [at, at], [bounds.low, bounds.high], color=colour_of(index), linewidth=1, alpha=0.6, solid_capstyle="butt"
-            )
+    interval_line(axes, places, points, index, size=4, linewidth=1, alpha=0.6)
     return [point["depth"] for point in points]
 
 
@@ -207,7 +191,7 @@ def telemetry_figure(results: Sequence[Result], *, width: float = WIDE) -> Figur
             axes.xaxis.set_major_locator(tick_places(width / across))
             axes.xaxis.set_tick_params(labelbottom=place + across >= len(keys))
         under_all(figure, "Training step", width)
-        legend_above(figure, [_handle(index) for index in range(len(lines))], lines, width)
+        legend_above(figure, [series_handle(index) for index in range(len(lines))], lines, width)
     return figure
 
 
@@ -216,7 +200,7 @@ def _logged_line(axes: Any, result: Result, name: str, index: int) -> None:
     assert isinstance(payload, TrainingCurve)
     values = payload.series.get(name, ())
     shown = [(step, value) for step, value in zip(payload.steps, values, strict=False) if value is not None]
-    axes.plot([step for step, _ in shown], [value for _, value in shown], markersize=3.5, **_looks(index))
+    axes.plot([step for step, _ in shown], [value for _, value in shown], markersize=3.5, **series_looks(index))
 
 
 def telemetry_caption(results: Sequence[Result]) -> str:
