@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -84,37 +84,42 @@ def encode_collection(
                 if rows.first not in writer.made:  # kept from a run before
                     bar.advance(rows.last - rows.first)
                 facts.append(fact)
-        inputs = tuple(
-            input_ref(role, path, checksum, artefact=out)
-            for (role, path), checksum in zip(
-                (("model", checkpoint.path), ("collection", collection.path)), checksums, strict=True
-            )
-        )
         manifest = Manifest(
             kind=KIND,
             name=out.name,
             command="encode",
             settings=settings,
-            inputs=inputs,
-            content={
-                "checksum": hashlib.sha256("".join([sha256_file(content / IDS), *(f["checksum"] for f in facts)]).encode()).hexdigest(),
-                "passages": len(collection),
-                "dimension": model.dimension,
-                "similarity": encoder.similarity,
-                "precision": on_disk,
-                "shards": len(shards),
-                "shard_passages": SHARD_PASSAGES,
-                "passages_checksum": collection.manifest.content["passages_checksum"],
-                "truncated": sum(f["truncated"] for f in facts),
-                "empty_passages": sum(f["empty"] for f in facts),
-            },
+            inputs=(
+                input_ref("model", checkpoint.path, checksums[0], artefact=out),
+                input_ref("collection", collection.path, checksums[1], artefact=out),
+            ),
+            content=_content(encoder, collection, content, facts, on_disk),
             licence=collection.manifest.licence,
             notes=(*checkpoint.manifest.notes, *_NOTES),
             versions=package_versions("torch", "transformers"),
             provenance=provenance(threads=torch.get_num_threads(), device=str(model.device)),
-        )  # fmt: skip
+        )
         write_manifest(content / MANIFEST, manifest)
     return Vectors(out)
+
+
+def _content(
+    encoder: SingleVectors, collection: Collection, folder: Path, shards: Sequence[Mapping[str, Any]], on_disk: str
+) -> dict[str, Any]:
+    """What the manifest says of the vectors, from the facts of their shards."""
+    checksums = [sha256_file(folder / IDS), *(shard["checksum"] for shard in shards)]
+    return {
+        "checksum": hashlib.sha256("".join(checksums).encode()).hexdigest(),
+        "passages": len(collection),
+        "dimension": encoder.model.dimension,
+        "similarity": encoder.similarity,
+        "precision": on_disk,
+        "shards": len(shards),
+        "shard_passages": SHARD_PASSAGES,
+        "passages_checksum": collection.manifest.content["passages_checksum"],
+        "truncated": sum(shard["truncated"] for shard in shards),
+        "empty_passages": sum(shard["empty"] for shard in shards),
+    }
 
 
 class _IdWriter:

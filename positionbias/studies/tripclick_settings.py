@@ -132,6 +132,9 @@ class TripClickSettings:
                 raise SettingError(f"{flag}: wanted at least one, each once; found {found}; give each once")
         if min(self.depths) < 1:
             raise SettingError(f"--depths: wanted depths from 1; found {min(self.depths)}; raise it")
+        if self.depths != DEPTHS and max(self.depths) > self.retrieval_depth:  # of the defaults those that are there
+            wanted = f"at most --retrieval-depth ({self.retrieval_depth}), what BM25 gives"
+            raise SettingError(f"--depths: wanted {wanted}; found {max(self.depths)}; change one")
 
     def _check_splits(self) -> None:
         tested = {test.split for test in self.tests}

@@ -50,6 +50,9 @@ def test_bad_options(
         (["--trainset", "mine"], "--trainset: wanted NAME=DIR; found 'mine'"),
         (["--compared", "bert_cat"], "--compared: wanted models of the study (tk, bert_dot); found 'bert_cat'"),
         (["--depth", "9"], "--depth: wanted at most --retrieval-depth (8)"),
+        (["--depths", "9"], "--depths: wanted at most --retrieval-depth (8), what BM25 gives; found 9"),
+        (["--word-vectors", "none.bin"], "none.bin: wanted weights or word vectors to begin with; found no such file"),
+        (["--start", "tk=none.ckpt"], "none.ckpt: wanted weights or word vectors to begin with; found no such file"),
     ):
         with pytest.raises(SystemExit) as stop:
             main([*map(str, command), *map(str, more)])

@@ -66,7 +66,7 @@ def models_of(given: dict[str, Any], *, depth: int) -> tuple[ModelSettings, ...]
                 kind,
                 config_class(kind)(**own) if start is None else None,
                 training,
-                word_vectors=input_place(vectors) if vectors and beginning == "words" else None,
+                word_vectors=_there(vectors) if vectors and beginning == "words" else None,
                 encoder=str(model_place(encoder)) if encoder and beginning == "encoder" and start is None else None,
                 start=start,
             )
@@ -75,6 +75,15 @@ def models_of(given: dict[str, Any], *, depth: int) -> tuple[ModelSettings, ...]
         if value and not any(begins_with(kind) == wanted for kind in kinds):
             raise SettingError(f"{flag}: wanted a model that it is for; found {', '.join(kinds)}; leave it out")
     return with_assignments(models, given.pop("assignments"))
+
+
+def _there(name: str) -> Path:
+    """A file that trainings begin with; a missing one shows before the study begins, not at its training."""
+    from positionbias.core.errors import bad_input
+
+    if not (place := input_place(name)).exists():
+        raise bad_input(place, wanted="weights or word vectors to begin with", found="no such file", do="check the path")
+    return place
 
 
 def _starts(texts: Sequence[str], kinds: Sequence[str]) -> dict[str, Path]:
@@ -87,5 +96,5 @@ def _starts(texts: Sequence[str], kinds: Sequence[str]) -> dict[str, Path]:
             raise SettingError(
                 f"--start: wanted MODEL=CHECKPOINT with a model of the study ({', '.join(kinds)}); found {text!r}; write it so"
             )
-        starts[kind] = input_place(place)
+        starts[kind] = _there(place)
     return starts
