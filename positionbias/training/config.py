@@ -62,8 +62,8 @@ class TrainConfig:
     ``dropout`` false turns off an encoder's own (TK has none): on a CPU drawing it can take as long as the rest of a step.
 
     ``bucket`` batches at a time are sorted by length before they are cut, so that little is padded; 1 leaves the epoch's order.
-    ``patience`` counts validations without a better nDCG@10. ``most_depth`` bounds the re-ranking depths tried at a
-    validation. ``probe_passages`` is the fixed sample on which MATS is logged; 0 turns it off.
+    ``patience`` counts validations without a better nDCG@10. ``least_depth`` and ``most_depth`` bound the re-ranking
+    depths tried at a validation: alike, that depth alone. ``probe_passages`` is the fixed sample on which MATS is logged; 0 turns it off.
 
     What follows decides nothing but speed and what an interruption costs: ``read_ahead`` batches are read in the background,
     the state is saved at each validation, every ``save_every`` steps (0: no) and after ``save_minutes`` (0: no); ``threads``
@@ -81,6 +81,7 @@ class TrainConfig:
     epochs: int | None = None
     validate_every: int = 2_000
     patience: int = 30
+    least_depth: int = 1
     most_depth: int = 100
     probe_passages: int = 500
     precision: str = "float32"
@@ -98,11 +99,14 @@ class TrainConfig:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        one = ("batch_size", "max_steps", "validate_every", "patience", "most_depth", "accumulate", "bucket")
+        one = ("batch_size", "max_steps", "validate_every", "patience", "least_depth", "most_depth", "accumulate", "bucket")
         none = ("probe_passages", "warmup_steps", "read_ahead", "save_every", "threads", "seed")
         for name, least in {**dict.fromkeys(one, 1), **dict.fromkeys(none, 0)}.items():
             if getattr(self, name) < least:
                 raise SettingError(f"{_flag(name)}: wanted at least {least}; found {getattr(self, name)}; raise it")
+        if self.least_depth > self.most_depth:
+            wanted, found = f"at most --most-depth ({self.most_depth})", f"{self.least_depth}"
+            raise SettingError(f"--least-depth: wanted {wanted}; found {found}; lower it")
         if self.epochs is not None and self.epochs < 1:
             raise SettingError(f"--epochs: wanted at least 1; found {self.epochs}; raise it")
         if self.loss not in (None, *LOSSES):
@@ -142,8 +146,12 @@ class TrainConfig:
         return -(-self.epochs * -(-groups // self.batch_size) // self.accumulate)
 
     def deciding(self) -> dict[str, Any]:
-        """The settings that decide the outcome: what a manifest records and a resumed training must be given again."""
-        return {name: value for name, value in asdict(self).items() if name not in _MEANS}
+        """The settings that decide the outcome: what a manifest records and a resumed training must be given again.
+
+        ``least_depth`` is named where it is given: trainings from before there was one stay what they are.
+        """
+        left_out = (*_MEANS, *(("least_depth",) if self.least_depth == 1 else ()))
+        return {name: value for name, value in asdict(self).items() if name not in left_out}
 
     def means(self) -> dict[str, Any]:
         """The other settings: provenance."""

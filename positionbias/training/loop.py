@@ -97,7 +97,8 @@ def train(
     if validation is not None:
         if devices.main:
             load_best(folder, model, record.best_step)
-            final = validate(model, validation, most_depth=config.most_depth, every_depth=True)
+            depths = {"least_depth": config.least_depth, "most_depth": config.most_depth}
+            final = validate(model, validation, **depths, every_depth=True)
             record.depth = int(final["depth"] or 1)
         record.depth = devices.from_main(record.depth)
     return record
@@ -138,12 +139,12 @@ def _recorded(record: Mapping[str, Any], folder: Path) -> Trained:
 
 def _validated(trainer: Trainer, validation: Validation) -> Row:
     """What a validation measures; the main process does, and all of them know."""
-    model, record, devices = trainer.model, trainer.record, trainer.devices
+    model, record, devices, config = trainer.model, trainer.record, trainer.devices, trainer.config
     measured: Row | None = None
     if devices.main:
         model.eval()
         try:
-            measured = validate(model, validation, most_depth=trainer.config.most_depth)
+            measured = validate(model, validation, least_depth=config.least_depth, most_depth=config.most_depth)
         except InputError as error:
             if not record.step:
                 raise

@@ -31,16 +31,20 @@ class Validation:
     probe_ids: Sequence[str]
 
 
-def validate(model: Ranker, validation: Validation, *, most_depth: int, every_depth: bool = False) -> dict[str, float | None]:
+def validate(
+    model: Ranker, validation: Validation, *, most_depth: int, least_depth: int = 1, every_depth: bool = False
+) -> dict[str, float | None]:
     """nDCG@10 at the best depth (``depth``), and, of a model that has vectors of terms, MATS of the probe's passages.
 
-    Depths 5, 10 … while training, every depth when ``every_depth`` (at the end).
+    Depths 5, 10 … while training, every depth when ``every_depth`` (at the end), from ``least_depth`` on; where candidates reach
+    less deep, down to their end.
     """
     deepest = min(most_depth, validation.candidates.depth)
     shallow = validation.candidates.top(deepest)
     rescored = rescore(model, validation.collection, validation.queries, shallow, name="validation", description="validating")
     depths = range(1, deepest + 1) if every_depth else sorted({*range(5, deepest + 1, 5), deepest})
-    choice = tune_depth(validation.candidates, rescored.run, validation.qrels, list(depths))
+    tried = [depth for depth in depths if depth >= min(least_depth, deepest)]
+    choice = tune_depth(validation.candidates, rescored.run, validation.qrels, tried)
     return {"ndcg": choice.value, "depth": float(choice.depth), "mats": _mats(model, validation)}
 
 

@@ -23,6 +23,8 @@ from positionbias.training.train import TrainPlan
         ({"validate_every": -1}, "--validate-every"),
         ({"patience": 0}, "--patience"),
         ({"most_depth": 0}, "--most-depth"),
+        ({"least_depth": 0}, "--least-depth: wanted at least 1"),
+        ({"least_depth": 9, "most_depth": 8}, "--least-depth: wanted at most --most-depth (8); found 9"),
         ({"probe_passages": -1}, "--probe-passages: wanted at least 0"),
         ({"threads": -1}, "--threads: wanted at least 0"),
         ({"seed": -1}, "--seed"),
@@ -93,7 +95,10 @@ def test_what_decides_nothing_is_no_setting_of_a_training() -> None:
     slow, quick = TrainConfig(), TrainConfig(threads=3, read_ahead=0, save_every=7, save_minutes=1)
     assert slow.deciding() == quick.deciding()
     assert quick.means() == {"threads": 3, "read_ahead": 0, "save_every": 7, "save_minutes": 1}
-    assert set(quick.deciding()) | set(quick.means()) == set(TrainConfig.__dataclass_fields__)
+    # named where it is given alone: a training from before it was a setting goes on
+    assert "least_depth" not in quick.deciding()
+    deep = TrainConfig(least_depth=2)
+    assert set(deep.deciding()) | set(deep.means()) == set(TrainConfig.__dataclass_fields__)
 
 
 @pytest.mark.parametrize(

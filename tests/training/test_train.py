@@ -351,6 +351,16 @@ def test_validation_scores_no_deeper_than_it_looks(task: Task) -> None:
     assert (found["ndcg"], found["mats"]) == (pytest.approx(1 / math.log2(7)), None)
 
 
+@pytest.mark.parametrize(("least", "most", "depth"), [(1, 8, 6), (8, 8, 8), (7, 8, 7), (20, 20, 8)])
+def test_validation_looks_no_shallower_than_it_is_told(task: Task, least: int, most: int, depth: int) -> None:
+    run = Run("bm25", [("q", [f"p{i}" for i in range(8)], range(8, 0, -1))])
+    validation = Validation(Asked(), [Query("q", "the lamp")], [Qrel("q", "p5", 1)], run, task.collection, [])
+    model = tiny_tk(["the lamp burns oil"] * 2)
+    found = validate(model, validation, least_depth=least, most_depth=most, every_depth=True)
+    # all tie and stand by id descending: at depth 6, where it enters, p5 is first; each deeper candidate comes before it
+    assert (found["depth"], found["ndcg"]) == (depth, pytest.approx(1 / math.log2(depth - 4)))
+
+
 def test_rotated_texts_are_those_that_debias_stores(task: Task, tmp_path: Path) -> None:
     rotation = Rotation(seed=5)
     stored = debias(task.collection, tmp_path / "rotated", rotation)
