@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -28,10 +28,11 @@ TRIPLE = np.dtype([("key", "<u8"), ("query", "<u4"), ("positive", "<u4"), ("nega
 _ORDER = "order of triples"
 COUNTS = (
     "queries with candidates",
-    "queries with a positive",
     "queries with all negatives",
+    "queries with fewer negatives",
     "queries without a negative",
-    "positives",
+    "queries without a positive in the corpus",
+    "positives of queries with candidates",
     "positives missing from the corpus",
     "candidates left out as relevant",
     "negatives drawn again for another positive",
@@ -39,15 +40,27 @@ COUNTS = (
 )
 
 
+class _Drawn(NamedTuple):
+    """The negatives of one positive of a query; ``pool`` of the query's candidates could be drawn."""
+
+    query_id: str
+    query: JudgedQuery
+    positive: str
+    negatives: list[str]
+    pool: int
+
+
 def draw_block(which: Which, negatives: int, depth: int | None, seed: int, block: Block, path: Path) -> Mapping[str, Any]:
     """Write the triples of a block's queries to ``path``, sorted by key; gives ``COUNTS`` and the places of its queries.
+
+    A query with a positive and candidates counts once: with all negatives, with fewer, without one, or without a positive in the corpus.
 
     Raises:
         InputError: candidates of a query or passage that is not there; a run that cannot be read.
     """
     judged, collection = judged_queries(which), _collection(which)
     counts = Counter(dict.fromkeys(COUNTS, 0))
-    drawn: list[tuple[str, int, str, list[str], JudgedQuery]] = []
+    drawn: list[_Drawn] = []
     places = []
     for ranking in rankings_of(block):
         query = judged.get(ranking.query_id)
@@ -57,8 +70,11 @@ def draw_block(which: Which, negatives: int, depth: int | None, seed: int, block
         counts["queries with candidates"] += 1
         if query.positives:
             _draw(drawn, ranking, query, negatives, depth, seed, counts)
-    triples = _records(drawn, which, collection, block, seed, counts)
-    triples.tofile(path)
+    present = collection.find([item.positive for item in drawn])
+    _count_queries(drawn, present, negatives, counts)
+    triples = _records(drawn, present, which, collection, block, seed, counts)
+    with open(path, "wb") as handle:  # numpy's tofile does not say so where the last of it does not reach the disk
+        handle.write(triples.view(np.uint8).data)
     return {"counts": dict(counts), "places": _ranges(places)}
 
 
@@ -68,7 +84,7 @@ def _collection(which: Which) -> Collection:
 
 
 def _draw(
-    drawn: list[tuple[str, int, str, list[str], JudgedQuery]],
+    drawn: list[_Drawn],
     ranking: Ranking,
     query: JudgedQuery,
     negatives: int,
@@ -78,18 +94,30 @@ def _draw(
 ) -> None:
     candidates = ranking.passage_ids[:depth]
     pool = without(candidates, query.relevant)
-    counts["queries with a positive"] += 1
-    counts["queries with all negatives"] += len(pool) >= negatives
-    counts["queries without a negative"] += not pool
-    counts["positives"] += len(query.positives)
+    counts["positives of queries with candidates"] += len(query.positives)
     counts["candidates left out as relevant"] += len(candidates) - len(pool)
     for positive in query.positives:
         chosen = draw_negatives(pool, negatives, seed, ranking.query_id, positive)
-        drawn.append((ranking.query_id, query.place, positive, chosen, query))
+        drawn.append(_Drawn(ranking.query_id, query, positive, chosen, len(pool)))
+
+
+def _count_queries(drawn: list[_Drawn], present: np.ndarray, negatives: int, counts: Counter[str]) -> None:
+    """``present``: the row of each positive, ``(len(drawn),)``, −1 where the corpus lacks it."""
+    pools = {item.query_id: item.pool for item in drawn}
+    with_positive = {item.query_id for item, row in zip(drawn, present.tolist(), strict=True) if row >= 0}
+    counts["positives missing from the corpus"] += int((present < 0).sum())
+    for query_id, pool in pools.items():
+        if query_id not in with_positive:
+            counts["queries without a positive in the corpus"] += 1
+        elif pool >= negatives:
+            counts["queries with all negatives"] += 1
+        else:
+            counts["queries with fewer negatives" if pool else "queries without a negative"] += 1
 
 
 def _records(
-    drawn: list[tuple[str, int, str, list[str], JudgedQuery]],
+    drawn: list[_Drawn],
+    present: np.ndarray,
     which: Which,
     collection: Collection,
     block: Block,
@@ -97,33 +125,23 @@ def _records(
     counts: Counter[str],
 ) -> np.ndarray:
     """The drawn triples whose positive is in the collection, in the order of their keys."""
-    positive_rows = collection.find([positive for _, _, positive, _, _ in drawn]).tolist()
-    counts["positives missing from the corpus"] += sum(row < 0 for row in positive_rows)
-    kept = [(row, *item) for row, item in zip(positive_rows, drawn, strict=True) if row >= 0]
-    ids = [negative for _, _, _, _, negatives, _ in kept for negative in negatives]
+    kept = [(row, item) for row, item in zip(present.tolist(), drawn, strict=True) if row >= 0]
+    ids = [negative for _, item in kept for negative in item.negatives]
     distinct = list(dict.fromkeys(ids))
     rows = collection.find(distinct)
     if len(rows) and rows.min() < 0:
         unknown = distinct[int(np.flatnonzero(rows < 0)[0])]
         raise _of_another(block, which, f"passages of {collection.name}", f"passage {unknown!r}")
     row_of = dict(zip(distinct, rows.tolist(), strict=True))
-    sizes = [len(negatives) for _, _, _, _, negatives, _ in kept]
+    sizes = [len(item.negatives) for _, item in kept]
     triples = np.zeros(len(ids), TRIPLE)
-    triples["query"] = np.repeat(np.array([place for _, _, place, _, _, _ in kept], np.uint32), sizes)
-    triples["positive"] = np.repeat(np.array([row for row, *_ in kept], np.uint32), sizes)
+    triples["query"] = np.repeat(np.array([item.query.place for _, item in kept], np.uint32), sizes)
+    triples["positive"] = np.repeat(np.array([row for row, _ in kept], np.uint32), sizes)
     triples["negative"] = np.fromiter((row_of[item] for item in ids), np.uint32, len(ids))
-    triples["judged"] = np.fromiter(
-        (negative in query.others for _, _, _, _, negatives, query in kept for negative in negatives), np.uint32, len(ids)
-    )
-    triples["key"] = keys64(
-        seed,
-        _ORDER,
-        [
-            f"{query_id}\x1f{positive}\x1f{item}".encode()
-            for _, query_id, _, positive, negatives, _ in kept
-            for item in negatives
-        ],
-    )
+    judged = (negative in item.query.others for _, item in kept for negative in item.negatives)
+    triples["judged"] = np.fromiter(judged, np.uint32, len(ids))
+    names = [f"{item.query_id}\x1f{item.positive}\x1f{other}".encode() for _, item in kept for other in item.negatives]
+    triples["key"] = keys64(seed, _ORDER, names)
     pairs = triples["query"].astype(np.uint64) << np.uint64(32) | triples["negative"]
     counts["negatives drawn again for another positive"] += len(pairs) - len(np.unique(pairs))
     counts["triples drawn"] += len(triples)

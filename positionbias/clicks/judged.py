@@ -12,13 +12,17 @@ __all__ = ["JudgedQuery", "Which", "judged_queries", "query_ids"]
 
 
 class Which(NamedTuple):
-    """Which judgements are meant: a collection's path and checksum, a split, a judgement set of it, the lowest grade of a positive."""
+    """Which judgements are meant: a collection's path and checksum, a split, a judgement set of it, the lowest grade of a positive.
+
+    ``state`` tells one collection from another of the same content in another order, which the checksum does not.
+    """
 
     path: str
     checksum: str
     split: str
     qrels_name: str | None
     relevant_from: int
+    state: str = ""
 
 
 class JudgedQuery(NamedTuple):

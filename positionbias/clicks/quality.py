@@ -1,4 +1,4 @@
-"""What a training set of clicks is like, as Results: how many negatives there were, what is double, what was judged, lengths, clicked ranks."""
+"""What a training set of clicks is like, as Results: which queries got how many negatives, what is double, what was judged, lengths, clicked ranks."""
 
 from __future__ import annotations
 
@@ -12,15 +12,22 @@ from positionbias.core.groups import Groups
 from positionbias.core.payloads import Statistics
 from positionbias.core.result import Result
 
-__all__ = ["CLICKED", "LENGTHS", "TRIPLES_MEASURE", "look", "quality_results"]
+__all__ = ["CLICKED", "LENGTHS", "QUERIES", "TRIPLES_MEASURE", "look", "quality_results"]
 
 TRIPLES_MEASURE, LENGTHS, CLICKED = "training triples", "words of sampled triples", "clicked ranks"
 SAMPLE = 10_000  # the first triples of a shuffled set are a sample of it
+QUERIES = (  # what becomes of a query with a positive
+    "queries with all negatives",
+    "queries with fewer negatives",
+    "queries without a negative",
+    "queries without a positive in the corpus",
+    "queries without candidates",
+)
 SHOWN_RANKS = 20  # a page of results; later ranks are put together
 
 
 def look(groups: Groups, collection: Collection, split: str, sample: int = SAMPLE) -> dict[str, Any]:
-    """Lengths in white-space words and equal texts among the first triples of a set."""
+    """Of the first triples of a set: lengths in white-space words, equal texts, and negatives that any judgement set of the split calls relevant."""
     first = list(islice(groups, sample))
     texts = iter(collection.texts([passage_id for group in first for passage_id in group.passage_ids[:2]]))
     pairs = [(next(texts), next(texts)) for _ in first]
@@ -28,20 +35,32 @@ def look(groups: Groups, collection: Collection, split: str, sample: int = SAMPL
     for name, place in (("positive", 0), ("negative", 1)):
         lengths = [len(pair[place].split()) for pair in pairs]
         rows |= {f"{name} mean": fmean(lengths), f"{name} median": median(lengths), f"{name} without words": lengths.count(0)}
-    return rows | {"negatives with the text of their positive": sum(one == other for one, other in pairs)}
+    asked, drawn = {group.query_id for group in first}, {(group.query_id, group.passage_ids[1]) for group in first}
+    relevant = {
+        qrel[:2]
+        for name in (None, *collection.qrels_names(split))
+        for qrel in collection.qrels(split, name)
+        if qrel.grade > 0 and qrel.query_id in asked and qrel[:2] in drawn
+    }
+    return rows | {
+        "negatives with the text of their positive": sum(one == other for one, other in pairs),
+        "negatives judged relevant": sum((group.query_id, group.passage_ids[1]) in relevant for group in first),
+    }
 
 
 def quality_results(
     collection: Collection, split: str, system: str, seed: int, counts: Mapping[str, Any], looked: Mapping[str, Any]
 ) -> list[Result]:
-    """The counts, the lengths and, where the collection's source has a click log, the ranks that were clicked."""
+    """The counts, the lengths and, where the collection's source has a click log, the ranks that were clicked.
+
+    Shares of queries are of all the split's queries with a positive, whether the run has them or not.
+    """
     drawn, with_positive = counts["triples drawn"], counts["queries with a positive"]
     rows = {
         **counts,
-        "share of queries with all negatives": counts["queries with all negatives"] / with_positive if with_positive else None,
+        **{f"share of {name}": counts[name] / with_positive for name in QUERIES},
         "share of drawn negatives drawn again": counts["negatives drawn again for another positive"] / drawn if drawn else None,
         "share of negatives judged not relevant": counts["negatives judged not relevant"] / counts["triples"],
-        "negatives judged relevant": 0,  # they leave before the draw
     }
     made = collection.name, split, system, seed
     full = rows["share of queries with all negatives"]
@@ -59,9 +78,11 @@ def _clicked(collection: str, log: Mapping[str, Any]) -> Result:
     """Shares of the clicks whose rank is known; the value is the share at rank 1."""
     ranks = {int(rank): count for rank, count in log["clicked_ranks"].items()}
     total = sum(ranks.values())
-    shares = {f"rank {rank}": ranks.get(rank, 0) / total for rank in range(1, min(SHOWN_RANKS, max(ranks)) + 1)}
+    shares = {
+        f"share of clicks at rank {rank}": ranks.get(rank, 0) / total for rank in range(1, min(SHOWN_RANKS, max(ranks)) + 1)
+    }
     if max(ranks) > SHOWN_RANKS:
-        shares["later"] = sum(count for rank, count in ranks.items() if rank > SHOWN_RANKS) / total
+        shares["share of clicks at later ranks"] = sum(count for rank, count in ranks.items() if rank > SHOWN_RANKS) / total
     known = {name: value for name, value in log.items() if name != "clicked_ranks"}
     rows = {**shares, "clicks with a rank": total, **known, "mean rank": sum(r * c for r, c in ranks.items()) / total}
-    return Result(CLICKED, collection, "", "", None, shares["rank 1"], None, total, Statistics(rows))
+    return Result(CLICKED, collection, "", "", None, shares["share of clicks at rank 1"], None, total, Statistics(rows))

@@ -14,24 +14,26 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from fractions import Fraction
 from functools import lru_cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from positionbias.clicks.draw import COUNTS, draw_block
+from positionbias.clicks.draw import COUNTS, TRIPLE, draw_block
 from positionbias.clicks.judged import Which, query_ids
-from positionbias.clicks.quality import look, quality_results
+from positionbias.clicks.quality import QUERIES, look, quality_results
 from positionbias.clicks.shuffle import Range, ranges, triples_of
 from positionbias.core.collection import Collection
-from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.errors import SettingError, StorageError, bad_input
 from positionbias.core.files import atomic_file, open_bytes, refuse_existing, remove, sha256_file
 from positionbias.core.groups import Groups, TrainingGroup, write_groups
-from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
+from positionbias.core.manifest import MANIFEST, Manifest, input_ref, package_versions, provenance
 from positionbias.core.progress import track
+from positionbias.core.records import Qrel
 from positionbias.core.result import write_results
 from positionbias.core.run_blocks import run_blocks
-from positionbias.core.shard_work import MapShards, make_shards, resumable_folder
+from positionbias.core.shard_work import GO_ON, MapShards, file_state, make_shards, resumable_folder
 
 __all__ = ["FORMS", "QUALITY", "TRIPLES", "ClickSettings", "parse_count", "write_click_set"]
 
@@ -40,7 +42,9 @@ FORMS = ("ids", "text")
 TRIPLES = "triples.train.tsv"  # as the release calls it
 QUALITY = "quality"
 _AT_ONCE = 4_096
-_SPACES = re.compile(r"[\t\n\r]+")
+# a tab, and all that Python or an editor takes for the end of a line
+_BREAKS = re.compile("[\t\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
+_COUNT = re.compile(r"([0-9]{1,3}(?:,[0-9]{3}){1,5}|[0-9]{1,18}|[0-9]{1,6}(?:_[0-9]{1,6}){1,5})(\.[0-9]{1,18})?([kKmM]?)")
 _NOTES = (
     "A candidate that any judgement set of the split calls relevant is no negative; it leaves before the draw [decision].",
     "The order is that of a hash of seed and ids: a set of fewer triples is the beginning of a larger one.",
@@ -49,18 +53,22 @@ _NOTES = (
 
 
 def parse_count(text: str) -> int:
-    """A number of triples: 10000000, 10M or 500k.
+    """A number of triples: 10000000, 10,000,000, 10M or 500k.
 
-    >>> parse_count("10M"), parse_count("1.5k"), parse_count("7")
-    (10000000, 1500, 7)
+    >>> parse_count("10M"), parse_count("4.1M"), parse_count("1,500"), parse_count("7")
+    (10000000, 4100000, 1500, 7)
 
     Raises:
         SettingError: no such number, or none of one or more.
     """
-    found = re.fullmatch(r"([0-9][0-9,_]*(?:\.[0-9]+)?)([kKmM]?)", text.strip())
-    value = float(found[1].replace(",", "").replace("_", "")) * {"": 1, "k": 1e3, "m": 1e6}[found[2].lower()] if found else 0.0
-    if value < 1 or value != int(value):
-        raise SettingError(f"--triples: wanted a number of triples such as 10000000, 10M or 500k; found {text!r}; give one")
+    value = Fraction(0)
+    if found := _COUNT.fullmatch(text.strip()):
+        digits = found[1].replace(",", "").replace("_", "") + (found[2] or "")
+        value = Fraction(digits) * {"": 1, "k": 1_000, "m": 1_000_000}[found[3].lower()]
+    if value < 1 or value.denominator != 1:
+        raise SettingError(
+            f"--triples: wanted a whole number of triples such as 10000000, 10,000,000, 10M or 500k; found {text!r}; give one"
+        )
     return int(value)
 
 
@@ -112,17 +120,19 @@ def write_click_set(
         InputError: no such split or judgement set, candidates that are not this collection's, or nothing to draw.
     """
     refuse_existing(out, overwrite=overwrite)
-    which = _which(collection, settings)
+    which, with_positive = _which(collection, settings)
     open_bytes(candidates).close()  # a missing file shows before its checksum is taken
     inputs = [
         input_ref("collection", collection.path, collection.checksum, artefact=out),
         input_ref("candidates", candidates, sha256_file(candidates), artefact=out),
     ]
-    job = {"command": COMMAND, **asdict(settings), "inputs": [item.checksum for item in inputs]}
+    # a checksum does not depend on order, but the rows of a draw do: so the collection is to be the very one
+    checksums = [item.checksum for item in inputs]
+    job = {"command": COMMAND, **asdict(settings), "inputs": checksums, "collection": which.path, "state": which.state}
     with resumable_folder(out, job, overwrite=overwrite) as folder:
-        counts, paths = _drawn(folder / "draws", which, candidates, settings, map_shards)
+        drawn, paths = _drawn(folder / "draws", which, candidates, settings, map_shards)
         parts = list(ranges(paths, settings.triples))
-        counts |= {"triples": sum(part.take for part in parts), "negatives judged not relevant": sum(p.judged for p in parts)}
+        counts = _counts(len(query_ids(which)), with_positive, drawn, parts)
         write_groups(
             folder,
             partial(_groups_of, which, tuple(paths)),
@@ -147,12 +157,13 @@ def write_click_set(
     return Groups(out)
 
 
-def _which(collection: Collection, settings: ClickSettings) -> Which:
-    which = Which(
-        str(collection.path.absolute()), collection.checksum, settings.split, settings.qrels_name, settings.relevant_from
-    )
+def _which(collection: Collection, settings: ClickSettings) -> tuple[Which, int]:
+    """What is meant, and how many of the split's queries have a positive."""
+    place, state = str(collection.path.absolute()), repr(sorted(file_state(collection.path / MANIFEST).items()))
+    which = Which(place, collection.checksum, settings.split, settings.qrels_name, settings.relevant_from, state)
     qrels = collection.qrels(settings.split, settings.qrels_name)
-    if not any(qrel.grade >= settings.relevant_from for qrel in qrels):
+    positives = [qrel for qrel in qrels if qrel.grade >= settings.relevant_from]
+    if not positives:
         highest = f", the highest of grade {max(qrel.grade for qrel in qrels)}" if qrels else ""
         raise bad_input(
             collection.path,
@@ -160,12 +171,39 @@ def _which(collection: Collection, settings: ClickSettings) -> Which:
             found=f"{len(qrels):,} judgements{highest}",
             do="give another --split, --qrels-name or --relevant-from",
         )
-    return which
+    if settings.form == "ids":
+        _refuse_breaks(collection, positives)
+    return which, len({qrel.query_id for qrel in positives})
+
+
+def _refuse_breaks(collection: Collection, positives: Sequence[Qrel]) -> None:
+    """Refuse positives that a line of ids cannot carry, before long work; ids that come from a run hold no white space."""
+    for qrel in positives:
+        if _BREAKS.search(qrel.passage_id):
+            raise bad_input(
+                collection.path,
+                wanted="ids without tabs and line breaks for --as ids",
+                found=f"passage {qrel.passage_id!r}",
+                do="rename it in the collection, or leave out --as",
+            )
+
+
+def _counts(queries: int, with_positive: int, drawn: Mapping[str, int], parts: Sequence[Range]) -> dict[str, int]:
+    """All that is counted, over the queries of the split and over the triples that are kept."""
+    with_candidates = sum(drawn[name] for name in QUERIES if name in drawn)
+    return {
+        "queries": queries,
+        "queries with a positive": with_positive,
+        "queries without candidates": with_positive - with_candidates,
+        **drawn,
+        "triples": sum(part.take for part in parts),
+        "negatives judged not relevant": sum(part.judged for part in parts),
+    }
 
 
 def _drawn(
     folder: Path, which: Which, candidates: Path, settings: ClickSettings, map_shards: MapShards
-) -> tuple[dict[str, Any], list[Path]]:
+) -> tuple[dict[str, int], list[Path]]:
     """Triples of every block, and what was counted."""
     folder.mkdir(parents=True, exist_ok=True)
     make = partial(draw_block, which, settings.negatives, settings.depth, settings.seed)
@@ -175,6 +213,7 @@ def _drawn(
     for number, facts in enumerate(make_shards(make, blocks, lambda index: folder / f"{index:06d}.triples", map_shards)):
         counts.update(facts["counts"])
         paths.append(folder / f"{number:06d}.triples")
+        _check_whole(paths[-1], facts["counts"]["triples drawn"])
         _see(seen, facts["places"], which, candidates)
     if not counts["triples drawn"]:
         raise bad_input(
@@ -183,7 +222,15 @@ def _drawn(
             found="none that fit",
             do="check that --candidates was retrieved for --split, and --relevant-from",
         )
-    return {"queries": len(seen), **counts}, paths
+    return dict(counts), paths
+
+
+def _check_whole(path: Path, triples: int) -> None:
+    """Take away a file that does not hold what was drawn, so that the next run makes it anew."""
+    wanted, found = triples * TRIPLE.itemsize, path.stat().st_size
+    if found != wanted:
+        remove(path)
+        raise StorageError(f"{path}: wanted {wanted:,} bytes of drawn triples; found {found:,}; check the disk, then {GO_ON}")
 
 
 def _see(seen: bytearray, places: Sequence[Sequence[int]], which: Which, candidates: Path) -> None:
@@ -213,7 +260,7 @@ def _opened(which: Which) -> Collection:
 
 
 def _write_lines(path: Path, groups: Groups, collection: Collection, settings: ClickSettings) -> None:
-    """One line a triple, tabs between: query, positive, negative, as ids or as texts, in which tabs and line breaks become spaces."""
+    """One line a triple, tabs between: query, positive, negative, as ids or as texts, in which tabs and line breaks of any kind become spaces."""
     texts = dict(collection.query_texts(settings.split)) if settings.form == "text" else {}
     stream = iter(track(groups, f"writing {TRIPLES}", len(groups), unit="triples"))
     with atomic_file(path, overwrite=True) as partial_path, open(partial_path, "w", encoding="utf-8", newline="\n") as handle:
@@ -222,7 +269,7 @@ def _write_lines(path: Path, groups: Groups, collection: Collection, settings: C
             if settings.form == "text":
                 passages = iter(collection.texts([passage_id for _, *both in rows for passage_id in both]))
                 rows = [(texts[query_id], next(passages), next(passages)) for query_id, *_ in rows]
-                rows = [tuple(_SPACES.sub(" ", cell) for cell in row) for row in rows]
+                rows = [tuple(_BREAKS.sub(" ", cell) for cell in row) for row in rows]
             handle.write("".join("\t".join(row) + "\n" for row in rows))
 
 

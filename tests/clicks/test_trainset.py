@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,17 +15,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from positionbias.clicks.draw import TRIPLE
+from positionbias.clicks import quality, trainset
+from positionbias.clicks.draw import TRIPLE, draw_block
 from positionbias.clicks.shuffle import ranges, triples_of
 from positionbias.clicks.trainset import QUALITY, TRIPLES, ClickSettings, parse_count, write_click_set
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.errors import InputError, SettingError
+from positionbias.core.errors import InputError, SettingError, StorageError
 from positionbias.core.files import sha256_file
-from positionbias.core.groups import Groups
+from positionbias.core.groups import Groups, TrainingGroup
+from positionbias.core.manifest import MANIFEST
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.result import load_results
 from positionbias.core.run import read_run
+from positionbias.core.run_blocks import run_blocks
 from positionbias.core.seeds import choose, key64
 from tests.cli.conftest import RunPosbias
 from tests.cli.conftest import run_posbias as run_posbias
@@ -95,9 +101,10 @@ def test_fewer_candidates_than_asked_for_make_fewer_triples(clicks: tuple[Collec
     groups = draw(tmp_path / "set", clicks, negatives=20, depth=6)
     assert Counter(group.query_id for group in groups)["q0"] == 4
     counts = groups.manifest.content["clicks"]
-    assert (counts["queries"], counts["queries with candidates"], counts["queries with a positive"]) == (32, 30, 30)
-    assert counts["queries with all negatives"] == 0
-    assert counts["positives"] == 10 * (1 + 2 + 3) + 1
+    # "alone" has a positive and no candidates, "unjudged" neither
+    assert (counts["queries"], counts["queries with candidates"], counts["queries with a positive"]) == (32, 30, 31)
+    assert [counts[name] for name in quality.QUERIES] == [0, 30, 0, 0, 1]
+    assert counts["positives of queries with candidates"] == 10 * (1 + 2 + 3) + 1
     assert counts["positives missing from the corpus"] == 1
     # clicked at ranks 1, 3, 5 and graded at rank 6: 1, 2 or 3 and 1 of each query's six leave
     assert counts["candidates left out as relevant"] == 10 * (2 + 3 + 4)
@@ -139,13 +146,47 @@ def test_ranges_are_the_sorted_whole(
     assert sum(part.judged for part in parts) == expected["judged"].sum()
 
 
+def test_queries_that_got_nothing_are_counted(tmp_path: Path) -> None:
+    """Nine queries with a positive: two get both negatives, one a single one, two none, one has its only positive missing, three are not in the run."""
+    qrels = [Qrel(f"q{n}", "p0", 1) for n in (1, 2, 3, 4, 5, 7, 8, 9)] + [Qrel("q6", "gone", 1), Qrel("q5", "p1", 1)]
+    with create_collection(tmp_path / "few") as writer:
+        writer.add_passages(Passage(f"p{n}", "x") for n in range(5))
+        writer.add_split("train", [Query(f"q{n}", "x") for n in range(10)], qrels)
+        writer.finish(name="few", command="a test", settings={}, allow_absent=True)
+    drawn = {"q0": "1", "q1": "012", "q2": "1234", "q3": "01", "q4": "0", "q5": "01", "q6": "1234"}
+    lines = [f"{query_id} Q0 p{place} 1 {9 - int(place)} x\n" for query_id, places in drawn.items() for place in places]
+    (tmp_path / "r.run").write_text("".join(lines))
+    groups = draw(tmp_path / "set", (Collection(tmp_path / "few"), tmp_path / "r.run"), negatives=2)
+    counts = groups.manifest.content["clicks"]
+    assert (counts["queries"], counts["queries with candidates"], counts["queries with a positive"]) == (10, 7, 9)
+    assert [counts[name] for name in quality.QUERIES] == [2, 1, 2, 1, 3]
+    result = load_results(groups.path / QUALITY)[0]
+    shares: Any = result.payload
+    assert result.value == 2 / 9
+    assert [shares.rows[f"share of {name}"] for name in quality.QUERIES] == [2 / 9, 1 / 9, 2 / 9, 1 / 9, 3 / 9]
+
+
+def test_negatives_that_are_relevant_would_be_counted(clicks: tuple[Collection, Path], tmp_path: Path) -> None:
+    """q1's passage of grade 2 in the further set, drawn twice; a negative that another query alone has judged; one of grade 0."""
+    further = {qrel.query_id: qrel.passage_id for qrel in clicks[0].qrels("train", "dctr")}
+    shown = next(qrel.passage_id for qrel in clicks[0].qrels("train") if qrel.query_id == "q1" and not qrel.grade)
+    wrong = [("q1", further["q1"]), ("q1", further["q1"]), ("q2", further["q1"]), ("q1", shown)]
+    groups: Any = [TrainingGroup(query_id, ("p1", negative), (1, 0)) for query_id, negative in wrong]
+    assert quality.look(groups, clicks[0], "train")["negatives judged relevant"] == 2
+    assert quality.look(draw(tmp_path / "set", clicks), clicks[0], "train")["negatives judged relevant"] == 0
+
+
 def contents(folder: Path) -> Mapping[str, str]:
-    return {str(p.relative_to(folder)): sha256_file(p) for p in sorted(folder.rglob("*")) if p.suffix in (".arrow", ".tsv", ".json")
-            and p.name != "manifest.json"}  # fmt: skip
+    """Checksums of all files but the manifests, which say when and how they were made."""
+    return {
+        str(path.relative_to(folder)): sha256_file(path)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != MANIFEST
+    }
 
 
 def test_workers_and_the_order_of_the_run_change_no_byte(
-    clicks: tuple[Collection, Path], tmp_path: Path, run_posbias: RunPosbias, monkeypatch: pytest.MonkeyPatch
+    clicks: tuple[Collection, Path], tmp_path: Path, run_posbias: RunPosbias
 ) -> None:
     lines = clicks[1].read_text().splitlines(keepends=True)
     reordered = [line for number in reversed(range(QUERIES)) for line in lines[number * DEPTH : (number + 1) * DEPTH]]
@@ -153,40 +194,25 @@ def test_workers_and_the_order_of_the_run_change_no_byte(
     for name, run, workers in (("one", clicks[1], "1"), ("two", clicks[1], "2"), ("other", tmp_path / "reordered.run", "1")):
         run_posbias(
             "trainset", "clicks", str(clicks[0].path), "--candidates", str(run), "--negatives", "3", "--triples", "100",
-            "--as", "ids", "--workers", workers, "--out", str(tmp_path / "sets" / name),
+            "--as", "ids", "--workers", workers, "--out", str(tmp_path / name / "set"),
         )  # fmt: skip
-        (tmp_path / "sets" / name / QUALITY / "results.json").unlink()  # names the set
-    one, two, other = (contents(tmp_path / "sets" / name) for name in ("one", "two", "other"))
+    one, two, other = (contents(tmp_path / name / "set") for name in ("one", "two", "other"))
     assert one == two == other
-    assert TRIPLES in one
+    assert {TRIPLES, f"{QUALITY}/results.json", "groups/00000.arrow"} == one.keys()
 
 
 def test_blocks_of_any_size_draw_the_same(
     clicks: tuple[Collection, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from positionbias.core.run_blocks import run_blocks
-
     whole = list(draw(tmp_path / "whole", clicks))
     monkeypatch.setattr("positionbias.clicks.trainset.run_blocks", lambda path: run_blocks(path, 700))
     assert list(draw(tmp_path / "blocks", clicks)) == whole
 
 
 def test_an_interrupted_run_goes_on(clicks: tuple[Collection, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from positionbias.clicks import trainset
-    from positionbias.core.run_blocks import run_blocks
-
     monkeypatch.setattr(trainset, "run_blocks", lambda path: run_blocks(path, 700))
     whole = list(draw(tmp_path / "whole", clicks))
-    made: list[int] = []
-    drawing = trainset.draw_block
-
-    def failing(*given: Any) -> Mapping[str, Any]:
-        made.append(1)
-        if len(made) == 4:
-            raise KeyboardInterrupt
-        return drawing(*given)
-
-    monkeypatch.setattr(trainset, "draw_block", failing)
+    made = stop_at(monkeypatch, "draw_block", 4)
     with pytest.raises(KeyboardInterrupt):
         draw(tmp_path / "set", clicks)
     assert not (tmp_path / "set").exists()
@@ -194,6 +220,104 @@ def test_an_interrupted_run_goes_on(clicks: tuple[Collection, Path], tmp_path: P
     assert list(draw(tmp_path / "set", clicks)) == whole
     assert len(made) == blocks + 1  # three blocks were kept, the fourth was begun twice
     assert not (tmp_path / "set" / "draws").exists()
+
+
+def stop_at(monkeypatch: pytest.MonkeyPatch, name: str, time: int) -> list[int]:
+    """Let a function of ``trainset`` be interrupted when it is called for the given time; gives what counts its calls."""
+    made: list[int] = []
+    whole = getattr(trainset, name)
+
+    def failing(*given: Any, **more: Any) -> Any:
+        made.append(1)
+        if len(made) == time:
+            raise KeyboardInterrupt
+        return whole(*given, **more)
+
+    monkeypatch.setattr(trainset, name, failing)
+    return made
+
+
+@pytest.mark.parametrize(("step", "time"), [("draw_block", 1), ("_groups_of", 2), ("_write_lines", 1), ("_write_quality", 1)])
+def test_wherever_it_stops_it_ends_with_the_same_bytes(
+    clicks: tuple[Collection, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, time: int
+) -> None:
+    monkeypatch.setattr(trainset, "ranges", lambda paths, wanted: ranges(paths, wanted, 200))  # several shards of groups
+    settings: dict[str, Any] = {"negatives": 15, "form": "text"}
+    draw(tmp_path / "whole" / "set", clicks, **settings)
+    made = stop_at(monkeypatch, step, time)
+    with pytest.raises(KeyboardInterrupt):
+        draw(tmp_path / "part" / "set", clicks, **settings)
+    draw(tmp_path / "part" / "set", clicks, **settings)
+    assert len(made) > time
+    assert contents(tmp_path / "part" / "set") == contents(tmp_path / "whole" / "set")
+
+
+def test_a_collection_in_another_order_is_drawn_from_anew(
+    clicks: tuple[Collection, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same passages at the same place in another order have the same checksum and other rows."""
+    place, settings = tmp_path / "tiny", {"negatives": 3, "form": "ids"}
+    shutil.copytree(clicks[0].path, place)
+    with monkeypatch.context() as interrupted:
+        stop_at(interrupted, "_groups_of", 1)
+        with pytest.raises(KeyboardInterrupt):
+            draw(tmp_path / "part" / "set", (Collection(place), clicks[1]), **settings)
+    with create_collection(place, overwrite=True) as writer:
+        writer.add_passages(reversed(list(clicks[0].passages())))
+        writer.add_split("train", clicks[0].queries("train"), clicks[0].qrels("train"))
+        writer.add_qrels("train", "dctr", clicks[0].qrels("train", "dctr"))
+        writer.finish(name="tiny", command="a test", settings={}, allow_absent=True)
+    assert Collection(place).checksum == clicks[0].checksum
+    whole = draw(tmp_path / "whole" / "set", clicks, **settings)
+    assert list(draw(tmp_path / "part" / "set", (Collection(place), clicks[1]), **settings)) == list(whole)
+
+
+FULL_DISK = """
+import resource, sys
+from pathlib import Path
+from positionbias.clicks.trainset import ClickSettings, write_click_set
+from positionbias.core.collection import Collection
+from positionbias.core.errors import StorageError
+
+place, run, out, limit = sys.argv[1:]
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))  # refused as on a full disk, with EFBIG for ENOSPC
+try:
+    write_click_set(Path(out), Collection(place), Path(run), ClickSettings(negatives=2, triples=20))
+except StorageError as error:
+    print(error)
+"""
+
+
+def test_a_full_disk_leaves_no_draw_that_is_cut(clicks: tuple[Collection, Path], tmp_path: Path) -> None:
+    whole = list(draw(tmp_path / "whole", clicks, negatives=2, triples=20))
+    out = tmp_path / "set"
+    # all but the last query, 57 positives with two negatives each, make 2,736 bytes, of which the disk takes 2,600
+    done = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, clicks[0].path, clicks[1], out, "2600"],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "found: File too large" in done.stdout
+    assert done.stdout.endswith("what is finished is kept: run the same command again to go on\n")
+    assert list(draw(out, clicks, negatives=2, triples=20)) == whole
+
+
+def test_a_draw_that_was_kept_and_is_cut_is_made_again(
+    clicks: tuple[Collection, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut(*given: Any) -> Mapping[str, Any]:
+        facts = draw_block(*given)
+        given[-1].write_bytes(given[-1].read_bytes()[: -5 * TRIPLE.itemsize])
+        return facts
+
+    whole = list(draw(tmp_path / "whole", clicks, negatives=2))
+    with monkeypatch.context() as patched:
+        patched.setattr(trainset, "draw_block", cut)
+        with pytest.raises(StorageError, match=r"wanted 2,736 bytes of drawn triples; found 2,616; check the disk, then run"):
+            draw(tmp_path / "set", clicks, negatives=2)
+    assert list(draw(tmp_path / "set", clicks, negatives=2)) == whole
 
 
 def test_lines_are_ids_or_texts(clicks: tuple[Collection, Path], tmp_path: Path) -> None:
@@ -216,7 +340,8 @@ def test_the_quality_page_says_what_the_set_is_like(
     counts, lengths = load_results(out / QUALITY)
     rows: Any = counts.payload
     # 25 candidates less one, two or three clicked and one of grade 2: 23, 22 or 21 for 20
-    assert counts.value == rows.rows["share of queries with all negatives"] == 1.0
+    # of 31 queries with a positive all but "alone", which is not in the run
+    assert counts.value == rows.rows["share of queries with all negatives"] == 30 / 31
     assert counts.count == 60 * 20
     assert lengths.payload.rows["positive mean"] == pytest.approx(  # type: ignore[union-attr]
         np.mean([0 if group.passage_ids[0] == "p0" else 3 for group in Groups(out)])
@@ -240,7 +365,7 @@ def test_clicked_ranks_come_from_the_log_of_the_collection(tmp_path: Path, run_p
     clicked = load_results(out / QUALITY)[2]
     # 3 clicks have a rank: 1, 2, 2
     assert (clicked.value, clicked.count) == (1 / 3, 3)
-    assert clicked.payload.rows["rank 2"] == 2 / 3  # type: ignore[union-attr]
+    assert clicked.payload.rows["share of clicks at rank 2"] == 2 / 3  # type: ignore[union-attr]
     assert clicked.payload.rows["mean rank"] == 5 / 3  # type: ignore[union-attr]
 
 
@@ -250,6 +375,7 @@ def test_clicked_ranks_come_from_the_log_of_the_collection(tmp_path: Path, run_p
         ({"split": "nosuch"}, "q1 Q0 p1 1 1 x\n", r"wanted split 'nosuch'"),
         ({"qrels_name": "nosuch"}, "q1 Q0 p1 1 1 x\n", r"wanted judgements 'nosuch' of split 'train'; found dctr"),
         ({"relevant_from": 2}, "q1 Q0 p1 1 1 x\n", r"wanted a passage judged 2 or higher in split 'train'; found .* of grade 1"),
+        ({"relevant_from": 3, "qrels_name": "dctr"}, "", r"of grade 2; give another"),
         ({}, "other Q0 p1 1 1 x\n", r"r.run: wanted queries of split 'train'; found query 'other'; check --split"),
         ({}, "q1 Q0 nosuch 1 1 x\n", r"r.run: wanted passages of tiny; found passage 'nosuch'; check --split"),
         ({}, "q1 Q0 p1 1 1\n", r"r.run:1: wanted six columns"),
@@ -257,13 +383,11 @@ def test_clicked_ranks_come_from_the_log_of_the_collection(tmp_path: Path, run_p
         ({}, "q1 Q0 p1 1 1 x\nq2 Q0 p1 1 1 x\nq1 Q0 p2 2 0 x\n", r"wanted a query's lines together; found query 'q1' again"),
         ({}, "", r"found none that fit"),
     ],
-    ids=["split", "set", "grade", "query", "passage", "columns", "nothing", "apart", "empty"],
+    ids=["split", "set", "grade", "grade-of-set", "query", "passage", "columns", "nothing", "apart", "empty"],
 )  # fmt: skip
 def test_what_does_not_fit_is_one_line(
     clicks: tuple[Collection, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, settings: Any, lines: str, message: str
 ) -> None:
-    from positionbias.core.run_blocks import run_blocks
-
     monkeypatch.setattr("positionbias.clicks.trainset.run_blocks", lambda path: run_blocks(path, 10))
     (tmp_path / "r.run").write_text(lines)
     with pytest.raises(InputError, match=message):
@@ -277,12 +401,34 @@ def test_settings_are_checked(name: str) -> None:
         ClickSettings(**{name: 0})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("text", "number"), [("10M", 10_000_000), ("1.5k", 1_500), ("10_000", 10_000), ("7", 7)])
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [("10M", 10_000_000), ("1.5k", 1_500), ("10_000", 10_000), ("7", 7), ("4.1M", 4_100_000), ("8.2M", 8_200_000),
+     ("2.01M", 2_010_000), ("1,500", 1_500), ("10,000,000", 10_000_000), ("1,000k", 1_000_000)],
+)  # fmt: skip
 def test_numbers_of_triples(text: str, number: int) -> None:
     assert parse_count(text) == number
 
 
-@pytest.mark.parametrize("text", ["", "0", "x", "1.5", "-3", "10B"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "0", "x", "1.5", "-3", "10B", "1,5M", "1,50", "1,5000", "1_", "0.5", "1.0000001M", "1." + "0" * 30 + "1M", "9" * 5000],
+)
 def test_other_numbers_are_refused(text: str) -> None:
-    with pytest.raises(SettingError, match="--triples: wanted a number of triples"):
+    with pytest.raises(SettingError, match="--triples: wanted a whole number of triples"):
         parse_count(text)
+
+
+def test_what_a_line_cannot_carry(tmp_path: Path) -> None:
+    with create_collection(tmp_path / "odd") as writer:
+        writer.add_passages([Passage("a\tb", "one\x0btwo\x85three\u2028four\r\nfive"), Passage("c", "x\ty")])
+        writer.add_split("train", [Query("q", "a\u2029b")], [Qrel("q", "a\tb", 1)])
+        writer.finish(name="odd", command="a test", settings={})
+    (tmp_path / "r.run").write_text("q Q0 c 1 1 x\n")
+    odd = Collection(tmp_path / "odd"), tmp_path / "r.run"
+    with pytest.raises(
+        InputError, match=r"wanted ids without tabs and line breaks for --as ids; found passage 'a\\tb'; rename"
+    ):
+        draw(tmp_path / "ids", odd, form="ids")
+    text = draw(tmp_path / "text", odd, form="text")
+    assert (text.path / TRIPLES).read_text(encoding="utf-8") == "a b\tone two three four five\tx y\n"
