@@ -23,10 +23,11 @@ import torch
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import atomic_folder, read_json, sha256_file, write_json
 from positionbias.core.manifest import MANIFEST, Manifest, package_versions, read_manifest, write_manifest
+from positionbias.models.identity import model_checksum, weights_checksum
 from positionbias.models.kinds import KINDS, model_class
 from positionbias.models.layout import OURS, has_modules
 from positionbias.models.protocols import AnyRanker, Ranker
-from positionbias.models.tensors import MEND, weights_checksum
+from positionbias.models.tensors import MEND
 from positionbias.models.user_code import is_code_name, load_user_code
 
 __all__ = ["Checkpoint", "load_checkpoint", "save_checkpoint", "shape_of"]
@@ -82,7 +83,7 @@ def save_checkpoint(
         write_json(partial / "training.json", training)
         if timed_log:
             (partial / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in timed_log))
-        content = {**manifest.content, "checksum": weights_checksum(partial)}
+        content = {**manifest.content, "checksum": model_checksum(partial)}
         write_manifest(partial / MANIFEST, replace(manifest, content=content))
 
 
@@ -94,7 +95,7 @@ def load_checkpoint(path: Path | str, kind: str | None = None) -> Checkpoint:
     alone ("bert_cat", "bert_dot"), or that a T5 is a "mono_t5".
 
     Raises:
-        InputError: not a model, a missing or mis-shaped tensor, a file that is gone, weights that are not the manifest's, parts that
+        InputError: not a model, a missing or mis-shaped tensor, a file that is gone, content that is not what the manifest names, parts that
             nothing here runs, or a user's module that fails.
         SettingError: the model is of another kind than ``kind``.
         DependencyError: what would run it is not installed.
@@ -124,8 +125,12 @@ def _load_ours(folder: Path) -> Checkpoint:
     except (KeyError, TypeError, ValueError, SettingError) as error:
         found = f"none of {error}" if isinstance(error, KeyError) else str(error)
         raise bad_input(folder / FACTS, wanted="a checkpoint's facts", found=found, do=MEND) from error
-    if weights_checksum(folder) != manifest.content.get("checksum"):
-        raise bad_input(folder, wanted="the weights that manifest.json names", found="other content", do=MEND)
+    named, checksum = manifest.content.get("checksum"), model_checksum(folder)
+    # a checkpoint of before names its weights alone
+    if named != checksum and named != weights_checksum(folder):
+        wanted = "the weights, settings and words that manifest.json names"
+        raise bad_input(folder, wanted=wanted, found="other content", do=MEND)
+    manifest = replace(manifest, content={**manifest.content, "checksum": checksum})
     model.eval()
     return Checkpoint(folder, model, manifest, depth, read_json(folder / "training.json", what="a training log"))
 
@@ -146,7 +151,7 @@ def _load_foreign(name: Path | str, kind: str | None) -> Checkpoint:
         kind=KIND,
         name=(folder.resolve() if Path(name).is_dir() else Path(name)).name,  # of a hub id what stands behind the slash
         command="",
-        content={"checksum": weights_checksum(folder)},
+        content={"checksum": model_checksum(folder)},
         notes=notes,
         versions=package_versions("torch", "transformers", *packages),
     )
@@ -169,7 +174,7 @@ def _load_user_code(name: str, kind: str | None) -> Checkpoint:
 
 
 def shape_of(model: AnyRanker) -> dict[str, Any]:
-    """What a model's scores and vectors depend on beside its weights, as JSON holds it: its kind, and its shape or the most it reads of a
+    """What a model's scores and vectors depend on beside its files, as JSON holds it: its kind, and its shape or the most it reads of a
     passage, where it has one."""
     config, room = getattr(model, "config", None), getattr(model, "room", None)
     if is_dataclass(config) and not isinstance(config, type):

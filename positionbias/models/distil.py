@@ -26,7 +26,7 @@ from positionbias.core.manifest import Manifest, input_ref, manifest_path, packa
 from positionbias.core.progress import step
 from positionbias.models.encoder import Encoder, open_encoder
 from positionbias.models.encoder_source import encoder_folder
-from positionbias.models.tensors import weights_checksum
+from positionbias.models.identity import model_checksum
 from positionbias.models.vector_file import save_vectors
 from positionbias.text.vocabulary import Vocabulary, known_words
 
@@ -213,7 +213,7 @@ def _manifest(
         name=out.name.partition(".")[0],
         command="vectors distil",
         settings=settings,
-        inputs=(input_ref("encoder", folder, weights_checksum(folder), artefact=out), *collected),
+        inputs=(input_ref("encoder", folder, model_checksum(folder), artefact=out), *collected),
         content={"checksum": sha256_file(written), **figures},
         licence="; ".join([f"encoder: {_licence(folder)}", *licences]),
         notes=(

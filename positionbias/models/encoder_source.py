@@ -12,6 +12,7 @@ from typing import Any
 
 from positionbias.core.errors import DependencyError, InputError, bad_input
 from positionbias.core.files import read_json
+from positionbias.models.identity import MODULE_FOLDER
 
 __all__ = ["MINILM", "check_encoder_folder", "encoder_folder"]
 
@@ -112,7 +113,7 @@ def _hub_folder(name: str, check: Callable[[Path], Path]) -> Path:
 
 def _is_part(file: str, files: Sequence[str]) -> bool:
     # not onnx/ or openvino/; but sentence-transformers' 1_Pooling/, and query_0_…/ of models whose sides differ
-    if "/" in file and not re.match(r"\d|(query|document)_\d", file):
+    if "/" in file and not MODULE_FOLDER.match(file):
         return False
     if file.endswith((".json", ".txt", ".model", ".jinja")) or file == "artifact.metadata":
         return True

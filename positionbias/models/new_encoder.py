@@ -16,7 +16,7 @@ from positionbias.core.files import atomic_folder, refuse_existing
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
 from positionbias.core.seeds import key64
 from positionbias.models.encoder import save_pretrained
-from positionbias.models.tensors import weights_checksum
+from positionbias.models.identity import model_checksum
 from positionbias.text.vocabulary import known_words
 from positionbias.text.word_pieces import learn_pieces
 
@@ -81,7 +81,7 @@ def make_encoder(
             seed=settings.seed,
             inputs=tuple(input_ref("collection", c.path, c.checksum, artefact=out) for c in collections),
             content={
-                "checksum": weights_checksum(partial),
+                "checksum": model_checksum(partial),
                 "pieces": len(pieces),
                 "words": len(counts),
                 "weights": sum(weight.numel() for weight in model.parameters()),

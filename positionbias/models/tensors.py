@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from positionbias.core.errors import StorageError, bad_input
-from positionbias.core.files import sha256_file, storage_errors
+from positionbias.core.files import storage_errors
 
-__all__ = ["MEND", "load_tensors", "load_weights", "save_tensors", "weights_checksum", "weight_errors"]
+__all__ = ["MEND", "load_tensors", "load_weights", "save_tensors", "weight_errors"]
 
 MEND = "train again, or fetch the checkpoint again"
 
@@ -85,11 +84,3 @@ def load_weights(model: nn.Module, path: Path) -> None:
     if extra := sorted(set(tensors) - set(wanted)):
         raise bad_input(path, wanted="the model's own tensors only", found=f"also {extra[0]}", do=MEND)
     model.load_state_dict(tensors, strict=False)  # what shares memory is filled with it
-
-
-def weights_checksum(folder: Path) -> str:
-    """SHA-256 over all weights of a model's folder, by file name and content."""
-    digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*.safetensors")) or sorted(folder.glob("pytorch_model*.bin")):
-        digest.update(f"{path.relative_to(folder).as_posix()} {sha256_file(path)}\n".encode())
-    return digest.hexdigest()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,8 @@ from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups
 from positionbias.core.teacher_scores import open_teacher_scores
+from positionbias.models.identity import model_checksum
 from positionbias.models.kinds import begins_with, config_class, scores_log_probabilities
-from positionbias.models.tensors import weights_checksum
 from positionbias.positions.rotate import Rotation
 from positionbias.training.config import LOSSES, TrainConfig
 
@@ -143,7 +142,7 @@ class TrainPlan:
         if self.start is not None:
             if not Path(self.start).is_dir():
                 raise bad_input(self.start, wanted="the folder of a checkpoint", found="no such folder", do="check the path")
-            record["start"] = weights_checksum(self.start)
+            record["start"] = model_checksum(self.start)
         if self.encoder is not None:
             record["encoder"] = _encoder_facts(self.encoder)
         record["collection"] = collection.checksum
@@ -175,10 +174,8 @@ def _named(*, teacher: bool) -> str:
 
 
 def _encoder_facts(name: str) -> dict[str, str]:
-    """An encoder as settings record it: its name (of a folder the last part) and the SHA-256 of its weights."""
+    """An encoder as settings record it: its name (of a folder the last part), and the checksum of all that it computes with."""
     from positionbias.models.encoder_source import encoder_folder
 
-    folder = encoder_folder(name)
-    weights = sorted(folder.glob("*.safetensors")) or sorted(folder.glob("*.bin"))
-    digest = hashlib.sha256("".join(map(sha256_file, weights)).encode()).hexdigest()
-    return {"name": Path(name).name if Path(name).is_dir() else name, "checksum": digest}
+    checksum = model_checksum(encoder_folder(name))
+    return {"name": Path(name).name if Path(name).is_dir() else name, "checksum": checksum}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -21,7 +22,7 @@ from positionbias.dense.encode import encode_collection
 from positionbias.dense.single_vectors import SingleVectors, length_one
 from positionbias.dense.vectors import Vectors
 from positionbias.models.bert_dot import BertDot
-from positionbias.models.checkpoint import Checkpoint
+from positionbias.models.checkpoint import Checkpoint, load_checkpoint
 from positionbias.ranking.config import RankingConfig
 
 from .conftest import passages, saved_dot
@@ -175,6 +176,23 @@ def test_vectors_of_another_model_or_of_other_passages_are_refused(
         writer.finish(name="second", command="a test", settings={})
     with pytest.raises(InputError, match=r"v: wanted vectors of the passages of .*c2; found those of the collection 'dense'"):
         vectors.check(checkpoint, Collection(tmp_path / "c2"))
+
+
+def test_other_words_over_the_same_weights_are_another_model(collection: Collection, tmp_path: Path) -> None:
+    first, second = (Path(shutil.copytree(saved_dot(tmp_path / f"of-{n}").path, tmp_path / n / "dot")) for n in "ab")
+    for folder in (first, second):  # as sentence-transformers' own: no manifest of ours says what they held
+        (folder / "posbias.json").unlink()
+        (folder / "manifest.json").unlink()
+    record = json.loads((second / "tokenizer.json").read_text())
+    vocabulary = record["model"]["vocab"]
+    words = [word for word in vocabulary if not word.startswith("[")]
+    numbers = [vocabulary[word] for word in words]
+    vocabulary.update(zip(words, numbers[::-1], strict=True))
+    (second / "tokenizer.json").write_text(json.dumps(record))
+    vectors = encode_collection(load_checkpoint(first), collection, tmp_path / "v")
+    vectors.check(load_checkpoint(first), collection)
+    with pytest.raises(InputError, match=r"v: wanted vectors by the model dot \(checksum .*; found vectors by dot"):
+        vectors.check(load_checkpoint(second), collection)
 
 
 def damaged_manifest(folder: Path) -> None:

@@ -88,7 +88,7 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "other weights": (
         lambda p: tensors(p, lambda t: t["gate"].add_(1)),
-        "wanted the weights that manifest.json names; found other content",
+        "wanted the weights, settings and words that manifest.json names; found other content",
     ),
     "weights cut short": (lambda p: cut(p, "model.safetensors"), "model.safetensors: wanted a safetensors file; found "),
     "weights that are text": (
@@ -135,7 +135,7 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "a manifest without a checksum": (
         lambda p: record(p, "manifest.json", lambda m: m["content"].clear()),
-        "wanted the weights that manifest.json names; found other content",
+        "wanted the weights, settings and words that manifest.json names; found other content",
     ),
 }
 
