@@ -34,7 +34,8 @@ def ensemble(
 ) -> None:
     """Several RUNs over the same queries and collection as one.
 
-    A passage that a run has not for a query gets the least of its z-scores, or no reciprocal rank; how many these are is said.
+    A passage that a run has not for a query gets the least of its z-scores, or no reciprocal rank; how many these are is said. Of a
+    re-ranked run z-scores take what its model scored, down to the depth in its manifest; reciprocal ranks take every rank.
     """
     from positionbias.core.errors import SettingError
     from positionbias.evaluation.fusion import K, fuse_runs
@@ -44,7 +45,7 @@ def ensemble(
     places, place = [input_place(run) for run in runs], output_place(out)
     k = K if k is None else k
     done = fuse_runs(places, place, by=cast("Fusion", by), k=k, depth=depth, name=name, overwrite=overwrite)
-    _say_missing(done)
+    _say_missing(done, by)
     emit([done.result()], as_json=as_json, table=lambda: _line(done, len(places), place))
     say(f"next: posbias evaluate {out} --collection COLLECTION --split SPLIT")
 
@@ -53,7 +54,7 @@ def _line(done: Fused, runs: int, place: Any) -> str:
     return f"{runs} runs as one: {done.run.pairs:,} passages of {len(done.run):,} queries, written to {place}"
 
 
-def _say_missing(done: Fused) -> None:
+def _say_missing(done: Fused, by: str) -> None:
     for label, missing in done.missing.items():
         parts = [
             f"{count:,} {what}"
@@ -66,4 +67,10 @@ def _say_missing(done: Fused) -> None:
         if parts:
             say(f"{label} is without {' and '.join(parts)}")
         if missing.equal:
-            say(f"{label} scores all passages alike for {missing.equal:,} queries, which it says nothing of")
+            but = "which it says nothing of" if by == "z-scores" else "whose ranks are those of their ids"
+            say(f"{label} scores all passages alike for {missing.equal:,} queries, {but}")
+        if missing.below:
+            say(
+                f"{label} was re-ranked down to {done.scored[label]}: {missing.below:,} passages below have no score of its own, and get its "
+                "least z-score of their query"
+            )

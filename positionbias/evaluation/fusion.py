@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, field, replace
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -22,31 +22,39 @@ from positionbias.core.manifest import (
 )
 from positionbias.core.payloads import Statistics
 from positionbias.core.result import Result
-from positionbias.core.run import Run, read_run, write_run
+from positionbias.core.run import Run, order_by_score, read_run, strictly_decreasing, write_run
 
-__all__ = ["FUSIONS", "Fused", "Fusion", "K", "Missing", "fuse", "fuse_runs", "z_scores"]
+__all__ = ["FUSIONS", "Fused", "Fusion", "K", "Missing", "equal_again", "fuse", "fuse_runs", "z_scores"]
 
 Fusion = Literal["z-scores", "reciprocal-ranks"]
 FUSIONS: tuple[Fusion, ...] = get_args(Fusion)
 K = 60  # Cormack et al.'s
+NOTES = (
+    "what a run has not, by its name: queries, passages, queries whose scores are all equal, passages below its re-ranking depth",
+    "z-scores: population deviation; equal scores give zeros, and a missing passage the run's least for the query; a re-ranked run's "
+    "scores count down to its depth, and what no run scored stands last, by the sum of 1 / (60 + rank) [decision]",
+)
 
 
 @dataclass(slots=True)
 class Missing:
-    """What one run has not of what all have together: queries, passages of the queries that it has; and how many of its queries' scores
-    are all equal, so that they say nothing."""
+    """What one run has not of what all have together: queries, passages of the queries that it has; how many of its queries' scores are
+    all equal, so that they say nothing; and how many passages it has without a score of its own, below its re-ranking depth."""
 
     queries: int = 0
     passages: int = 0
     equal: int = 0
+    below: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """The ensemble's run, and by the label of each run what it has not; collection and split where the runs' manifests name them."""
+    """The ensemble's run, and by the label of each run what it has not, and the re-ranking depth down to which alone its scores were
+    taken; collection and split where the runs' manifests name them."""
 
     run: Run
     missing: dict[str, Missing]
+    scored: dict[str, int] = field(default_factory=dict)
     collection: str = ""
     split: str = ""
 
@@ -58,6 +66,7 @@ class Fused:
                 f"{label}: queries missing": missing.queries,
                 f"{label}: passages missing": missing.passages,
                 f"{label}: queries with equal scores": missing.equal,
+                f"{label}: passages below its depth": missing.below,
             }
         value, payload = float(self.run.pairs), Statistics(rows)
         return Result("ensemble", self.collection, self.split, self.run.name, None, value, None, len(self.run), payload)
@@ -76,28 +85,44 @@ def z_scores(scores: np.ndarray) -> np.ndarray:
     return np.asarray(away / np.sqrt(np.square(away).mean()))
 
 
-def fuse(runs: Sequence[Run], by: Fusion, *, k: int = K, depth: int | None = None, name: str = "ensemble") -> Fused:
+def equal_again(scores: np.ndarray) -> np.ndarray:
+    """One ranking's float32 scores ``(n,)``, best first, those equal again that ``write_run`` set one float32 step apart.
+
+    Scores that go down in such steps take the highest of them. What a system itself scored one step apart is taken for equal too.
+    """
+    values = np.asarray(scores, dtype=np.float32)
+    apart = np.ones(len(values), dtype=bool)
+    apart[1:] = values[1:] != np.nextafter(values[:-1], np.float32(-np.inf))
+    return np.asarray(values[np.maximum.accumulate(np.where(apart, np.arange(len(values)), 0))])
+
+
+def fuse(
+    runs: Sequence[Run],
+    by: Fusion,
+    *,
+    k: int = K,
+    depth: int | None = None,
+    scored: Sequence[int | None] | None = None,
+    name: str = "ensemble",
+) -> Fused:
     """The runs as one, their first ``depth`` passages a query (None: all), over every passage that any of them has for a query.
 
     z-scores:          s(q, p) = 1/R · Σ_r z_r(q, p); a passage that run r has not gets the least of r's for the query [decision]
     reciprocal-ranks:  s(q, p) = Σ_r 1 / (k + rank_r(q, p)); such a passage gets nothing from r
 
-    A query that a run has not gets nothing from it [decision]. The order of the runs does not matter.
+    A query that a run has not gets nothing from it [decision]. The order of the runs does not matter. ``scored`` says how deep each run's
+    scores are a model's (None: all): those below only keep a first stage's order, so for z-scores such a passage counts as one that the
+    run has not; what no run scored stands last, by the sum of 1 / (60 + rank) over the whole runs [decision]. Scores count as equal where
+    ``equal_again`` makes them so.
 
     Raises:
         SettingError: fewer than two runs, ``by`` is none of ``FUSIONS``, ``k`` is below 0, or ``depth`` below 1.
         InputError: a run shares no query, or no passage, with the first.
     """
-    if len(runs) < 2:
-        raise SettingError(f"RUN: wanted two runs or more; found {len(runs)}; give another")
-    if by not in FUSIONS:
-        raise SettingError(f"--by: wanted one of {', '.join(FUSIONS)}; found {by!r}; give one of these")
-    if k < 0:
-        raise SettingError(f"--k: wanted a number from 0; found {k}; raise it")
-    if depth is not None and depth < 1:
-        raise SettingError(f"--depth: wanted at least 1; found {depth}; raise it")
+    _check_settings(len(runs), by, k, (depth, *(scored or ())))
     _check_alike(runs)
     runs = [run if depth is None else run.top(depth) for run in runs]
+    reach = [run.depth if found is None else found for run, found in zip(runs, scored or [None] * len(runs), strict=True)]
     numbers: dict[str, int] = {}
     shared = [np.array([numbers.setdefault(p, len(numbers)) for p in run.passage_ids], dtype=np.int64) for run in runs]
     ids = list(numbers)
@@ -109,24 +134,72 @@ def fuse(runs: Sequence[Run], by: Fusion, *, k: int = K, depth: int | None = Non
         ]
         union, where = np.unique(np.concatenate(held), return_inverse=True)
         parts = np.split(where, np.cumsum([len(part) for part in held])[:-1])
-        given = np.zeros((len(runs), len(union)))
-        for place, (run, part) in enumerate(zip(runs, parts, strict=True)):
-            if not len(part):
-                counts[place].queries += 1
-                continue
-            counts[place].passages += len(union) - len(part)
-            if by == "reciprocal-ranks":
-                given[place, part] = 1 / (k + np.arange(1, len(part) + 1))
-                continue
-            scores = run[query_id].scores
-            counts[place].equal += bool(scores[0] == scores[-1])
-            found = z_scores(scores)
-            given[place] = found.min()
-            given[place, part] = found
-        total = np.sort(given, axis=0).sum(axis=0)  # sorted, so that the order of the runs does not show in the rounding
-        scores = total / len(runs) if by == "z-scores" else total
-        rankings.append((query_id, [ids[number] for number in union], scores))
-    return Fused(Run(name, rankings), dict(zip(_distinct([run.name for run in runs]), counts, strict=True)))
+        own = [
+            equal_again(run[query_id].scores[:deep]) if query_id in run else np.empty(0, np.float32)
+            for run, deep in zip(runs, reach, strict=True)
+        ]
+        passage_ids = [ids[number] for number in union]
+        _count(counts, own, parts, len(union), by)
+        scores = _by_ranks(parts, len(union), k) if by == "reciprocal-ranks" else _by_z_scores(own, parts, passage_ids)
+        rankings.append((query_id, passage_ids, scores))
+    labels = _distinct([run.name for run in runs])
+    cut = {label: deep for label, deep, count in zip(labels, reach, counts, strict=True) if count.below}
+    return Fused(Run(name, rankings), dict(zip(labels, counts, strict=True)), cut)
+
+
+def _check_settings(runs: int, by: str, k: int, depths: Sequence[int | None]) -> None:
+    if runs < 2:
+        raise SettingError(f"RUN: wanted two runs or more; found {runs}; give another")
+    if by not in FUSIONS:
+        raise SettingError(f"--by: wanted one of {', '.join(FUSIONS)}; found {by!r}; give one of these")
+    if k < 0:
+        raise SettingError(f"--k: wanted a number from 0; found {k}; raise it")
+    if low := [depth for depth in depths if depth is not None and depth < 1]:
+        raise SettingError(f"--depth: wanted at least 1; found {low[0]}; raise it")
+
+
+def _count(counts: Sequence[Missing], own: Sequence[np.ndarray], parts: Sequence[np.ndarray], union: int, by: Fusion) -> None:
+    """Add a query to what each run has not: ``own`` its scores, ``parts`` the places of its passages among the ``union``'s."""
+    ranks = by == "reciprocal-ranks"
+    for count, scores, part in zip(counts, own, parts, strict=True):
+        if not len(part):
+            count.queries += 1
+            continue
+        count.passages += union - len(part)
+        count.equal += bool(scores[0] == scores[-1]) and not (ranks and len(part) == 1)
+        count.below += 0 if ranks else len(part) - len(scores)
+
+
+def _summed(given: np.ndarray) -> np.ndarray:
+    """What the runs give each passage ``(runs, passages)`` together; sorted, so that the order of the runs does not show in the rounding."""
+    return np.asarray(np.sort(given, axis=0).sum(axis=0))
+
+
+def _by_ranks(parts: Sequence[np.ndarray], union: int, k: int) -> np.ndarray:
+    given = np.zeros((len(parts), union))
+    for row, part in zip(given, parts, strict=True):
+        row[part] = 1 / (k + np.arange(1, len(part) + 1))
+    return _summed(given)
+
+
+def _by_z_scores(own: Sequence[np.ndarray], parts: Sequence[np.ndarray], passage_ids: Sequence[str]) -> np.ndarray:
+    given = np.zeros((len(own), len(passage_ids)))
+    known = np.zeros(len(passage_ids), dtype=bool)
+    for row, scores, part in zip(given, own, parts, strict=True):
+        if len(part):
+            z = z_scores(scores)
+            row[:] = z.min()
+            row[part[: len(scores)]] = z
+            known[part[: len(scores)]] = True
+    scores = _summed(given) / len(own)
+    rest = np.flatnonzero(~known)
+    if not len(rest):
+        return scores
+    # what no run scored has the least from every run: float32 steps keep its order, and are equal again to whoever reads z-scores
+    rest = rest[order_by_score([passage_ids[place] for place in rest.tolist()], _by_ranks(parts, len(passage_ids), K)[rest])]
+    rounded = scores.astype(np.float32)
+    rounded[rest] = strictly_decreasing(np.append(rounded[known].min(), rounded[rest]))[1:]
+    return rounded
 
 
 def _check_alike(runs: Sequence[Run]) -> None:
@@ -159,33 +232,33 @@ def fuse_runs(
     name: str = "ensemble",
     overwrite: bool = False,
 ) -> Fused:
-    """Fuse runs in files as ``fuse``, and write the run with its manifest.
+    """Fuse runs in files as ``fuse``, and write the run with its manifest. The manifest of a re-ranked run says how deep it is scored.
 
     Raises:
-        SettingError: as ``fuse``; or a run is given twice.
+        SettingError: as ``fuse``; or a run is given twice, or is ``out``.
         InputError: as ``fuse``; a file is no run, or its manifest names another collection than the first's.
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
     """
-    if twice := [path for place, path in enumerate(paths) if path in paths[:place]]:
+    places = [path.resolve() for path in paths]
+    if twice := [path for number, path in enumerate(paths) if places[number] in places[:number]]:
         raise SettingError(f"RUN: wanted each run once; found {twice[0]} twice; give it once")
+    if out.resolve() in places:
+        raise SettingError(f"--out: wanted another place than the runs'; found {out} among them; give a new one")
     refuse_existing(out, overwrite=overwrite)
     manifests = [read_manifest(path, kind="run") if manifest_path(path).is_file() else None for path in paths]
     collection = _one_collection(paths, manifests)
     runs = [read_run(path) for path in paths]
-    done = fuse(runs, by, k=k, depth=depth, name=name)
-    write_run(out, done.run, overwrite=overwrite)
-    inputs = [input_ref(f"run {place}", path, sha256_file(path), artefact=out) for place, path in enumerate(paths, 1)]
+    inputs = [input_ref(f"run {number}", path, sha256_file(path), artefact=out) for number, path in enumerate(paths, 1)]
     if collection is not None:
         inputs.append(input_ref("collection", *collection, artefact=out))
+    done = fuse(runs, by, k=k, depth=depth, scored=[_reranked_to(manifest) for manifest in manifests], name=name)
+    write_run(out, done.run, overwrite=overwrite)
+    settings: dict[str, object] = {"by": by, "depth": depth, **({"k": k} if by == "reciprocal-ranks" else {})}
+    settings |= {"scored": done.scored} if done.scored else {}
     found = [manifest for manifest in manifests if manifest is not None]
-    settings = {"by": by, "depth": depth, **({"k": k} if by == "reciprocal-ranks" else {})}
     splits = {manifest.settings.get("split") for manifest in found}
     split = str(splits.pop() or "") if len(splits) == 1 else ""
-    missing = {label: [counts.queries, counts.passages, counts.equal] for label, counts in done.missing.items()}
-    notes = (
-        "what a run has not, by its name: queries, passages, queries whose scores are all equal",
-        "z-scores: population deviation; equal scores give zeros, and a missing passage the run's least for the query [decision]",
-    )
+    missing = {label: list(astuple(counts)) for label, counts in done.missing.items()}
     manifest = Manifest(
         kind="run",
         name=done.run.name,
@@ -194,12 +267,18 @@ def fuse_runs(
         inputs=tuple(inputs),
         content={"checksum": sha256_file(out), "pairs": done.run.pairs, "missing": missing},
         licence="; ".join(dict.fromkeys(manifest.licence for manifest in found if manifest.licence)),
-        notes=notes if by == "z-scores" else notes[:1],
+        notes=NOTES if by == "z-scores" else NOTES[:1],
         versions=package_versions("numpy"),
         provenance=provenance(),
     )
     write_manifest(manifest_path(out), manifest)
     return replace(done, collection=collection[0].name if collection else "", split=split)
+
+
+def _reranked_to(manifest: Manifest | None) -> int | None:
+    """The depth down to which a re-ranked run's scores are its model's; None of any other run, whose scores all are."""
+    depth = manifest.settings.get("depth") if manifest is not None and manifest.command == "rerank" else None
+    return depth if isinstance(depth, int) and depth > 0 else None
 
 
 def _one_collection(paths: Sequence[Path], manifests: Sequence[Manifest | None]) -> tuple[Path, str] | None:

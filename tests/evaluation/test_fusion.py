@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
+from positionbias.core.files import sha256_file
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, read_manifest, write_manifest
-from positionbias.core.run import Run, read_run, write_run
-from positionbias.evaluation.fusion import FUSIONS, Missing, fuse, fuse_runs, z_scores
+from positionbias.core.run import Run, read_run, strictly_decreasing, write_run
+from positionbias.evaluation.fusion import FUSIONS, Missing, equal_again, fuse, fuse_runs, z_scores
 
 ONE = Run("one", [("q", ["a", "b", "c"], [9.0, 6.0, 3.0])])
 TWO = Run("two", [("q", ["c", "a"], [1.0, 0.0])])
@@ -107,11 +108,69 @@ def test_scaled_scores_fuse_alike() -> None:
     assert scores(fuse([louder, TWO], "z-scores").run) == scores(fuse([ONE, TWO], "z-scores").run)
 
 
+# a first stage, and a model that re-ranked its first two: below them stand c, d, e by whole steps
+FIRST = Run("bm25", [("q", ["a", "b", "c", "d", "e"], [10.0, 9.0, 8.0, 2.0, 1.0])])
+RERANKED = Run("dot", [("q", ["b", "a", "c", "d", "e"], [0.51, 0.5, -1.0, -2.0, -3.0])])
+
+
+def test_what_stands_below_a_re_ranking_depth_is_no_score() -> None:
+    # bm25: mean 6, population deviation √14; dot: b 1, a −1, and c, d, e, which it has not scored, its least: −1
+    done = fuse([FIRST, RERANKED], "z-scores", scored=[None, 2])
+    away = math.sqrt(14)
+    by_hand = {"b": (3 / away + 1) / 2, **{p: (x / away - 1) / 2 for p, x in zip("acde", (4, 2, -4, -5), strict=True)}}
+    assert scores(done.run) == pytest.approx(by_hand, abs=1e-7)
+    assert done.run["q"].passage_ids == ["b", "a", "c", "d", "e"]
+    assert done.missing == {"bm25": Missing(), "dot": Missing(below=3)}
+    assert done.scored == {"dot": 2}
+    # ranks are ranks, also below the depth
+    ranks = fuse([FIRST, RERANKED], "reciprocal-ranks", scored=[None, 2])
+    assert scores(ranks.run) == scores(fuse([FIRST, RERANKED], "reciprocal-ranks").run)
+    assert (ranks.missing["dot"], ranks.scored) == (Missing(), {})
+
+
+def test_what_no_run_scored_stands_last_in_its_order(tmp_path: Path) -> None:
+    other = Run("colbert", [("q", ["b", "a", "c", "d", "e"], [70.0, 10.0, 9.0, 8.0, 7.0])])
+    done, turned = (fuse(runs, "z-scores", scored=[2, 2]) for runs in ([RERANKED, other], [other, RERANKED]))
+    assert done.run["q"].passage_ids == ["b", "a", "c", "d", "e"]  # by id c would stand last
+    assert scores(done.run) == scores(turned.run)
+    assert scores(done.run) == pytest.approx({"b": 1, "a": -1, "c": -1, "d": -1, "e": -1})
+    # whoever reads it for z-scores finds equal scores, and no steps
+    write_run(tmp_path / "both.run", done.run)
+    assert equal_again(read_run(tmp_path / "both.run")["q"].scores).tolist() == [1, -1, -1, -1, -1]
+
+
+@given(
+    values=st.lists(st.integers(-40, 40), min_size=1, max_size=30),
+    unit=st.sampled_from([1.0, 0.1, 3e-5, 1e-30, 7e4]),
+    n=st.integers(1, 5),
+)
+def test_ties_that_were_broken_are_ties_again(values: list[int], unit: float, n: int) -> None:
+    given = np.sort(np.repeat(np.array(values) * unit, n).astype(np.float32))[::-1]
+    broken = strictly_decreasing(given)
+    assert (np.diff(broken) < 0).all()
+    assert equal_again(broken).tolist() == given.tolist()
+    assert equal_again(given).tolist() == given.tolist()
+
+
+def test_a_constant_scorer_on_disk_says_nothing(tmp_path: Path) -> None:
+    same = Run("same", [("q", ["a", "b", "c"], [0.0, 0.0, 0.0])])
+    paths = [kept(tmp_path, ONE), kept(tmp_path, same)]
+    assert len(set(scores(read_run(paths[1])).values())) == 3  # as written they are not equal
+    done = fuse_runs(paths, tmp_path / "both.run", by="z-scores")
+    assert done.missing["same"] == Missing(equal=1)
+    half = math.sqrt(1.5) / 2
+    assert scores(done.run) == pytest.approx({"a": half, "b": 0.0, "c": -half}, abs=1e-7)
+    assert fuse([ONE, same], "reciprocal-ranks").missing["same"] == Missing(equal=1)
+    alone = Run("alone", [("q", ["b"], [2.0])])
+    assert fuse([ONE, alone], "reciprocal-ranks").missing["alone"] == Missing(passages=2)
+
+
 @pytest.mark.parametrize(
     ("runs", "settings", "complaint"),
     [
         ([ONE], {}, "RUN: wanted two runs or more; found 1"),
         ([ONE, TWO], {"by": "sum"}, "--by: wanted one of z-scores, reciprocal-ranks; found 'sum'"),
+        ([ONE, TWO], {"scored": [None, 0]}, "--depth: wanted at least 1; found 0"),
         ([ONE, TWO], {"k": -1}, "--k: wanted a number from 0; found -1"),
         (
             [ONE, Run("dl20", [("other", ["a"], [1.0])])],
@@ -130,15 +189,15 @@ def test_what_is_no_ensemble(runs: list[Run], settings: dict, complaint: str) ->
 # -- files ------------------------------------------------------------------------------------------
 
 
-def kept(folder: Path, run: Run, collection: str | None = None) -> Path:
+def kept(folder: Path, run: Run, collection: str | None = None, *, command: str = "rerank", **more: object) -> Path:
     place = folder / f"{run.name}.run"
     write_run(place, run)
     if collection is not None:
         inputs = (input_ref("collection", folder / "mini", collection, artefact=place),)
-        settings = {"split": "dl19"}
+        settings = {"split": "dl19", **more}
         write_manifest(
             manifest_path(place),
-            Manifest(kind="run", name=run.name, command="rerank", settings=settings, inputs=inputs, licence="theirs"),
+            Manifest(kind="run", name=run.name, command=command, settings=settings, inputs=inputs, licence="theirs"),
         )
     return place
 
@@ -157,7 +216,7 @@ def test_files_and_their_manifest(tmp_path: Path) -> None:
         ("run 2", "../../two.run"),
         ("collection", "../../mini"),
     ]
-    assert manifest.content["missing"] == {"one": [0, 0, 0], "two": [0, 1, 0]}
+    assert manifest.content["missing"] == {"one": [0, 0, 0, 0], "two": [0, 1, 0, 0]}
     result = done.result()
     assert (result.collection, result.split, result.system, result.value, result.count) == ("mini", "dl19", "both", 3.0, 1)
     assert json.loads(json.dumps(result.to_json()))["payload"]["rows"]["two: passages missing"] == 1
@@ -176,6 +235,38 @@ def test_the_first_passages_alone(tmp_path: Path) -> None:
     assert scores(done.run) == pytest.approx({"a": 1 / 61, "c": 1 / 61})
     with pytest.raises(SettingError, match="--depth: wanted at least 1; found 0"):
         fuse_runs(paths, tmp_path / "none.run", by="z-scores", depth=0)
+
+
+@pytest.mark.parametrize(
+    ("command", "depth", "below"),
+    [("rerank", 2, 3), ("rerank", 5, 0), ("rerank", 200, 0), ("retrieve", 2, 0), ("rerank", None, 0)],
+)
+def test_the_manifest_says_how_deep_a_re_ranked_run_is_scored(
+    command: str, depth: int | None, below: int, tmp_path: Path
+) -> None:
+    paths = [kept(tmp_path, FIRST), kept(tmp_path, RERANKED, "abc", command=command, depth=depth)]
+    done = fuse_runs(paths, tmp_path / "both.run", by="z-scores")
+    assert done.missing["dot"] == Missing(below=below)
+    assert done.run["q"].passage_ids[0] == ("b" if below else "a")
+    assert read_manifest(tmp_path / "both.run").settings.get("scored") == ({"dot": depth} if below else None)
+    assert done.result().payload.rows["dot: passages below its depth"] == below  # type: ignore[union-attr]
+
+
+def test_an_output_that_is_one_of_the_runs(tmp_path: Path) -> None:
+    paths = [kept(tmp_path, ONE), kept(tmp_path, TWO)]
+    before = [path.read_bytes() for path in paths]
+    (tmp_path / "link.run").symlink_to(paths[1])
+    for out in (paths[0], tmp_path / "x" / ".." / "two.run", tmp_path / "link.run"):
+        with pytest.raises(SettingError, match=r"--out: wanted another place than the runs'; found .*; give a new one"):
+            fuse_runs(paths, out, by="z-scores", overwrite=True)
+    with pytest.raises(SettingError, match=r"RUN: wanted each run once; found .*link.run twice"):
+        fuse_runs([*paths, tmp_path / "link.run"], tmp_path / "no.run", by="z-scores")
+    assert [path.read_bytes() for path in paths] == before
+    # an older ensemble may be replaced, and the inputs are the runs'
+    for _ in range(2):
+        fuse_runs(paths, tmp_path / "both.run", by="z-scores", overwrite=True)
+    found = [item.checksum for item in read_manifest(tmp_path / "both.run").inputs]
+    assert found == [sha256_file(path) for path in paths]
 
 
 def test_runs_on_different_collections(tmp_path: Path) -> None:
