@@ -217,14 +217,15 @@ class Workshop(Artefacts):
         return self.derived_run(label, "position only", {"split": split}, named, made, work=work)
 
     def ensembled(self, label: str, runs: Mapping[str, Path], candidates: Path, *, split: str, depth: int) -> Path:
-        """Re-rankers of the same candidates together, by the mean of their z-scores over a query's first ``depth``; ``runs`` by model."""
+        """Re-rankers of the same candidates together, by the mean of their z-scores over a query's first ``depth``, the rest behind them in
+        the candidates' order; ``runs`` by model."""
 
         def made() -> Run:
             first = read_run(candidates)
-            cut = [apply_depth(first, read_run(path), depth, name=name).top(depth) for name, path in runs.items()]
-            return fuse(cut, "z-scores").run
+            reranked = [apply_depth(first, read_run(path), depth, name=name) for name, path in runs.items()]
+            return fuse(reranked, "z-scores", scored=[depth] * len(reranked)).run
 
-        settings = {"split": split, "depth": depth, "by": "z-scores", "models": list(runs)}
+        settings = {"split": split, "depth": depth, "by": "z-scores", "models": list(runs), "below": "the candidates' order"}
         return self.derived_run(label, "ensemble", settings, {"candidates": candidates, **runs}, made, work=None)
 
     def derived_run(

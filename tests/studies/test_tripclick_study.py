@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import Groups
 from positionbias.core.result import load_results
-from positionbias.core.run import read_run
+from positionbias.core.run import Run, read_run, write_run
 from positionbias.planted.clicks import PASSED_OVER, TRUE
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.report.html import write_report
@@ -116,11 +117,27 @@ def test_depths_are_as_asked_for(finished: tuple[Path, list[str]], collection: C
     first = read_run(runs / "bm25-test.run")
     assert first.depth == 12
     ensemble = read_run(runs / "ensemble-seed-1-on-test.run")
-    assert ensemble.depth == 5
     for query_id in ensemble:
-        assert set(ensemble[query_id].passage_ids) == set(first[query_id].passage_ids[:5])
+        assert set(ensemble[query_id].passage_ids[:5]) == set(first[query_id].passage_ids[:5])
+        assert ensemble[query_id].passage_ids[5:] == first[query_id].passage_ids[5:]
     assert read_run(runs / "bert_dot-regenerated-seed-1-retrieving-test.run").depth == 12
     assert settings().depths == (2, 5, 12)  # 1000 is deeper than what BM25 gives
+
+
+def test_an_ensemble_is_measured_as_deep_as_its_members(tmp_path: Path) -> None:
+    first = Run("bm25", [("q", ["a", "b", "c", "d", "e"], [5.0, 4.0, 3.0, 2.0, 1.0])])
+    # z of the first three: one 1.40, -0.54, -0.86 of b, c, a; other the same of b, a, c; what they say of d and e is below the depth
+    one = Run("one", [("q", ["b", "c", "a", "e", "d"], [9.0, 3.0, 2.0, 1.0, 0.0])])
+    other = Run("other", [("q", ["e", "b", "a", "c"], [99.0, 90.0, 30.0, 20.0])])
+    runs = {run.name: tmp_path / f"{run.name}.run" for run in (first, one, other)}
+    for run in (first, one, other):
+        write_run(runs[run.name], run)
+    members = {name: runs[name] for name in ("one", "other")}
+    place = Workshop(tmp_path / "study").ensembled("both", members, runs["bm25"], split="test", depth=3)
+    made = read_run(place)["q"]
+    assert made.passage_ids == ["b", "c", "a", "d", "e"]  # c and a are tied
+    third = (2 - 14 / 3) / math.sqrt(86 / 9) / 2 + (3 - 14 / 3) / math.sqrt(86 / 9) / 2
+    assert made.scores[1:3] == pytest.approx([third, third])
 
 
 def test_what_was_logged_and_a_page(finished: tuple[Path, list[str]], tmp_path: Path) -> None:
