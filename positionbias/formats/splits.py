@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -40,12 +40,21 @@ class Split:
             writer.add_qrels(self.name, name, qrels)
 
 
-def judged_split(name: str, queries: Iterable[Query], qrels: Sequence[Qrel], *, keep_unjudged: bool = False) -> Split:
-    """The queries that have a judgement, and the judgements of these queries [decision].
+def judged_split(
+    name: str,
+    queries: Iterable[Query],
+    qrels: Sequence[Qrel],
+    *,
+    further: Mapping[str, Sequence[Qrel]] | None = None,
+    keep_unjudged: bool = False,
+) -> Split:
+    """The queries that have a judgement in any set, and the judgements of these queries [decision].
 
-    Without any judgement, or with ``keep_unjudged``, all queries stay. Judgements of queries that are not there cannot be kept.
+    Without any judgement, or with ``keep_unjudged``, all queries stay. Judgements of queries that are not there cannot be kept. ``further``
+    judgement sets by name become those of the split.
     """
-    judged = {qrel.query_id for qrel in qrels}
+    sets = [qrels, *(further or {}).values()]
+    judged = {qrel.query_id for found in sets for qrel in found}
     split = Split(name)
     for query in queries:
         if keep_unjudged or not judged or query.query_id in judged:
@@ -54,7 +63,8 @@ def judged_split(name: str, queries: Iterable[Query], qrels: Sequence[Qrel], *, 
             split.unjudged += 1
     known = {query.query_id for query in split.queries}
     split.qrels = [qrel for qrel in qrels if qrel.query_id in known]
-    split.without_query = len(qrels) - len(split.qrels)
+    split.further = {name: [qrel for qrel in found if qrel.query_id in known] for name, found in (further or {}).items()}
+    split.without_query = sum(map(len, sets)) - sum(map(len, (split.qrels, *split.further.values())))
     return split
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +29,7 @@ __all__ = ["Bundle", "Places", "bundles", "document_blocks"]
 
 LONGEST_DOCUMENT = 256 << 20  # what is longer is none, and would fill the memory [decision]
 _SCAN = 1 << 16
-_TAG = 16  # more than the longest form of <DOC>
+_TAG = 16  # more than the longest form of <DOC>, with what a pattern looks at around it
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,17 +135,19 @@ class Places:
         return kind
 
 
-def document_blocks(source: Source) -> Iterator[Block]:
+def document_blocks(source: Source, begins: re.Pattern[bytes] = DOC_START) -> Iterator[Block]:
     """Blocks of whole SGML documents: of a plain file ranges that workers open, else with their bytes.
+
+    ``begins`` finds where a document begins, in at most 16 bytes with what it looks behind and ahead at.
 
     Raises:
         InputError: no such file, a damaged archive, or a document over 256 MiB.
     """
     with source.open() as stream:
         if isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO) and source.member is None:
-            yield from _document_ranges(stream, str(source.path))
+            yield from _document_ranges(stream, str(source.path), begins=begins)
         else:
-            yield from _stream_documents(stream, source.place)
+            yield from _stream_documents(stream, source.place, begins=begins)
 
 
 def _walk(folder: Path) -> Iterator[Path]:
@@ -188,34 +191,40 @@ def _stream_blocks(kind: str, stream: IO[bytes], source: str) -> Iterator[Block]
         yield Block(source, 0, 0, len(data), data=data, lines_before=0)
 
 
-def _document_ranges(handle: IO[bytes], path: str, size: int = BLOCK_BYTES) -> Iterator[Block]:
+def _document_ranges(
+    handle: IO[bytes], path: str, size: int = BLOCK_BYTES, begins: re.Pattern[bytes] = DOC_START
+) -> Iterator[Block]:
     """A plain SGML file in ranges: each ends before the first ``<DOC>`` that lies ``size`` bytes or more behind its start."""
     length = handle.seek(0, os.SEEK_END)
     start, index = 0, 0
     while start < length:
-        end = _next_document(handle, path, start + size, length)
+        end = _next_document(handle, path, start + size, length, begins)
         yield Block(path, index, start, end, path=path)
         start, index = end, index + 1
 
 
-def _next_document(handle: IO[bytes], path: str, at: int, length: int) -> int:
-    handle.seek(min(at, length))
-    place, kept = at, b""
+def _next_document(handle: IO[bytes], path: str, at: int, length: int, begins: re.Pattern[bytes]) -> int:
+    """The place of the first document from ``at``, which is 1 or more, or the end of the file."""
+    place, kept, first = at - 1, b"", 1  # one byte before it, for a pattern that looks behind itself
+    handle.seek(min(place, length))
     while data := handle.read(_SCAN):
         kept += data
-        if found := DOC_START.search(kept):
+        if found := begins.search(kept, first):
             return place + found.start()
-        place, kept = place + len(kept[:-_TAG]), kept[-_TAG:]
+        gone = max(0, len(kept) - _TAG)
+        place, kept, first = place + gone, kept[gone:], max(0, first - gone)
         _check_length(path, place - at)
     return length
 
 
-def _stream_documents(stream: IO[bytes], source: str, size: int = BLOCK_BYTES) -> Iterator[Block]:
+def _stream_documents(
+    stream: IO[bytes], source: str, size: int = BLOCK_BYTES, begins: re.Pattern[bytes] = DOC_START
+) -> Iterator[Block]:
     """As ``_document_ranges``, with the same cuts, of what can only be read forward."""
     buffer, start, index, lines = b"", 0, 0, 0
     while data := stream.read(size):
         buffer += data
-        while found := DOC_START.search(buffer, size):
+        while found := begins.search(buffer, size):
             block = Block(source, index, start, start + found.start(), data=buffer[: found.start()], lines_before=lines)
             yield block
             start, index, lines = block.end, index + 1, lines + buffer.count(b"\n", 0, found.start())

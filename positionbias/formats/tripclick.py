@@ -31,7 +31,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
 from positionbias.core.files import atomic_file
 from positionbias.core.progress import track
-from positionbias.core.records import Passage
+from positionbias.core.records import Passage, Query
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import write_shard
 from positionbias.formats.attach import parse_queries
@@ -41,7 +41,7 @@ from positionbias.formats.sources import Source
 from positionbias.formats.splits import Split, judged_split
 from positionbias.formats.trec_files import document_blocks
 from positionbias.formats.trec_topics import parse_tagged
-from positionbias.formats.tripclick_docs import plain, tagged_documents, tsv_documents
+from positionbias.formats.tripclick_docs import DOCUMENT_START, plain, tagged_documents, tsv_documents
 from positionbias.formats.tripclick_log import ClickedRanks, read_clicks
 from positionbias.formats.triples import write_triples
 
@@ -51,7 +51,8 @@ GROUPS = ("head", "torso", "tail")
 DCTR = "dctr"
 ABSENT = "absent_judgements.tsv"  # split, judgement set, query id, passage id, grade
 _PARTS = {"train": "train", "val": "validation", "test": "test"}
-_TSV = "docs"
+_TSV, _TAGGED = "docs", "docs_grp"
+_THE_SAME = {_TAGGED: "docs_grp_*.txt hold the same", _TSV: "docs.tsv holds the same"}
 _ROLES = (
     ("collection", re.compile(r"(docs_grp_\d+)\.txt")),
     ("collection", re.compile(rf"({_TSV})\.tsv")),
@@ -83,6 +84,11 @@ def kind_of(role: str) -> str | None:
         (kind for kind, form in _ROLES for end in ("txt", "tsv", "json") if (m := form.fullmatch(f"{role}.{end}")) and m[1] == role),
         None,
     )  # fmt: skip
+
+
+def _form(role: str) -> str:
+    """Which of the two forms documents of this role have."""
+    return _TSV if role == _TSV else _TAGGED
 
 
 def _query_texts(lines: Iterable[tuple[int, str]], place: str) -> dict[str, str]:
@@ -119,19 +125,28 @@ class _Import(ReleaseImport):
     role_of = staticmethod(role_of)
 
     def __init__(self, places: Sequence[Path | str], **more: Any) -> None:
-        super().__init__(places, **more)
+        super().__init__(
+            sorted(places, key=lambda place: (Path(place).name, str(place))), **more
+        )  # their order decides nothing
         self.held = Held(_query_texts)
         self.clicked = ClickedRanks()
         self.counts = {"documents": 0, "empty": 0}
-        if self.release.files.keys() - {_TSV} and any(role.startswith("docs_grp_") for role in self.release.files):
-            self.release.leave_out(_TSV, "docs_grp_*.txt hold the same")
+        forms = {_form(role) for role in self.release.files if kind_of(role) == "collection"}
+        self.documents = _TAGGED if _TAGGED in forms else _TSV if forms else ""  # the form that is read; "": none was met yet
+        if _TAGGED in forms:
+            self.release.leave_out(_TSV, _THE_SAME[_TAGGED])
 
     def passages_of(self) -> Callable[[Block], Iterable[Passage]]:
         return tagged_documents
 
     def add_collection(self, source: Source) -> None:
-        tagged = source.name.endswith(".txt")
-        blocks = document_blocks(source) if tagged else source.blocks()
+        role = role_of(source.name) or ""
+        self.documents = self.documents or _form(role)
+        if _form(role) != self.documents:
+            self.release.leave_out(role, _THE_SAME[self.documents])
+            return
+        tagged = self.documents == _TAGGED
+        blocks = document_blocks(source, DOCUMENT_START) if tagged else source.blocks()
         make = partial(_make_shard, tagged_documents if tagged else tsv_documents)
         before = self.counts["documents"]
         for facts in self.writer.add_shards(make, track(blocks, source.name, unit="blocks"), self.map_shards):
@@ -150,14 +165,11 @@ class _Import(ReleaseImport):
         return [train, *apart]
 
     def _split(self, name: str, groups: Sequence[str], part: str, keep_unjudged: bool) -> Split:
-        topics = [f"topics.{group}.{part}" for group in groups]
-        split = self.held.split(name, topics, [f"qrels.raw.{group}.{part}" for group in groups], keep_unjudged=keep_unjudged)
-        dctr = [f"qrels.{DCTR}.{group}.{part}" for group in groups]
-        if any(role in self.held for role in dctr):
-            further = judged_split(name, split.queries, self.held.qrels(*dctr), keep_unjudged=True)
-            split.further[DCTR] = further.qrels
-            split.without_query += further.without_query
-        return split
+        texts = self.held.queries(*(f"topics.{group}.{part}" for group in groups))
+        raw, dctr = ([f"qrels.{kind}.{group}.{part}" for group in groups] for kind in ("raw", DCTR))
+        further = {DCTR: self.held.qrels(*dctr)} if any(role in self.held for role in dctr) else {}
+        queries = (Query(*item) for item in texts.items())
+        return judged_split(name, queries, self.held.qrels(*raw), further=further, keep_unjudged=keep_unjudged)
 
     def in_passing(self, role: str, source: Source) -> bool:
         if kind_of(role) != "logs":

@@ -13,12 +13,14 @@
     </DOC>
 
 The form is that of the release's own script (``step07_docs_create_collection.py`` of tripdatabase/tripclick). Nothing in it is escaped, so "<" in a
-title or text is text: only the tags above are read, and only where they begin a line. A passage's text is title, space, abstract (Hofstätter et al.
-2022); white space collapses, the URL is left out [decision].
+title or text is text: only the tags above are read, <DOC> and </DOC> where they are the line, the others where they begin one, their ends where they
+end one. What stands outside of them would be lost, so it is an error. A passage's text is title, space, abstract (Hofstätter et al. 2022); white
+space collapses, the URL is left out [decision].
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from positionbias.core.blocks import Block
@@ -27,8 +29,10 @@ from positionbias.core.records import Passage
 from positionbias.formats.markup import collapse
 from positionbias.formats.msmarco import tsv_passages
 
-__all__ = ["END_OF_TITLE", "plain", "tagged_documents", "tsv_documents"]
+__all__ = ["DOCUMENT_START", "END_OF_TITLE", "plain", "tagged_documents", "tsv_documents"]
 
+DOCUMENT_START = re.compile(rb"(?<=\n)<DOC>(?=[ \t\r]{0,8}\n)")  # where a file may be cut
+_MEND, _SHOWN = "mend the file, or fetch it again", 60  # characters of a line in a message
 END_OF_TITLE = "<eot>"  # stands between title and abstract where the release has both in one column
 
 
@@ -55,21 +59,24 @@ def tagged_documents(block: Block) -> Iterator[Passage]:
     """The documents of ``docs_grp_*.txt``; one without a text, or without both, is kept as it is.
 
     Raises:
-        InputError: not UTF-8, a document that is not closed or has no DOCNO (with its line).
+        InputError: not UTF-8, a document or tag that is not closed, text outside of them, no DOCNO (with its line).
     """
     reading: _Document | None = None
     for number, line in block.lines():
-        if line.startswith("<DOC>"):
+        bare = line.rstrip()
+        if bare == "<DOC>":
             if reading is not None:
                 raise _bad(block, number, "<DOC> inside a <DOC>")
-            reading = _Document(number)
-        elif line.startswith("</DOC>"):
+            reading = _Document(block, number)
+        elif bare == "</DOC>":
             if reading is None:
                 raise _bad(block, number, "</DOC> without <DOC>")
-            yield reading.passage(block)
+            yield reading.passage()
             reading = None
         elif reading is not None:
-            reading.add(line)
+            reading.add(number, line)
+        elif bare:
+            raise _bad(block, number, repr(bare[:_SHOWN]))
     if reading is not None:
         raise block.bad_line(
             reading.line, wanted="</DOC> after this <DOC>", found="the end of the file", do="fetch the file again"
@@ -77,39 +84,49 @@ def tagged_documents(block: Block) -> Iterator[Passage]:
 
 
 def _bad(block: Block, number: int, found: str) -> InputError:
-    return block.bad_line(
-        number, wanted="every document between <DOC> and </DOC>", found=found, do="mend the file, or fetch it again"
-    )
+    return block.bad_line(number, wanted="every document between <DOC> and </DOC>", found=found, do=_MEND)
 
 
 class _Document:
     """One document while its lines go by; ``line`` is that of its <DOC>."""
 
-    def __init__(self, line: int) -> None:
+    def __init__(self, block: Block, line: int) -> None:
         self.line = line
-        self._parts: dict[str, list[str]] = {"DOCNO": [], "TITLE": [], "TEXT": []}
-        self._inside = ""
+        self._block = block
+        self._parts: dict[str, list[str]] = {"DOCNO": [], "TITLE": [], "URL": [], "TEXT": []}
+        self._inside, self._opened = "", line
 
-    def add(self, line: str) -> None:
+    def add(self, number: int, line: str) -> None:
+        """Take the next line, without the end of it.
+
+        Raises:
+            InputError: text outside of the tags.
+        """
+        body = line.rstrip()
         if not self._inside:
-            for name in self._parts:
-                if line.startswith(f"<{name}>"):
-                    self._inside, line = name, line[len(name) + 2 :]
-                    break
-            else:
-                return  # the URL, and blank lines
-        # a text's end tag has a line of its own; before it, the same letters are text
-        closing, body = f"</{self._inside}>", line.rstrip()
-        ends = body == closing if self._inside == "TEXT" else body.endswith(closing)
-        self._parts[self._inside].append(body.removesuffix(closing) if ends else line)
-        if ends:
+            name = next((name for name in self._parts if body.startswith(f"<{name}>")), None)
+            if name is None:
+                if body:
+                    wanted = "all of a document in DOCNO, TITLE, URL or TEXT, each closed once"
+                    raise self._block.bad_line(number, wanted=wanted, found=repr(body[:_SHOWN]), do=_MEND)
+                return
+            self._inside, self._opened, body = name, number, body[len(name) + 2 :]
+        closing = f"</{self._inside}>"
+        self._parts[self._inside].append(body.removesuffix(closing))
+        if body.endswith(closing):
             self._inside = ""
 
-    def passage(self, block: Block) -> Passage:
-        name, title, text = (collapse("\n".join(part)) for part in self._parts.values())
+    def passage(self) -> Passage:
+        """What was read, at </DOC>.
+
+        Raises:
+            InputError: a tag that is still open, or no DOCNO that is an id.
+        """
+        if self._inside:
+            wanted = f"</{self._inside}> after this <{self._inside}>, at the end of a line"
+            raise self._block.bad_line(self._opened, wanted=wanted, found="none before </DOC>", do=_MEND)
+        name, title, _, text = (collapse("\n".join(part)) for part in self._parts.values())
         if not name or " " in name:
             found = f"{name!r}" if name else "none"
-            raise block.bad_line(
-                self.line, wanted="<DOCNO> an id </DOCNO> in every document", found=found, do="mend the file, or fetch it again"
-            )
+            raise self._block.bad_line(self.line, wanted="<DOCNO> an id </DOCNO> in every document", found=found, do=_MEND)
         return Passage(name, " ".join(part for part in (title, text) if part))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -11,11 +13,13 @@ from positionbias.core.errors import InputError
 from positionbias.core.groups import Groups, TrainingGroup
 from positionbias.core.records import Passage, Qrel
 from positionbias.core.run import read_run
+from positionbias.formats.trec_files import _document_ranges, _stream_documents
 from positionbias.formats.tripclick import ABSENT, import_tripclick, kind_of, role_of
+from positionbias.formats.tripclick_docs import DOCUMENT_START, tagged_documents
 from tests.cli.conftest import RunPosbias
 from tests.cli.conftest import run_posbias as run_posbias
 from tests.formats.msmarco_files import write_tar
-from tests.formats.tripclick_files import document, files, record, topics
+from tests.formats.tripclick_files import DOCUMENTS, document, files, record, topics
 
 
 def release(folder: Path, change: dict[str, str | None] | None = None) -> Path:
@@ -59,6 +63,19 @@ def test_raw_and_dctr_are_two_judgement_sets(tmp_path: Path) -> None:
     assert collection.qrels("head_validation", "dctr") == [Qrel("38", "11", 2), Qrel("38", "12", 1)]
     assert collection.qrels("train", "dctr")[:2] == [Qrel("8", "11", 3), Qrel("8", "13", 1)]
     assert collection.qrels_names("torso_validation") == []
+
+
+def test_a_query_that_dctr_alone_judges_is_judged(tmp_path: Path) -> None:
+    changed = {
+        "benchmark/qrels/qrels.raw.head.train.txt": "8 0 11 1\n8 0 12 0\n",
+        "benchmark/qrels/qrels.dctr.head.val.txt": "777 0 11 2\n",
+    }
+    collection = import_tripclick([release(tmp_path / "tc", changed)], tmp_path / "out")
+    assert [query.query_id for query in collection.queries("train")] == ["8", "9", "20", "30"]
+    assert Qrel("9", "12", 2) in collection.qrels("train", "dctr")
+    assert "9" not in {qrel.query_id for qrel in collection.qrels("train")}
+    left_out = {"train": {"unjudged_queries": 1}, "head_validation": {"judgements_without_query": 1}}
+    assert collection.manifest.content["source"]["left_out"] == left_out
 
 
 def test_judgements_of_unknown_documents_are_kept_counted_and_listed(tmp_path: Path) -> None:
@@ -110,6 +127,52 @@ def test_archives_and_the_tsv_form_give_the_same_collection(tmp_path: Path) -> N
     assert other.queries("train") == plain.queries("train")
 
 
+def packages(folder: Path) -> tuple[Path, Path]:
+    """The benchmark in both forms, each with its topics, judgements and documents, as its own archive."""
+    made = {name: content for name, content in files().items() if name.startswith("benchmark/")}
+    docs = [f"{k}\t{title} <eot> {text}".replace("\n", " ") + "\n" for k, (title, _, text) in DOCUMENTS.items()]
+    others = {name: content for name, content in made.items() if "/docs_grp" not in name}
+    folder.mkdir()
+    write_tar(folder / "benchmark.tar.gz", made)
+    lines = {name.replace("benchmark/", "benchmark_tsv/"): content for name, content in others.items()}
+    write_tar(folder / "benchmark_tsv.tar.gz", {"benchmark_tsv/documents/docs.tsv": "".join(docs), **lines})
+    return folder / "benchmark.tar.gz", folder / "benchmark_tsv.tar.gz"
+
+
+def test_of_two_packages_with_the_documents_one_is_read(tmp_path: Path) -> None:
+    tagged, tsv = packages(tmp_path / "both")
+    made = {}
+    for name, places in {"folder": [tmp_path / "both"], "first": [tagged, tsv], "last": [tsv, tagged]}.items():
+        made[name] = import_tripclick(places, tmp_path / name)
+        source = made[name].manifest.content["source"]
+        assert source["not_read"]["benchmark_tsv.tar.gz:benchmark_tsv/documents/docs.tsv"] == "docs_grp_*.txt hold the same"
+        assert "docs" not in source["files"]
+        assert source["documents"] == 4
+    passages = [list(collection.passages()) for collection in made.values()]
+    assert passages[0] == passages[1] == passages[2]
+    assert [item.passage_id for item in passages[0]] == list(DOCUMENTS)
+    assert len({collection.checksum for collection in made.values()}) == 1
+    # with documents in lines alone there is one form again
+    assert list(import_tripclick([tsv], tmp_path / "tsv").passages()) == passages[0]
+
+
+def test_unpacked_documents_stand_before_packed_ones_of_the_other_form(tmp_path: Path) -> None:
+    tagged, tsv = packages(tmp_path / "both")
+    unpacked = release(tmp_path / "tc")
+    shutil.copy(tsv, unpacked)
+    collection = import_tripclick([unpacked], tmp_path / "out")
+    assert len(collection) == 4
+    not_read = collection.manifest.content["source"]["not_read"]
+    assert not_read["benchmark_tsv.tar.gz:benchmark_tsv/documents/docs.tsv"] == "docs_grp_*.txt hold the same"
+    in_lines = release(tmp_path / "lines", {name: None for name in files() if "/docs_grp" in name})
+    (in_lines / "docs.tsv").write_text("11\tOil lamps\n12\tIron gates\n13\tStone bridges\n14\t\n")
+    shutil.copy(tagged, in_lines)
+    collection = import_tripclick([in_lines], tmp_path / "of-lines")
+    assert [item.text for item in collection.passages()] == ["Oil lamps", "Iron gates", "Stone bridges", ""]
+    not_read = collection.manifest.content["source"]["not_read"]
+    assert not_read["benchmark.tar.gz:benchmark/documents/docs_grp_01.txt"] == "docs.tsv holds the same"
+
+
 def test_any_number_of_workers_writes_the_same(tmp_path: Path, run_posbias: RunPosbias) -> None:
     place = release(tmp_path / "tc")
     checksums = set()
@@ -153,6 +216,43 @@ LOG = "logs/2013-01-01.json"
 ONE = document("11", "t", "u", "x")
 
 
+def test_a_text_on_the_line_of_its_tags(tmp_path: Path) -> None:
+    docs = (
+        "<DOC>\r\n<DOCNO>1</DOCNO>\r\n<TITLE>two\r\nlines</TITLE>\r\n<TEXT> inline </TEXT>\r\n</DOC>\r\n"
+        "<DOC>\n<DOCNO> 2 </DOCNO>\n<TEXT> begins here\nand </TEXT> ends\n<DOC> element here</TEXT>\n</DOC>\n"
+        "<DOC>\n<DOCNO> 3 </DOCNO>\n</DOC>"
+    )
+    collection = import_tripclick([release(tmp_path / "tc", {DOCS: docs})], tmp_path / "out")
+    assert [(item.passage_id, item.text) for item in collection.passages()][:3] == [
+        ("1", "two lines inline"),
+        ("2", "begins here and </TEXT> ends <DOC> element here"),
+        ("3", ""),
+    ]
+
+
+@pytest.mark.parametrize("size", [1, 7, 40, 41, 42, 43, 44, 100, 1000])
+def test_a_file_is_cut_between_documents_alone(tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Never in a text that names the element, whatever the case and place; and cut alike as a file and as a stream."""
+    texts = ["a <DOC> element", "of <doc>\n<doc>\n<DOC> in a line\n <DOC>\nit is", "short", "<DOCNO>\nend"]
+    whole = "".join(document(str(number), "t", "u", text) for number, text in enumerate(texts * 3))
+    path = tmp_path / "docs_grp_00.txt"
+    path.write_text(whole)
+    monkeypatch.setattr("positionbias.formats.trec_files._SCAN", 20)
+    with open(path, "rb") as handle:
+        blocks = list(_document_ranges(handle, str(path), size, DOCUMENT_START))
+    with open(path, "rb") as handle:
+        streamed = list(_stream_documents(handle, str(path), size, DOCUMENT_START))
+    assert [block.read() for block in blocks] == [block.read() for block in streamed]
+    starts = [found.start() for found in re.finditer(r"(?m)^<DOC>$", whole)]
+    cuts = [0]
+    while after := [start for start in starts if start >= cuts[-1] + size]:
+        cuts.append(after[0])
+    assert [block.start for block in blocks] == cuts
+    assert [passage for block in blocks for passage in tagged_documents(block)] == [
+        Passage(str(number), f"t {' '.join(text.split())}") for number, text in enumerate(texts * 3)
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -170,9 +270,15 @@ ONE = document("11", "t", "u", "x")
         (DOCS, "\n", "docs_grp_00.txt: wanted documents; found none"),
         (DOCS, ONE + ONE, "wanted every id once"),
         ("benchmark/qrels/qrels.raw.head.train.txt", "8 0 11\n", ":1: wanted four columns"),
+        (DOCS, ONE.replace(" </TITLE>", ""), ":4: wanted </TITLE> after this <TITLE>, at the end of a line; found none before </DOC>"),
+        (DOCS, ONE.replace("</TEXT>\n", ""), ":7: wanted </TEXT> after this <TEXT>, at the end of a line; found none before </DOC>"),
+        (DOCS, ONE.replace("x\n", "x\n</TEXT>\nthe rest\n"), ":10: wanted all of a document in DOCNO, TITLE, URL or TEXT, each closed"),
+        (DOCS, ONE.replace("<TEXT>", "before\n<TEXT>"), ":7: wanted all of a document in DOCNO, TITLE, URL or TEXT, each closed once; found 'before'"),
+        (DOCS, ONE + "prose\n" + ONE.replace("11", "12"), ":13: wanted every document between <DOC> and </DOC>; found 'prose'"),
+        (DOCS, "<DOC> <DOCNO> 11 </DOCNO>\n</DOC>\n", ":1: wanted every document between <DOC> and </DOC>; found '<DOC> <DOCNO> 11"),
     ],
     ids=["cut-log", "no-list", "no-object", "no-ids", "no-text", "no-number", "twice", "no-topic", "open", "no-id", "closed",
-         "no-documents", "id-twice", "qrels"],
+         "no-documents", "id-twice", "qrels", "open-title", "open-text", "text-closed-twice", "outside", "between", "one-line"],
 )  # fmt: skip
 def test_a_file_that_is_not_right_is_one_clear_line(tmp_path: Path, name: str, content: str, message: str) -> None:
     with pytest.raises(InputError) as raised:
