@@ -24,18 +24,19 @@ __all__ = ["WANTED", "Line", "Ranked", "block_rankings", "parse_lines", "run_blo
 Line = tuple[int, str, str, float, str]  # number from 1, query id, passage id, score, tag
 Ranked = Callable[[str, Sequence[str], Sequence[float] | np.ndarray], tuple[np.ndarray, np.ndarray]]
 WANTED = "six columns: query Q0 passage rank score tag"
+_BOM = b"\xef\xbb\xbf"
 _ODD = (b"\x0b", b"\x0c", b"\x1c", b"\x1d", b"\x1e", b"\x1f")  # white space to Python, not to the CSV reader
 _COLUMNS = ("query", "q0", "passage", "rank", "score", "tag")
 
 
 def parse_lines(path: Path | str, lines: Iterable[tuple[int, str]]) -> Iterator[Line]:
-    """The columns that are read of numbered lines; blank ones are passed over.
+    """The columns that are read of numbered lines; blank ones are passed over, and a byte-order mark before line 1.
 
     Raises:
         InputError: another number of columns, or a score that is not a finite number.
     """
     for number, line in lines:
-        parts = line.split()
+        parts = (line.removeprefix("\ufeff") if number == 1 else line).split()
         if not parts:
             continue
         if len(parts) != 6:
@@ -52,13 +53,15 @@ def parse_lines(path: Path | str, lines: Iterable[tuple[int, str]]) -> Iterator[
 def run_blocks(path: Path | str, size: int = BLOCK_BYTES) -> Iterator[Block]:
     """The run in blocks of whole queries, which carry their bytes: cut after the last line of a query that ends at ``size`` bytes or later.
 
+    A byte-order mark is left out, as it is no part of the first query; places count from behind it.
+
     Raises:
         InputError: no such file, or a damaged one.
     """
     source, kept, start, index, before = str(path), b"", 0, 0, 0
     with input_errors(path, wanted="a TREC run"), open_bytes(path) as stream:
         for block in stream_blocks(stream, source, size):
-            data = kept + block.read()
+            data = kept + (block.read() if block.start else block.read().removeprefix(_BOM))
             cut = _last_query(data)
             if cut:
                 yield Block(source, index, start, start + cut, data=data[:cut], lines_before=before)
@@ -106,7 +109,8 @@ def _is_plain(data: bytes) -> bool:
     other = b"\t" if separator == b" " else b" "
     doubled = (separator * 2, b"\n" + separator, separator + b"\n", separator + b"\r", other, *_ODD)
     at_ends = data.startswith(separator) or data.endswith(separator)
-    return data.isascii() and not at_ends and not any(odd in data for odd in doubled)
+    within = data.count(b"\r") != data.count(b"\r\n")  # the CSV reader takes one within a line for its end
+    return data.isascii() and not at_ends and not within and not any(odd in data for odd in doubled)
 
 
 def _separator(data: bytes) -> bytes:

@@ -1,6 +1,6 @@
 """TripClick's click log: JSON lines, a file a day (``2013-01-01.json``), a click a line.
 
-Read are ``DocumentId``, the document that was clicked (0 or null: none), and ``Documents``, those that were shown, in their order: ids, or
+Read are ``DocumentId``, the document that was clicked (0, "0", "" or null: none), and ``Documents``, those that were shown, in their order: ids, or
 "id:score" in a list or as one text, as the release's own script reads them. A list is a page of results, mostly of 20; what was shown before
 that page, or how the results were sorted and filtered, is not in the log (Hofstätter et al. 2022, section 2.1).
 """
@@ -21,7 +21,10 @@ _QUOTES = re.compile(r'["\[\]\s]')
 
 
 class Click(NamedTuple):
-    """A line of the log: what was clicked, "" for nothing, and what was shown, best first, empty where the log does not say."""
+    """A line of the log: what was clicked, "" for nothing, and what was shown, best first, empty where the log does not say.
+
+    A place of the list whose document the log does not name is "": what follows keeps its rank.
+    """
 
     clicked: str
     shown: tuple[str, ...]
@@ -29,7 +32,7 @@ class Click(NamedTuple):
     @property
     def rank(self) -> int | None:
         """The place of the clicked document in its list, from 1."""
-        return self.shown.index(self.clicked) + 1 if self.clicked in self.shown else None
+        return self.shown.index(self.clicked) + 1 if self.clicked and self.clicked in self.shown else None
 
 
 def read_clicks(block: Block) -> Iterator[Click]:
@@ -49,21 +52,22 @@ def read_clicks(block: Block) -> Iterator[Click]:
 
 
 def _id(value: Any) -> str:
-    if value is None or value == 0 or value == "":
+    if value is None:
         return ""
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise ValueError(named(value))
-    return str(value)
+    return "" if str(value) == "0" else str(value)
 
 
 def _shown(value: Any) -> tuple[str, ...]:
     if value is None:
         return ()
     if isinstance(value, str):
-        value = _QUOTES.sub("", value).split(",")
+        value = bare.split(",") if (bare := _QUOTES.sub("", value)) else []
     if not isinstance(value, list):
         raise ValueError(named(value))
-    return tuple(found for item in value if (found := _id(item).partition(":")[0]))
+    shown = tuple(_id(_id(item).partition(":")[0]) for item in value)
+    return shown if any(shown) else ()
 
 
 class ClickedRanks:

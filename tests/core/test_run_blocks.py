@@ -69,12 +69,41 @@ def test_the_rankings_are_those_of_the_whole_run(tmp_path_factory: pytest.TempPa
         (b"q Q0 a 1 2.0 \r\n", False),
         (b"q Q0 a 1 2.0 t\n Q0 a 1 2.0 t\n", False),
         ("q Q0 a\u00a0b 1 2.0 t\n".encode(), False),
+        (b"q Q0 a 1 2.0 t\rq Q0 b 2 1.0 t\n", False),
+        (b"q Q0 a 1 2.0 t\r\nq Q0 b 2 1.0 t\r", False),
     ],
-    ids=["spaces", "tabs", "doubled", "leading", "trailing", "end", "carriage", "leading-later", "no-break"],
+    ids=[
+        "spaces",
+        "tabs",
+        "doubled",
+        "leading",
+        "trailing",
+        "end",
+        "carriage",
+        "leading-later",
+        "no-break",
+        "carriage-within",
+        "carriage-last",
+    ],
 )
 def test_only_plain_lines_are_read_by_columns(text: bytes, plain: bool) -> None:
     assert _is_plain(text) == plain
     assert not plain or _columns(text) is not None
+
+
+def test_a_carriage_return_within_a_line_is_refused_by_every_reader(tmp_path: Path) -> None:
+    (tmp_path / "r").write_bytes(b"q Q0 a 1 2.0 t\nq Q0 b 2 1.0 t\rq Q0 c 3 0.5 t\n")
+    for read in (read_run, lambda path: list(read_rankings(path))):
+        with pytest.raises(InputError, match="r:2: wanted six columns: .*; found 12 columns"):
+            read(tmp_path / "r")
+
+
+@pytest.mark.parametrize("size", [1, 40, 1000])
+def test_a_byte_order_mark_is_no_part_of_the_first_query(tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("positionbias.core.run.run_blocks", lambda path: run_blocks(path, size))
+    (tmp_path / "r").write_bytes(b"\xef\xbb\xbfq Q0 a 1 2.0 t\nq Q0 b 2 1.0 t\nq Q0 c 3 0.5 t\n")
+    assert [(r.query_id, r.passage_ids) for r in read_rankings(tmp_path / "r")] == [("q", ["a", "b", "c"])]
+    assert list(read_run(tmp_path / "r")) == ["q"]
 
 
 def test_compressed_runs_have_the_same_blocks(tmp_path: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from pathlib import Path
 
 import pytest
 
+from positionbias.core.blocks import Block
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.groups import Groups, TrainingGroup
@@ -16,6 +18,7 @@ from positionbias.core.run import read_run
 from positionbias.formats.trec_files import _document_ranges, _stream_documents
 from positionbias.formats.tripclick import ABSENT, import_tripclick, kind_of, role_of
 from positionbias.formats.tripclick_docs import DOCUMENT_START, tagged_documents
+from positionbias.formats.tripclick_log import ClickedRanks, read_clicks
 from tests.cli.conftest import RunPosbias
 from tests.cli.conftest import run_posbias as run_posbias
 from tests.formats.msmarco_files import write_tar
@@ -125,6 +128,34 @@ def test_archives_and_the_tsv_form_give_the_same_collection(tmp_path: Path) -> N
     other = import_tripclick([in_lines], tmp_path / "of-tsv")
     assert list(other.passages()) == list(plain.passages())
     assert other.queries("train") == plain.queries("train")
+
+
+@pytest.mark.parametrize(
+    ("clicked", "shown", "rank"),
+    [
+        (12, [None, 12], 2),  # places whose document is not named are places
+        (12, ["", 0, "0:1.5", "12:1"], 4),
+        (12, '["",12]', 2),
+        (12, [12, None], 1),
+        (12, [], "clicks without a list"),
+        (12, "", "clicks without a list"),
+        (12, "[]", "clicks without a list"),
+        (12, [None, 0], "clicks without a list"),
+        (12, [None, 11], "clicks outside of their list"),
+        ("0", [0, 11], None),
+        (0, [0, 11], None),
+        ("", [None, 11], None),
+    ],
+)  # fmt: skip
+def test_the_rank_of_a_click(clicked: int | str, shown: object, rank: int | str | None) -> None:
+    line = json.dumps({"DocumentId": clicked, "Documents": shown}).encode() + b"\n"
+    ranks = ClickedRanks()
+    ranks.add(read_clicks(Block("log", 0, 0, len(line), data=line, lines_before=0)))
+    assert ranks.counts["clicks"] == (rank is not None)
+    assert ranks.ranks == ({rank: 1} if isinstance(rank, int) else {})
+    assert [name for name, count in ranks.counts.items() if count and "list" in name] == (
+        [rank] if isinstance(rank, str) else []
+    )
 
 
 def packages(folder: Path) -> tuple[Path, Path]:
@@ -258,6 +289,7 @@ def test_a_file_is_cut_between_documents_alone(tmp_path: Path, size: int, monkey
     [
         (LOG, record(11, [11]) + record(12, [11, 12])[:40], "2013-01-01.json:2: wanted one JSON object a line; found"),
         (LOG, '{"DocumentId": 3}\n', ":1: wanted a click: an object with DocumentId and Documents; found one without"),
+        (LOG, '{"DocumentId": false, "Documents": []}\n', ":1: wanted ids of documents; found False"),
         (LOG, "[]\n", ":1: wanted a click: an object with DocumentId and Documents; found a list"),
         (LOG, record(11, "x")[:-1].replace('"x"', "7") + "\n", ":1: wanted ids of documents; found 7"),
         (HEAD, topics({"8": ""}), ":1: wanted a topic with text; found only '8'"),
@@ -277,7 +309,7 @@ def test_a_file_is_cut_between_documents_alone(tmp_path: Path, size: int, monkey
         (DOCS, ONE + "prose\n" + ONE.replace("11", "12"), ":13: wanted every document between <DOC> and </DOC>; found 'prose'"),
         (DOCS, "<DOC> <DOCNO> 11 </DOCNO>\n</DOC>\n", ":1: wanted every document between <DOC> and </DOC>; found '<DOC> <DOCNO> 11"),
     ],
-    ids=["cut-log", "no-list", "no-object", "no-ids", "no-text", "no-number", "twice", "no-topic", "open", "no-id", "closed",
+    ids=["cut-log", "no-list", "false", "no-object", "no-ids", "no-text", "no-number", "twice", "no-topic", "open", "no-id", "closed",
          "no-documents", "id-twice", "qrels", "open-title", "open-text", "text-closed-twice", "outside", "between", "one-line"],
 )  # fmt: skip
 def test_a_file_that_is_not_right_is_one_clear_line(tmp_path: Path, name: str, content: str, message: str) -> None:
