@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from positionbias.core.errors import PositionBiasError, StorageError
-from positionbias.core.files import read_json, write_json
+from positionbias.core.files import read_json, sha256_file, write_json
 from positionbias.core.manifest import MANIFEST, Manifest, read_manifest, write_manifest
 from positionbias.core.shard_work import resumable_folder
 
@@ -20,22 +20,30 @@ _FILES = "files.json"
 
 
 def open_or_build(
-    folder: Path, manifest: Manifest, open_index: Callable[[Path], Index], build: Callable[[Path], None]
+    folder: Path,
+    manifest: Manifest,
+    open_index: Callable[[Path], Index],
+    build: Callable[[Path], None],
+    *,
+    hashed: bool = False,
 ) -> tuple[Index, str]:
     """The index at ``folder`` and where it came from: "built", "reused", or "built, not kept: REASON".
 
-    What stands there is reused only where its manifest says the same as ``manifest`` and no file has changed its size. A cache that
-    cannot be written (a read-only collection, a full disk) does not stop the search: the index then stands in the system's
-    temporary folder as long as it is in use.
+    What stands there is reused only where its manifest says the same as ``manifest`` and no file has changed its size, or
+    with ``hashed`` its SHA-256: for an index that is read whole when it is opened. A cache that cannot be written (a read-only
+    collection, a full disk) does not stop the search: the index then stands in the system's temporary folder as long as it is in use.
+
+    Raises:
+        StorageError: nor does it fit there.
     """
-    if _belongs(folder, manifest):
+    if _belongs(folder, manifest, hashed):
         try:
             return open_index(folder), "reused"
         except (PositionBiasError, OSError, ValueError, KeyError, EOFError, TypeError):
             pass  # damaged: build it anew
     try:
         with resumable_folder(folder, manifest.comparable(), overwrite=True) as work:
-            _build(work, manifest, build)
+            _build(work, manifest, build, hashed)
         return open_index(folder), "built"
     except StorageError as error:
         reason = str(error)
@@ -43,8 +51,14 @@ def open_or_build(
     try:
         place = Path(temporary.name) / "index"
         with resumable_folder(place, manifest.comparable()) as work:
-            _build(work, manifest, build)
+            _build(work, manifest, build, hashed)
         index = open_index(place)
+    except StorageError as error:
+        temporary.cleanup()
+        raise StorageError(
+            f"{folder}: wanted to keep an index here, or in {tempfile.gettempdir()}; found: {_why(error)}, in both; free some space, or set "
+            "TMPDIR to a folder that has it"
+        ) from error
     except BaseException:
         temporary.cleanup()
         raise
@@ -52,20 +66,28 @@ def open_or_build(
     return index, f"built, not kept: {reason}"
 
 
-def _build(work: Path, manifest: Manifest, build: Callable[[Path], None]) -> None:
+def _why(error: BaseException) -> str:
+    """What the system said, without what was made of it on the way."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return getattr(error, "strerror", None) or str(error)
+
+
+def _build(work: Path, manifest: Manifest, build: Callable[[Path], None], hashed: bool) -> None:
     build(work)
     write_manifest(work / MANIFEST, manifest)
-    write_json(work / _FILES, _sizes(work))
+    write_json(work / _FILES, _states(work, hashed))
 
 
-def _belongs(folder: Path, manifest: Manifest) -> bool:
+def _belongs(folder: Path, manifest: Manifest, hashed: bool) -> bool:
     try:
         same = read_manifest(folder, kind="index").comparable() == manifest.comparable()
-        return same and read_json(folder / _FILES) == _sizes(folder)
+        return same and read_json(folder / _FILES) == _states(folder, hashed)
     except (PositionBiasError, OSError, TypeError):
         return False
 
 
-def _sizes(folder: Path) -> dict[str, int]:
+def _states(folder: Path, hashed: bool) -> dict[str, int | str]:
+    """What tells that an index's files are as they were: their sizes, or their SHA-256."""
     files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in (MANIFEST, _FILES))
-    return {path.relative_to(folder).as_posix(): path.stat().st_size for path in files}
+    return {path.relative_to(folder).as_posix(): sha256_file(path) if hashed else path.stat().st_size for path in files}

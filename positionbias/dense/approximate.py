@@ -16,7 +16,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from positionbias.core.errors import DependencyError, SettingError
+from positionbias.core.errors import DependencyError, SettingError, bad_input
+from positionbias.core.files import remove
 from positionbias.core.kept_index import open_or_build
 from positionbias.core.manifest import Manifest, package_versions, provenance
 from positionbias.core.nearest import inner_products
@@ -25,7 +26,7 @@ from positionbias.core.run import order_by_score
 from positionbias.dense.exact import Found
 from positionbias.dense.vectors import Vectors
 
-__all__ = ["ANN", "Ann", "AnnIndex", "AnnSettings", "open_ann"]
+__all__ = ["ANN", "Ann", "AnnIndex", "AnnSettings", "check_faiss", "open_ann"]
 
 Ann = Literal["hnsw", "ivf"]
 ANN: tuple[Ann, ...] = get_args(Ann)
@@ -78,7 +79,13 @@ class AnnIndex:
     def __init__(self, folder: Path) -> None:
         import faiss
 
-        self.index: Any = faiss.read_index(str(folder / INDEX))
+        try:
+            self.index: Any = faiss.read_index(str(folder / INDEX))
+        except RuntimeError as error:  # what faiss raises, whatever is wrong
+            found = str(error).splitlines()[0]
+            raise bad_input(
+                folder / INDEX, wanted="an index of faiss", found=found, do="delete its folder: it is built again"
+            ) from error
         self.bytes = (folder / INDEX).stat().st_size
         self.origin = ""
 
@@ -107,8 +114,8 @@ def _scored(vectors: Vectors, query: np.ndarray, rows: np.ndarray) -> Found:
     return rows[order], scores[order]
 
 
-def open_ann(vectors: Vectors, kind: Ann, settings: AnnSettings) -> AnnIndex:
-    """The index of these settings: from the vectors' cache where it belongs there, else built and kept.
+def check_faiss(kind: str) -> None:
+    """See that an index of this kind can be made.
 
     Raises:
         DependencyError: faiss is not installed.
@@ -117,6 +124,16 @@ def open_ann(vectors: Vectors, kind: Ann, settings: AnnSettings) -> AnnIndex:
         raise DependencyError(
             f"--index {kind}: wanted faiss; found none; run: pip install 'positionbias[dense]', or give --index exact"
         )
+
+
+def open_ann(vectors: Vectors, kind: Ann, settings: AnnSettings) -> AnnIndex:
+    """The index of these settings: from the vectors' cache where it belongs there, else built and kept.
+
+    Raises:
+        DependencyError: faiss is not installed.
+        StorageError: the index fits neither there nor in the system's temporary folder.
+    """
+    check_faiss(kind)
     made = settings.built_with(kind, len(vectors))
     manifest = Manifest(
         kind="index",
@@ -130,7 +147,7 @@ def open_ann(vectors: Vectors, kind: Ann, settings: AnnSettings) -> AnnIndex:
     )
     folder = vectors.cache / "-".join([kind, *(f"{name}-{value}" for name, value in made.items())])
     index, origin = open_or_build(
-        folder, manifest, AnnIndex, lambda place: _build(vectors, kind, made, settings.threads, place)
+        folder, manifest, AnnIndex, lambda place: _build(vectors, kind, made, settings.threads, place), hashed=True
     )
     index.origin = origin
     return index
@@ -145,7 +162,12 @@ def _build(vectors: Vectors, kind: Ann, made: Mapping[str, int], threads: int, f
             for _, block in vectors.blocks():
                 index.add(np.ascontiguousarray(block, np.float32))
                 bar.advance(len(block))
-        faiss.write_index(index, str(folder / INDEX))
+        try:
+            with open(folder / INDEX, "wb") as handle:  # faiss's own writer says nothing of a close that fails
+                faiss.write_index(index, faiss.PyCallbackIOWriter(handle.write))
+        except OSError:
+            remove(folder / INDEX)  # a disk that is full has use for the room
+            raise
 
 
 def _empty(vectors: Vectors, kind: Ann, made: Mapping[str, int]) -> Any:

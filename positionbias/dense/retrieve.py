@@ -139,7 +139,7 @@ def _search(
     encoder: SingleVectors,
 ) -> _Search:
     for kind in ANN:
-        if index == kind:
+        if index == kind and len(vectors):  # of nothing there is no index
             opened = open_ann(vectors, kind, settings)
             found = opened.search(vectors, queries, depth, kind, settings)
             return _Search(found, settings.facts(kind, len(vectors), depth), opened.origin, opened.bytes)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import DependencyError, InputError, SettingError
 from positionbias.core.manifest import read_manifest
 from positionbias.core.nearest import inner_products
+from positionbias.core.records import Query
 from positionbias.core.run import order_by_score, read_run
-from positionbias.dense.approximate import AnnSettings, open_ann
+from positionbias.dense.approximate import AnnIndex, AnnSettings, open_ann
 from positionbias.dense.encode import encode_collection
 from positionbias.dense.exact import Found, OnDevice, exact_search, least_memory, queries_at_once
 from positionbias.dense.retrieve import retrieve_dense
@@ -133,6 +137,78 @@ def test_an_index_finds_nearly_all_of_clustered_vectors_and_scores_them_exactly(
     # all lists looked at: nothing is missed
     every = AnnSettings(lists=20, probes=20)
     assert listed(open_ann(vectors, "ivf", every).search(vectors, queries, 10, "ivf", every)) == listed(iter(exact))
+
+
+@pytest.mark.parametrize("kind", ["hnsw", "ivf"])
+@pytest.mark.parametrize("place", [0, -16])
+def test_a_damaged_index_is_built_anew(kind: str, place: int, tmp_path: Path) -> None:
+    pytest.importorskip("faiss")
+    vectors = write_vectors(tmp_path / "v", np.random.default_rng(3).standard_normal((200, 8)).astype(np.float32))
+    settings = AnnSettings(lists=4, probes=4, search_width=200)
+    queries = vectors.take(np.arange(5))
+    first = open_ann(vectors, kind, settings)  # type: ignore[arg-type]
+    expected = listed(first.search(vectors, queries, 9, kind, settings))  # type: ignore[arg-type]
+    (file,) = vectors.cache.rglob("index.faiss")
+    whole = file.read_bytes()
+    damaged = bytearray(whole)
+    damaged[place : place + 16 or None] = bytes(byte ^ 1 for byte in damaged[place : place + 16 or None])
+    file.write_bytes(damaged)  # of the same size
+    index = open_ann(vectors, kind, settings)  # type: ignore[arg-type]
+    assert (index.origin, file.read_bytes()) == ("built", whole)
+    assert listed(index.search(vectors, queries, 9, kind, settings)) == expected  # type: ignore[arg-type]
+    assert open_ann(vectors, kind, settings).origin == "reused"  # type: ignore[arg-type]
+    file.write_bytes(b"no index")
+    with pytest.raises(InputError, match=r"index.faiss: wanted an index of faiss; found .*; delete its folder"):
+        AnnIndex(file.parent)
+
+
+FULL = """
+import resource, signal, sys
+from pathlib import Path
+from positionbias.core.errors import StorageError
+from positionbias.dense.approximate import AnnSettings, open_ann
+from positionbias.dense.vectors import Vectors
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))  # refused as on a full disk, with EFBIG for ENOSPC
+try:
+    open_ann(Vectors(sys.argv[1]), "hnsw", AnnSettings())
+except StorageError as error:
+    print(error)
+"""
+
+
+def test_a_full_disk_does_not_stop_a_search_and_two_are_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("faiss")
+    vectors = write_vectors(tmp_path / "v", np.random.default_rng(3).standard_normal((900, 8)).astype(np.float32))
+    full = subprocess.run([sys.executable, "-c", FULL, str(vectors.path)], capture_output=True, text=True, check=True)
+    assert full.stdout.count("\n") == 1
+    assert "hnsw-links-16-build_width-100: wanted to keep an index here, or in " in full.stdout
+    assert "; found: File too large, in both; free some space, or set TMPDIR" in full.stdout
+    assert not [*tmp_path.rglob("index.faiss")]
+    opened, files = open, []
+
+    def refused(path: Path, *given: str) -> object:
+        files.append(path)
+        if len(files) == 1:
+            raise OSError(28, "No space left on device")
+        return opened(path, *given)
+
+    monkeypatch.setattr("positionbias.dense.approximate.open", refused, raising=False)
+    index = open_ann(vectors, "hnsw", AnnSettings())
+    assert index.origin.startswith("built, not kept: ")
+    rows, _ = next(index.search(vectors, vectors.take(np.array([7])), 3, "hnsw", AnnSettings()))
+    assert len(rows) == 3
+
+
+@pytest.mark.parametrize("index", ["exact", "hnsw", "ivf"])
+def test_nothing_is_found_among_no_passages(checkpoint: Checkpoint, tmp_path: Path, index: str) -> None:
+    with create_collection(tmp_path / "c") as writer:
+        writer.add_split("test", [Query("q1", "lamp")], [], [])
+        writer.finish(name="none", command="a test", settings={})
+    none = Collection(tmp_path / "c")
+    vectors = encode_collection(checkpoint, none, tmp_path / "v")
+    done = retrieve_dense(checkpoint, vectors, none, "test", 5, tmp_path / "d.run", index=index)
+    assert (done.queries, done.pairs) == (1, 0)
 
 
 def test_settings_of_an_index() -> None:
