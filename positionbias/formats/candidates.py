@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -124,12 +124,15 @@ def write_candidates(
 ) -> dict[str, int]:
     """Write a run into ``runs/`` of a collection in the making, which will stand at ``out``; gives its counts.
 
+    Queries of no split, and pairs whose passage is not there, stay as they were published, and are counted.
+
     Raises:
         InputError: as ``rankings``; or an id with a space, which a run cannot carry.
     """
     path = collection.path / "runs" / f"{name}.run"
-    queries, pairs = write_rankings(path, name, rankings, overwrite=True)
-    counts = {"queries": queries, "pairs": pairs}
+    unknown = {"unknown_queries": 0, "unknown_pairs": 0}
+    queries, pairs = write_rankings(path, name, _counted(collection, rankings, unknown), overwrite=True)
+    counts = {"queries": queries, "pairs": pairs, **unknown}
     manifest = Manifest(
         kind="run",
         name=name,
@@ -143,3 +146,12 @@ def write_candidates(
     )
     write_manifest(manifest_path(path), manifest)
     return counts
+
+
+def _counted(collection: Collection, rankings: Iterable[Ranking], unknown: dict[str, int]) -> Iterator[Ranking]:
+    """The same rankings; what they name and the collection lacks is counted in passing."""
+    known = {query_id for split in collection.splits for query_id, _ in collection.query_texts(split)}
+    for ranking in rankings:
+        unknown["unknown_queries"] += ranking.query_id not in known
+        unknown["unknown_pairs"] += int((collection.find(ranking.passage_ids) < 0).sum())
+        yield ranking

@@ -1,8 +1,8 @@
 """Training triples of MS MARCO and TripClick as training groups: by ids (``qidpidtriples``), or by texts (``triples.train``), which find their ids.
 
 A triple becomes a group of two, its positive first. Lines whose query is not a training query of the collection (a validation
-query, say, that was drawn from training), or whose texts are not in it, are left out; ``content["lines"]`` tells how many there
-were in all.
+query, say, that was drawn from training), or whose passages or texts are not in it, are left out; ``content["lines"]`` tells how many
+there were in all.
 
 Text finds id by a 64-bit hash of the exact text, in a sorted table of 16 bytes a passage that every worker maps; of passages with the
 same text the first one stands for all [decision]. That a text which is not in the collection is taken for one that is has
@@ -113,7 +113,9 @@ def write_triples(
             map_shards=map_shards,
             inputs=(input_ref("collection", out, collection.checksum, artefact=out / "trainsets" / name),),
             licence=collection.manifest.licence,
-            notes=("lines whose query is no training query, or whose texts are not in the collection, are left out",),
+            notes=(
+                "lines whose query is no training query, or whose passages or texts are not in the collection, are left out",
+            ),
             content=content,
         )
     finally:
@@ -130,15 +132,21 @@ def _counted(blocks: Iterable[Block], content: dict[str, Any]) -> Iterator[Block
 
 
 def _id_groups(place: tuple[str, str], block: Block) -> Iterator[TrainingGroup]:
-    known = _training_ids(place)
-    for query_id, positive, negative in split_triple(block):
-        if query_id in known:
-            yield TrainingGroup(query_id, (positive, negative), (1, 0))
+    collection, known = _opened(place)
+    lines = (columns for columns in split_triple(block) if columns[0] in known)
+    while batch := list(islice(lines, _BATCH)):
+        _, positives, negatives = zip(*batch, strict=True)
+        there = (collection.find(positives) >= 0) & (collection.find(negatives) >= 0)
+        for (query_id, positive, negative), whole in zip(batch, there.tolist(), strict=True):
+            if whole:
+                yield TrainingGroup(query_id, (positive, negative), (1, 0))
 
 
 @lru_cache(maxsize=1)
-def _training_ids(place: tuple[str, str]) -> frozenset[str]:
-    return frozenset(query.query_id for query in _training_queries(Collection(place[0])))
+def _opened(place: tuple[str, str]) -> tuple[Collection, frozenset[str]]:
+    """The collection, and the ids of its training queries."""
+    collection = Collection(place[0])
+    return collection, frozenset(query.query_id for query in _training_queries(collection))
 
 
 def _training_queries(collection: Collection) -> list[Query]:

@@ -13,6 +13,7 @@ from positionbias.core.blocks import Block
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.groups import Groups, TrainingGroup
+from positionbias.core.manifest import read_manifest
 from positionbias.core.records import Passage, Qrel
 from positionbias.core.run import read_run
 from positionbias.formats.trec_files import _document_ranges, _stream_documents
@@ -96,6 +97,23 @@ def test_runs_and_both_forms_of_triples_stand_beside_it(tmp_path: Path) -> None:
     assert list(texts) == [TrainingGroup("8", ("11", "12"), (1, 0))]  # the second line's positive is no document
     assert list(ids) == [TrainingGroup("9", ("12", "11"), (1, 0))]  # 777 is no training query
     assert texts.manifest.content["lines"] == ids.manifest.content["lines"] == 2
+
+
+def test_what_triples_and_runs_name_and_is_not_there_is_counted(tmp_path: Path, run_posbias: RunPosbias) -> None:
+    ids, run = "dlfiles/improved_tripclick_train_triple-ids.tsv", "dlfiles/run.trip.BM25.head.val.txt"
+    lines = "9\t12\t11\n9\t99\t11\n9\t12\t98\n777\t12\t11\n8\t11\t12\n"
+    ranked = "38 Q0 11 1 10.5 A\n38 Q0 99 2 9.25 A\n38 Q0 98 3 9 A\n777 Q0 11 1 1 A\n"
+    place = release(tmp_path / "tc", {ids: lines, run: ranked})
+    said = run_posbias("import", "tripclick", str(place), "--out", str(tmp_path / "out")).stderr
+    groups = Groups(tmp_path / "out" / "trainsets" / "improved_tripclick_train_triple-ids")
+    assert list(groups) == [TrainingGroup("9", ("12", "11"), (1, 0)), TrainingGroup("8", ("11", "12"), (1, 0))]
+    assert groups.manifest.content["lines"] == 5
+    assert "triple-ids, 2; 3 lines of other queries, passages or texts left out" in said
+    content = read_manifest(tmp_path / "out" / "runs" / "bm25_head_validation.run").content
+    assert {name: content[name] for name in ("queries", "pairs", "unknown_queries", "unknown_pairs")} == {
+        "queries": 2, "pairs": 4, "unknown_queries": 1, "unknown_pairs": 2,
+    }  # fmt: skip
+    assert "4 of 2 queries; 1 queries and 2 pairs name what is not in the collection" in said
 
 
 def test_the_log_says_at_which_ranks_was_clicked(tmp_path: Path) -> None:

@@ -65,8 +65,10 @@ def report_release(collection: Collection) -> None:
         say(f"left out of {split}: {told}")
     for run in sorted((collection.path / "runs").glob("*.run")):
         counts = read_manifest(run).content
-        say(f"candidates: {run}, {counts['pairs']:,} of {counts['queries']:,} queries")
+        told = f"{counts['unknown_queries']:,} queries and {counts['unknown_pairs']:,} pairs name what is not in the collection"
+        more = f"; {told}" if counts["unknown_queries"] or counts["unknown_pairs"] else ""
+        say(f"candidates: {run}, {counts['pairs']:,} of {counts['queries']:,} queries{more}")
     for folder in sorted((collection.path / "trainsets").glob("*")):
         counts = read_manifest(folder).content
         left_out = counts["lines"] - counts["groups"]
-        say(f"training groups: {folder}, {counts['groups']:,}; {left_out:,} lines of other queries or texts left out")
+        say(f"training groups: {folder}, {counts['groups']:,}; {left_out:,} lines of other queries, passages or texts left out")
