@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import sys
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from positionbias.clicks import quality, trainset
-from positionbias.clicks.draw import TRIPLE, draw_block
+from positionbias.clicks import quality
+from positionbias.clicks.draw import TRIPLE
 from positionbias.clicks.shuffle import ranges, triples_of
 from positionbias.clicks.trainset import QUALITY, TRIPLES, ClickSettings, parse_count, write_click_set
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.errors import InputError, SettingError, StorageError
-from positionbias.core.files import sha256_file
+from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import Groups, TrainingGroup
-from positionbias.core.manifest import MANIFEST
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.result import load_results
 from positionbias.core.run import read_run
@@ -32,34 +26,7 @@ from positionbias.core.run_blocks import run_blocks
 from positionbias.core.seeds import choose, key64
 from tests.cli.conftest import RunPosbias
 from tests.cli.conftest import run_posbias as run_posbias
-
-QUERIES, PASSAGES, DEPTH = 30, 80, 25
-
-
-@pytest.fixture(scope="module")
-def clicks(tmp_path_factory: pytest.TempPathFactory) -> tuple[Collection, Path]:
-    """30 queries with 25 candidates each; query n has 1 + n mod 3 clicks among them, one shown and not clicked, and a third grade in another set."""
-    folder = tmp_path_factory.mktemp("clicks")
-    lines, qrels, further = [], [], []
-    for number in range(QUERIES):
-        ranked = [f"p{(number * 7 + rank * 3) % PASSAGES}" for rank in range(DEPTH)]
-        lines += [f"q{number} Q0 {item} {rank} {50 - rank} bm25\n" for rank, item in enumerate(ranked, 1)]
-        qrels += [Qrel(f"q{number}", ranked[2 * place], 1) for place in range(1 + number % 3)]
-        qrels.append(Qrel(f"q{number}", ranked[1], 0))
-        further.append(Qrel(f"q{number}", ranked[5], 2))
-    qrels += [Qrel("q0", "gone", 1), Qrel("alone", "p3", 1)]
-    with create_collection(folder / "tiny") as writer:
-        writer.add_passages(Passage(f"p{n}", f"text\tof\n{n}" if n else "") for n in range(PASSAGES))
-        queries = [*(Query(f"q{n}", f"question {n}") for n in range(QUERIES)), Query("alone", "x"), Query("unjudged", "y")]
-        writer.add_split("train", queries, qrels)
-        writer.add_qrels("train", "dctr", further)
-        writer.finish(name="tiny", command="a test", settings={}, allow_absent=True)
-    (folder / "train.run").write_text("".join(lines))
-    return Collection(folder / "tiny"), folder / "train.run"
-
-
-def draw(place: Path, clicks: tuple[Collection, Path], **settings: Any) -> Groups:
-    return write_click_set(place, *clicks, ClickSettings(**settings))
+from tests.clicks.conftest import DEPTH, PASSAGES, QUERIES, contents, draw
 
 
 def test_each_click_has_its_negatives_and_no_relevant_one(clicks: tuple[Collection, Path], tmp_path: Path) -> None:
@@ -176,15 +143,6 @@ def test_negatives_that_are_relevant_would_be_counted(clicks: tuple[Collection, 
     assert quality.look(draw(tmp_path / "set", clicks), clicks[0], "train")["negatives judged relevant"] == 0
 
 
-def contents(folder: Path) -> Mapping[str, str]:
-    """Checksums of all files but the manifests, which say when and how they were made."""
-    return {
-        str(path.relative_to(folder)): sha256_file(path)
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name != MANIFEST
-    }
-
-
 def test_workers_and_the_order_of_the_run_change_no_byte(
     clicks: tuple[Collection, Path], tmp_path: Path, run_posbias: RunPosbias
 ) -> None:
@@ -207,117 +165,6 @@ def test_blocks_of_any_size_draw_the_same(
     whole = list(draw(tmp_path / "whole", clicks))
     monkeypatch.setattr("positionbias.clicks.trainset.run_blocks", lambda path: run_blocks(path, 700))
     assert list(draw(tmp_path / "blocks", clicks)) == whole
-
-
-def test_an_interrupted_run_goes_on(clicks: tuple[Collection, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trainset, "run_blocks", lambda path: run_blocks(path, 700))
-    whole = list(draw(tmp_path / "whole", clicks))
-    made = stop_at(monkeypatch, "draw_block", 4)
-    with pytest.raises(KeyboardInterrupt):
-        draw(tmp_path / "set", clicks)
-    assert not (tmp_path / "set").exists()
-    blocks = len(list(run_blocks(clicks[1], 700)))
-    assert list(draw(tmp_path / "set", clicks)) == whole
-    assert len(made) == blocks + 1  # three blocks were kept, the fourth was begun twice
-    assert not (tmp_path / "set" / "draws").exists()
-
-
-def stop_at(monkeypatch: pytest.MonkeyPatch, name: str, time: int) -> list[int]:
-    """Let a function of ``trainset`` be interrupted when it is called for the given time; gives what counts its calls."""
-    made: list[int] = []
-    whole = getattr(trainset, name)
-
-    def failing(*given: Any, **more: Any) -> Any:
-        made.append(1)
-        if len(made) == time:
-            raise KeyboardInterrupt
-        return whole(*given, **more)
-
-    monkeypatch.setattr(trainset, name, failing)
-    return made
-
-
-@pytest.mark.parametrize(("step", "time"), [("draw_block", 1), ("_groups_of", 2), ("_write_lines", 1), ("_write_quality", 1)])
-def test_wherever_it_stops_it_ends_with_the_same_bytes(
-    clicks: tuple[Collection, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, time: int
-) -> None:
-    monkeypatch.setattr(trainset, "ranges", lambda paths, wanted: ranges(paths, wanted, 200))  # several shards of groups
-    settings: dict[str, Any] = {"negatives": 15, "form": "text"}
-    draw(tmp_path / "whole" / "set", clicks, **settings)
-    made = stop_at(monkeypatch, step, time)
-    with pytest.raises(KeyboardInterrupt):
-        draw(tmp_path / "part" / "set", clicks, **settings)
-    draw(tmp_path / "part" / "set", clicks, **settings)
-    assert len(made) > time
-    assert contents(tmp_path / "part" / "set") == contents(tmp_path / "whole" / "set")
-
-
-def test_a_collection_in_another_order_is_drawn_from_anew(
-    clicks: tuple[Collection, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The same passages at the same place in another order have the same checksum and other rows."""
-    place, settings = tmp_path / "tiny", {"negatives": 3, "form": "ids"}
-    shutil.copytree(clicks[0].path, place)
-    with monkeypatch.context() as interrupted:
-        stop_at(interrupted, "_groups_of", 1)
-        with pytest.raises(KeyboardInterrupt):
-            draw(tmp_path / "part" / "set", (Collection(place), clicks[1]), **settings)
-    with create_collection(place, overwrite=True) as writer:
-        writer.add_passages(reversed(list(clicks[0].passages())))
-        writer.add_split("train", clicks[0].queries("train"), clicks[0].qrels("train"))
-        writer.add_qrels("train", "dctr", clicks[0].qrels("train", "dctr"))
-        writer.finish(name="tiny", command="a test", settings={}, allow_absent=True)
-    assert Collection(place).checksum == clicks[0].checksum
-    whole = draw(tmp_path / "whole" / "set", clicks, **settings)
-    assert list(draw(tmp_path / "part" / "set", (Collection(place), clicks[1]), **settings)) == list(whole)
-
-
-FULL_DISK = """
-import resource, sys
-from pathlib import Path
-from positionbias.clicks.trainset import ClickSettings, write_click_set
-from positionbias.core.collection import Collection
-from positionbias.core.errors import StorageError
-
-place, run, out, limit = sys.argv[1:]
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))  # refused as on a full disk, with EFBIG for ENOSPC
-try:
-    write_click_set(Path(out), Collection(place), Path(run), ClickSettings(negatives=2, triples=20))
-except StorageError as error:
-    print(error)
-"""
-
-
-def test_a_full_disk_leaves_no_draw_that_is_cut(clicks: tuple[Collection, Path], tmp_path: Path) -> None:
-    whole = list(draw(tmp_path / "whole", clicks, negatives=2, triples=20))
-    out = tmp_path / "set"
-    # all but the last query, 57 positives with two negatives each, make 2,736 bytes, of which the disk takes 2,600
-    done = subprocess.run(
-        [sys.executable, "-c", FULL_DISK, clicks[0].path, clicks[1], out, "2600"],
-        cwd=Path(__file__).parents[2],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "found: File too large" in done.stdout
-    assert done.stdout.endswith("what is finished is kept: run the same command again to go on\n")
-    assert list(draw(out, clicks, negatives=2, triples=20)) == whole
-
-
-def test_a_draw_that_was_kept_and_is_cut_is_made_again(
-    clicks: tuple[Collection, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def cut(*given: Any) -> Mapping[str, Any]:
-        facts = draw_block(*given)
-        given[-1].write_bytes(given[-1].read_bytes()[: -5 * TRIPLE.itemsize])
-        return facts
-
-    whole = list(draw(tmp_path / "whole", clicks, negatives=2))
-    with monkeypatch.context() as patched:
-        patched.setattr(trainset, "draw_block", cut)
-        with pytest.raises(StorageError, match=r"wanted 2,736 bytes of drawn triples; found 2,616; check the disk, then run"):
-            draw(tmp_path / "set", clicks, negatives=2)
-    assert list(draw(tmp_path / "set", clicks, negatives=2)) == whole
 
 
 def test_lines_are_ids_or_texts(clicks: tuple[Collection, Path], tmp_path: Path) -> None:

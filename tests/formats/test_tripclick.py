@@ -70,7 +70,7 @@ def test_raw_and_dctr_are_two_judgement_sets(tmp_path: Path) -> None:
 
 
 def test_a_query_that_dctr_alone_judges_is_judged(tmp_path: Path) -> None:
-    changed = {
+    changed: dict[str, str | None] = {
         "benchmark/qrels/qrels.raw.head.train.txt": "8 0 11 1\n8 0 12 0\n",
         "benchmark/qrels/qrels.dctr.head.val.txt": "777 0 11 2\n",
     }
