@@ -134,7 +134,8 @@ def _write_run(run: _Run) -> list[int]:
     records = np.empty((len(hashes), WIDTH), dtype=RECORD)
     records[:, :ROW], records[:, ROW] = hashes, np.arange(len(hashes))
     records = records[np.argsort(records[:, FIRST], kind="stable")]
-    records.tofile(run.target)
+    with open(run.target, "wb") as handle:  # numpy's tofile does not say so where the last of it does not reach the disk
+        handle.write(records.data)
     return np.searchsorted(records[:, FIRST] >> np.uint64(64 - RANGE_BITS), np.arange((1 << RANGE_BITS) + 1)).tolist()
 
 
