@@ -27,6 +27,7 @@ __all__ = [
     "Engine",
     "Ranking",
     "all_of",
+    "compute_options",
     "emit",
     "engine_options",
     "input_place",
@@ -170,6 +171,26 @@ class Ranking:
     config: RankingConfig
 
 
+def compute_options(
+    *,
+    device: str = "Where to compute; auto is the GPU where there is one.",
+    precision: str = "Of matrix products; auto is float32 on a CPU and bfloat16 on a GPU, or float16 on one without.",
+    batch_tokens: str = "Padded tokens in a batch; 0 leaves it to the device.",
+) -> Decorator:
+    """``--device``, ``--precision`` and ``--batch-tokens`` as they were given, with what their help says here: nothing is imported for them."""
+    return all_of(
+        click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True, help=device),
+        click.option(
+            "--precision",
+            type=click.Choice(["auto", "float32", "bfloat16", "float16"]),
+            default="auto",
+            show_default=True,
+            help=precision,
+        ),
+        click.option("--batch-tokens", type=click.IntRange(min=0), default=0, show_default=True, help=batch_tokens),
+    )
+
+
 def ranking_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """``--device``, ``--precision`` and ``--batch-tokens``, which the command gets as one ``ranking``."""
 
@@ -179,30 +200,7 @@ def ranking_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
         return command(*given, ranking=Ranking(pick_device(device), RankingConfig(batch_tokens, precision)), **named)
 
-    options = all_of(
-        click.option(
-            "--device",
-            type=click.Choice(["auto", "cpu", "cuda"]),
-            default="auto",
-            show_default=True,
-            help="Where to compute; auto is the GPU where there is one.",
-        ),
-        click.option(
-            "--precision",
-            type=click.Choice(["auto", "float32", "bfloat16", "float16"]),
-            default="auto",
-            show_default=True,
-            help="Of matrix products; auto is float32 on a CPU and bfloat16 on a GPU, or float16 on one without.",
-        ),
-        click.option(
-            "--batch-tokens",
-            type=click.IntRange(min=0),
-            default=0,
-            show_default=True,
-            help="Padded tokens in a batch; 0 leaves it to the device.",
-        ),
-    )
-    return options(with_ranking)
+    return compute_options()(with_ranking)
 
 
 def output_place(out: str) -> Path:

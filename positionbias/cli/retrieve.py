@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import click
@@ -10,6 +11,7 @@ from click.core import ParameterSource
 from positionbias.cli.common import (
     Engine,
     all_of,
+    compute_options,
     emit,
     engine_options,
     json_option,
@@ -24,7 +26,8 @@ __all__ = ["retrieve"]
 
 _BM25 = ("backend", "preset", "k1", "b", "engine", "address")
 _DENSE = ("model", "kind", "index", "device", "precision", "batch_tokens", "memory")
-_ANN = ("links", "build_width", "search_width", "lists", "probes")
+_OF_INDEX = {"exact": ("memory",), "hnsw": ("links", "build_width", "search_width"), "ivf": ("lists", "probes")}
+_ANN = (*_OF_INDEX["hnsw"], *_OF_INDEX["ivf"])
 
 _bm25_options = all_of(
     click.option(
@@ -60,21 +63,11 @@ _dense_options = all_of(
     click.option("--hnsw-search-width", "search_width", type=int, default=0, help="efSearch. [default: --depth]"),
     click.option("--ivf-lists", "lists", type=int, default=0, help="Lists. [default: four times the root of the number of vectors]"),
     click.option("--ivf-probes", "probes", type=int, default=32, show_default=True, help="Lists looked at for a query."),
-    click.option(
-        "--device",
-        type=click.Choice(["auto", "cpu", "cuda"]),
-        default="auto",
-        show_default=True,
-        help="Where queries are encoded and exact search computes.",
+    compute_options(
+        device="Where queries are encoded and exact search computes.",
+        precision="Of the queries' encoding.",
+        batch_tokens="Padded tokens of queries in a batch; 0 leaves it to the device.",
     ),
-    click.option(
-        "--precision",
-        type=click.Choice(["auto", "float32", "bfloat16", "float16"]),
-        default="auto",
-        show_default=True,
-        help="Of the queries' encoding.",
-    ),
-    click.option("--batch-tokens", type=click.IntRange(min=0), default=0, show_default=True, help="Padded tokens of queries in a batch; 0 leaves it to the device."),
     click.option("--memory", type=float, default=1.0, show_default=True, help="GiB that an exact search may hold."),
 )  # fmt: skip
 
@@ -114,17 +107,23 @@ def retrieve(
       posbias encode squad --model minilm --out squad-vectors
       posbias retrieve squad --vectors squad-vectors --model minilm --split test --out dense.run
     """  # fmt: skip
-    others, way = (_DENSE + _ANN, "--vectors") if vectors is None else (_BM25, "no --vectors")
-    _refuse_others(context, others, way)
-    asked: dict[str, Any] = {"split": split, "depth": depth, "name": name, "engine": engine, "overwrite": overwrite}
     if vectors is None:
-        _by_bm25(collection, out, as_json=as_json, **asked, **given)
+        _refuse(context, _DENSE + _ANN, "--vectors", "none")
     else:
-        _by_vectors(collection, out, vectors=vectors, as_json=as_json, **asked, **given)
-    say(f"next: posbias evaluate {out} --collection {collection} --split {split}")
+        _refuse(context, _BM25, "no --vectors", "them")
+        for index, names in _OF_INDEX.items():
+            if index != given["index"]:
+                _refuse(context, names, f"--index {index}", f"--index {given['index']}")
+    asked: dict[str, Any] = {"split": split, "depth": depth, "name": name, "engine": engine, "overwrite": overwrite}
+    by = _by_bm25 if vectors is None else partial(_by_vectors, vectors=vectors)
+    pairs = by(collection, out, as_json=as_json, **asked, **given)
+    if pairs:
+        say(f"next: posbias evaluate {out} --collection {collection} --split {split}")
+    else:
+        say("the run is empty: there is nothing in it to re-rank or to evaluate; check the queries, and the passages")
 
 
-def _refuse_others(context: click.Context, names: tuple[str, ...], way: str) -> None:
+def _refuse(context: click.Context, names: tuple[str, ...], wanted: str, found: str) -> None:
     """Refuse options that have no meaning here.
 
     Raises:
@@ -135,7 +134,7 @@ def _refuse_others(context: click.Context, names: tuple[str, ...], way: str) -> 
     for parameter in context.command.params:
         if parameter.name in names and context.get_parameter_source(parameter.name) != ParameterSource.DEFAULT:
             raise SettingError(
-                f"{parameter.opts[0]}: wanted {way} beside it; found otherwise; leave it out, or mend the command"
+                f"{parameter.opts[0]}: wanted {wanted} beside it; found {found}; leave it out, or mend the command"
             )
 
 
@@ -154,7 +153,8 @@ def _by_bm25(
     k1: float | None,
     b: float | None,
     **_: Any,
-) -> None:
+) -> int:
+    """Write the run; give the number of its candidates."""
     from positionbias.core.collection import find_collection
     from positionbias.core.errors import SettingError
     from positionbias.firststage.bm25 import PRESETS, Bm25Settings, retrieve_run
@@ -185,6 +185,7 @@ def _by_bm25(
         say(f"{done.without_known_term:,} of {len(done.run):,} queries have no term that a passage holds: no candidates")
     line = f"{done.run.pairs:,} candidates of {len(done.run):,} queries written to {place}"
     emit([done.result(found.name, split)], as_json=as_json, table=lambda: line)
+    return done.run.pairs
 
 
 def _by_vectors(
@@ -206,7 +207,8 @@ def _by_vectors(
     batch_tokens: int,
     memory: float,
     **given: Any,
-) -> None:
+) -> int:
+    """Write the run; give the number of its candidates."""
     from positionbias.cli.common import input_place, model_place
     from positionbias.core.collection import find_collection
     from positionbias.dense.approximate import AnnSettings
@@ -242,7 +244,12 @@ def _by_vectors(
     )
     if done.empty_queries:
         say(f"{done.empty_queries:,} of {done.queries:,} queries have no text: no candidates")
+    if done.short:
+        wanted = min(depth or DENSE_DEPTH, len(opened))
+        more = {"hnsw": "a wider --hnsw-search-width", "ivf": "more --ivf-probes"}[index]
+        say(f"{done.short:,} of {done.queries:,} queries have fewer than {wanted:,} candidates: {more} may find them")
     if empty := opened.manifest.content.get("empty_passages"):
         say(f"{empty:,} passages are empty: they are ranked by the vector of an empty text")
     line = f"{done.pairs:,} candidates of {done.queries:,} queries written to {place}"
     emit([done.result(found.name, split)], as_json=as_json, table=lambda: line)
+    return done.pairs

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
@@ -11,7 +12,9 @@ from positionbias.core.run import Ranking
 from positionbias.dense.exact import Found
 from positionbias.dense.single_vectors import SingleVectors, length_one
 
-__all__ = ["DenseQueries"]
+__all__ = ["QUERY_BLOCK", "DenseQueries", "query_blocks"]
+
+QUERY_BLOCK = 16_384  # queries that are read and encoded at once: about 45 MB at 384 numbers a vector
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,14 @@ class DenseQueries:
             vectors = length_one(vectors)
         return cls([query_id for query_id, _ in pairs], empty, vectors)
 
+    @classmethod
+    def joined(cls, parts: Sequence[DenseQueries]) -> DenseQueries:
+        """Several as one, in their order."""
+        if len(parts) == 1:
+            return parts[0]
+        ids = [query_id for part in parts for query_id in part.ids]
+        return cls(ids, frozenset().union(*(part.empty for part in parts)), np.concatenate([part.vectors for part in parts]))
+
     def rankings(self, found: Iterator[Found], ids_at: Callable[[np.ndarray], list[str]]) -> Iterator[Ranking]:
         """The ranking of each query in order, from what was ``found`` for those with a text; the others' are empty."""
         for query_id in self.ids:
@@ -41,3 +52,14 @@ class DenseQueries:
             else:
                 rows, scores = next(found)
                 yield Ranking(query_id, ids_at(rows), scores)
+
+
+def query_blocks(encoder: SingleVectors, queries: Iterable[tuple[str, str]], at_once: int = 0) -> Iterator[DenseQueries]:
+    """(query id, text) as vectors, in blocks of 16,384; as many blocks as make ``at_once`` queries, one at least, come together.
+
+    Batches are made within a block, so that ``at_once`` changes no vector.
+    """
+    rest = iter(queries)
+    blocks = (DenseQueries.encoded(encoder, block) for block in iter(lambda: list(islice(rest, QUERY_BLOCK)), []))
+    while parts := list(islice(blocks, max(1, at_once // QUERY_BLOCK))):
+        yield DenseQueries.joined(parts)

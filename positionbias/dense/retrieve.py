@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -15,10 +18,10 @@ from positionbias.core.files import refuse_existing, sha256_file
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
 from positionbias.core.payloads import Statistics
 from positionbias.core.result import Result
-from positionbias.core.run import write_rankings
+from positionbias.core.run import Ranking, write_rankings
 from positionbias.dense.approximate import ANN, AnnSettings, open_ann
-from positionbias.dense.exact import Found, exact_search
-from positionbias.dense.queries import DenseQueries
+from positionbias.dense.exact import Found, exact_search, queries_at_once
+from positionbias.dense.queries import DenseQueries, query_blocks
 from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.vectors import Vectors
 from positionbias.models.checkpoint import Checkpoint
@@ -36,13 +39,15 @@ _NOTES = (
 
 
 class DenseRetrieved(NamedTuple):
-    """Where the run is, and what was counted. ``origin``: where an approximate index came from; ``size``: its bytes; seconds of the search."""
+    """Where the run is, and what was counted. ``short``: queries with a text for which fewer were found than were asked for and are there.
+    ``origin``: where an approximate index came from; ``size``: its bytes; seconds of the search."""
 
     path: Path
     name: str
     queries: int
     pairs: int
     empty_queries: int
+    short: int
     searched: str
     origin: str
     size: int
@@ -54,6 +59,7 @@ class DenseRetrieved(NamedTuple):
             "queries": self.queries,
             "candidates": self.pairs,
             "empty queries": self.empty_queries,
+            "queries with fewer candidates than asked for": self.short,
             "index": self.searched,
             "index bytes": self.size,
         }
@@ -79,6 +85,7 @@ def retrieve_dense(
     """Rank all passages for every query of a split by the inner product of their vectors, and write the run with its manifest.
 
     "exact" looks at every vector, in ``memory`` GiB, on the model's device; "hnsw" and "ivf" at what an index gives, by ``settings``.
+    Queries are read and encoded in blocks, so that their number needs no memory.
 
     Raises:
         DependencyError: an approximate index is asked for and faiss is not installed.
@@ -94,11 +101,16 @@ def retrieve_dense(
     encoder = SingleVectors(checkpoint, config)
     vectors.check(checkpoint, collection)
     name = name or checkpoint.name
-    asked = DenseQueries.encoded(encoder, collection.query_texts(split))
-    search = _search(vectors, asked.vectors, depth, index, settings or AnnSettings(), memory, encoder)
+    texts = collection.query_texts(split)
+    first = list(islice(texts, 1))  # so that a split that is not there shows before an index is built
+    search = _search(vectors, depth, index, settings or AnnSettings(), memory, encoder)
+    asked = query_blocks(encoder, chain(first, texts), search.at_once)
+    counts = _Counts()
     began = time.perf_counter()
-    queries, pairs = write_rankings(out, name, asked.rankings(search.found, vectors.ids_at), overwrite=overwrite)
-    seconds = time.perf_counter() - began
+    rankings = _rankings(asked, search, vectors, min(depth, len(vectors)), counts)
+    queries, pairs = write_rankings(out, name, rankings, overwrite=overwrite)
+    seconds = time.perf_counter() - began - counts.encoding
+    counted = {"queries": queries, "pairs": pairs, "empty_queries": counts.empty, "short_queries": counts.short}
     inputs = (
         ("collection", collection.path, collection.checksum),
         ("model", checkpoint.path, checkpoint.manifest.content["checksum"]),
@@ -110,37 +122,56 @@ def retrieve_dense(
         command="retrieve",
         settings={"split": split, "depth": depth, "index": index, **search.facts},
         inputs=tuple(input_ref(role, path, checksum, artefact=out) for role, path, checksum in inputs),
-        content={"checksum": sha256_file(out), "queries": queries, "pairs": pairs, "empty_queries": len(asked.empty)},
+        content={"checksum": sha256_file(out), **counted},
         licence=collection.manifest.licence,
         notes=_NOTES,
         versions=package_versions("torch", *(["faiss-cpu"] if index in ANN else [])),
         provenance=provenance(device=str(encoder.model.device), seconds=round(seconds, 3)),
     )
     write_manifest(manifest_path(out), manifest)
-    return DenseRetrieved(out, name, queries, pairs, len(asked.empty), index, search.origin, search.size, seconds)
+    return DenseRetrieved(out, name, queries, pairs, counts.empty, counts.short, index, search.origin, search.size, seconds)
+
+
+@dataclass(slots=True)
+class _Counts:
+    """What was met on the way: queries without a text, those with fewer passages than were asked for; seconds of their encoding."""
+
+    empty: int = 0
+    short: int = 0
+    encoding: float = 0.0
 
 
 class _Search(NamedTuple):
-    """What a search finds, a query after another; its settings; where its index came from, and its bytes."""
+    """Finds passages for vectors of queries, ``at_once`` of them in one pass; its settings; where its index came from, and its bytes."""
 
-    found: Iterator[Found]
+    find: Callable[[np.ndarray], Iterator[Found]]
+    at_once: int
     facts: dict[str, Any]
     origin: str = ""
     size: int = 0
 
 
-def _search(
-    vectors: Vectors,
-    queries: np.ndarray,
-    depth: int,
-    index: str,
-    settings: AnnSettings,
-    memory: float,
-    encoder: SingleVectors,
-) -> _Search:
+def _search(vectors: Vectors, depth: int, index: str, settings: AnnSettings, memory: float, encoder: SingleVectors) -> _Search:
     for kind in ANN:
         if index == kind and len(vectors):  # of nothing there is no index
-            opened = open_ann(vectors, kind, settings)
-            found = opened.search(vectors, queries, depth, kind, settings)
-            return _Search(found, settings.facts(kind, len(vectors), depth), opened.origin, opened.bytes)
-    return _Search(exact_search(vectors, queries, depth, memory=memory, device=encoder.model.device), {})
+            opened, facts = open_ann(vectors, kind, settings), settings.facts(kind, len(vectors), depth)
+            find = partial(opened.search, vectors, depth=depth, kind=kind, settings=settings)
+            return _Search(find, 0, facts, opened.origin, opened.bytes)
+    at_once = queries_at_once(memory, min(depth, len(vectors)), vectors.dimension)
+    return _Search(partial(exact_search, vectors, depth=depth, memory=memory, device=encoder.model.device), at_once, {})
+
+
+def _rankings(
+    blocks: Iterator[DenseQueries], search: _Search, vectors: Vectors, wanted: int, counts: _Counts
+) -> Iterator[Ranking]:
+    """The rankings of all queries, a block of them encoded after another."""
+    while True:
+        began = time.perf_counter()
+        asked = next(blocks, None)
+        counts.encoding += time.perf_counter() - began
+        if asked is None:
+            return
+        counts.empty += len(asked.empty)
+        for ranking in asked.rankings(search.find(asked.vectors), vectors.ids_at):
+            counts.short += len(ranking.passage_ids) < wanted and ranking.query_id not in asked.empty
+            yield ranking

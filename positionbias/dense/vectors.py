@@ -94,7 +94,11 @@ class Vectors:
         return Strings([self._table], "passage_id")
 
     def by_descending_id(self) -> np.ndarray:
-        """The rows in descending order of their ids ``(n,)`` int64: the tie rule. About 20 bytes a passage while it works."""
+        """The rows in descending order of their ids ``(n,)`` int64: the tie rule. About 20 bytes a passage while it works, 8 from then on."""
+        return self._descending
+
+    @cached_property
+    def _descending(self) -> np.ndarray:
         return descending_rows(self._table.column("passage_id"))
 
     def ids_at(self, rows: np.ndarray) -> list[str]:

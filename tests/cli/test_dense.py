@@ -9,6 +9,9 @@ import pytest
 
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.manifest import read_manifest
+from positionbias.core.records import Passage, Query
 from positionbias.core.run import read_run
 from positionbias.dense.vectors import Vectors
 
@@ -55,10 +58,44 @@ def test_from_a_collection_to_a_run(
         assert f"ivf index {origin}" in err
 
 
+def test_fewer_candidates_than_asked_for_are_said(
+    small_collection: Collection, dot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("faiss")
+    vectors, out = tmp_path / "vectors", tmp_path / "dense.run"
+    assert posbias(capsys, "encode", small_collection.path, "--model", dot, "--out", vectors)[0] == 0
+    options = ("--vectors", vectors, "--model", dot, "--out", out, "--index", "ivf", "--ivf-lists", 4, "--overwrite")
+    code, printed, err = posbias(capsys, "retrieve", small_collection.path, *options, "--ivf-probes", 1, "--json")
+    assert code == 0, err
+    rows = json.loads(printed)["results"][0]["payload"]["rows"]
+    assert rows["queries with fewer candidates than asked for"] == 3
+    assert "3 of 3 queries have fewer than 7 candidates: more --ivf-probes may find them" in err
+    assert read_manifest(out).content["short_queries"] == 3
+    code, _, err = posbias(capsys, "retrieve", small_collection.path, *options, "--ivf-probes", 4)
+    assert (code, "have fewer" in err) == (0, False)
+
+
+def test_an_empty_run_is_said_to_be_one(dot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with create_collection(tmp_path / "c") as writer:
+        writer.add_passages([Passage("p1", "a lamp")])
+        writer.add_split("test", [Query("q1", " ")], [], [])
+        writer.finish(name="c", command="a test", settings={})
+    vectors = tmp_path / "vectors"
+    assert posbias(capsys, "encode", tmp_path / "c", "--model", dot, "--out", vectors)[0] == 0
+    for number, more in enumerate((["--vectors", vectors, "--model", dot], [])):
+        code, _, err = posbias(capsys, "retrieve", tmp_path / "c", *more, "--out", tmp_path / f"{number}.run")
+        assert code == 0, err
+        assert "the run is empty: there is nothing in it to re-rank or to evaluate" in err
+        assert "next:" not in err
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (["--k1", "1"], "--k1: wanted no --vectors beside it; found otherwise"),
+        (["--k1", "1"], "--k1: wanted no --vectors beside it; found them"),
+        (["--hnsw-links", "50"], "--hnsw-links: wanted --index hnsw beside it; found --index exact; leave it out"),
+        (["--index", "hnsw", "--memory", "1"], "--memory: wanted --index exact beside it; found --index hnsw"),
+        (["--index", "hnsw", "--ivf-lists", "3"], "--ivf-lists: wanted --index ivf beside it; found --index hnsw"),
         (["--memory", "-1"], "--memory: wanted GiB above 0; found -1.0"),
         (["--depth", "0"], "--depth: wanted at least 1; found 0"),
         (["--kind", "sparse"], "--kind: wanted"),

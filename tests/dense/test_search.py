@@ -24,7 +24,9 @@ from positionbias.core.run import order_by_score, read_run
 from positionbias.dense.approximate import AnnIndex, AnnSettings, open_ann
 from positionbias.dense.encode import encode_collection
 from positionbias.dense.exact import Found, OnDevice, exact_search, least_memory, queries_at_once
+from positionbias.dense.queries import query_blocks
 from positionbias.dense.retrieve import retrieve_dense
+from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.vectors import Vectors
 from positionbias.models.checkpoint import Checkpoint
 
@@ -257,6 +259,29 @@ def test_a_run_is_the_models_own_order_of_all_passages(
         ("vectors", vectors.checksum),
     ]
     assert (manifest.content["empty_queries"], manifest.settings["index"]) == (1, "exact")
+
+
+def test_queries_are_encoded_in_blocks_and_searched_as_memory_allows(
+    checkpoint: Checkpoint, collection: Collection, vectors: Vectors, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder, texts = SingleVectors(checkpoint), list(collection.query_texts("test"))
+    (whole,) = query_blocks(encoder, texts)
+    before = retrieve_dense(checkpoint, vectors, collection, "test", 9, tmp_path / "whole.run")
+    monkeypatch.setattr("positionbias.dense.queries.QUERY_BLOCK", 2)
+    monkeypatch.setattr("positionbias.dense.retrieve.queries_at_once", lambda *_: 5)
+    read, seen = encoder.model.read_queries, []
+    monkeypatch.setattr(encoder.model, "read_queries", lambda given: [seen.append(len(given)), read(given)][1])  # type: ignore[func-returns-value]
+    blocks = list(query_blocks(encoder, texts))
+    assert ([block.ids for block in blocks], seen) == ([["q0", "q1"], ["q2", "q3"], ["q4"]], [2, 1, 1])
+    together = list(query_blocks(encoder, texts, 5))  # two blocks of two are as many as fit into five
+    assert [(block.ids, block.empty) for block in together] == [(["q0", "q1", "q2", "q3"], {"q2"}), (["q4"], frozenset())]
+    in_order = np.concatenate([block.vectors for block in blocks])
+    np.testing.assert_array_equal(np.concatenate([block.vectors for block in together]), in_order)
+    np.testing.assert_allclose(in_order, whole.vectors, rtol=1e-5, atol=1e-6)
+    done = retrieve_dense(checkpoint, vectors, collection, "test", 9, tmp_path / "blocks.run")
+    assert done[2:-1] == before[2:-1]
+    found, expected = read_run(tmp_path / "blocks.run"), read_run(tmp_path / "whole.run")
+    assert {q: found[q].passage_ids for q in found} == {q: expected[q].passage_ids for q in expected}
 
 
 def test_equal_passages_stand_by_descending_id(
