@@ -45,7 +45,8 @@ def encode_collection(
     """Encode every passage with a model of one vector a text, on the model's device; what a killed run has finished is kept.
 
     Batches are made of blocks of 2,048 passages in stored order, however a collection is sharded: so the bytes depend on the passages' order,
-    the model, the batches' tokens and the device's arithmetic alone.
+    the model, the batches' tokens and the device's arithmetic alone, which on a processor the number of torch's threads is part of: what was
+    begun with another number begins anew.
 
     Raises:
         SettingError: a model with several vectors a text, or one that compares by a distance; an unknown ``on_disk``; the device's
@@ -70,7 +71,9 @@ def encode_collection(
     # a checksum does not depend on order, but rows do: so the collection is to be the very one
     state = file_state(collection.path / MANIFEST)
     place = str(collection.path.absolute())
-    job = {"encode": settings, "inputs": checksums, "device": model.device.type, "collection": place, "state": state}
+    # the number of threads changes how a processor sums, and with it the last bits
+    device = {"device": model.device.type, "threads": torch.get_num_threads() if model.device.type == "cpu" else None}
+    job = {"encode": settings, "inputs": checksums, **device, "collection": place, "state": state}
     shards = [Rows(first, min(first + SHARD_PASSAGES, len(collection))) for first in range(0, len(collection), SHARD_PASSAGES)]
     with resumable_folder(out, job, overwrite=overwrite) as content:
         (content / SHARDS).mkdir(exist_ok=True)

@@ -133,6 +133,25 @@ def test_a_killed_encoding_goes_on_to_the_same_bytes(
     assert vectors.manifest.comparable() | {"name": ""} == Vectors(tmp_path / "whole").manifest.comparable() | {"name": ""}
 
 
+def test_other_threads_begin_anew(
+    checkpoint: Checkpoint, collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("positionbias.dense.encode.SHARD_PASSAGES", 16)
+    arguments = [str(checkpoint.path), str(collection.path), str(tmp_path / "v")]
+    assert subprocess.run([sys.executable, "-c", INTERRUPTED, *arguments], capture_output=True).returncode == -9
+    monkeypatch.setattr("torch.get_num_threads", lambda: 99)
+    made: list[int] = []
+    write = encode_collection.__globals__["_ShardWriter"].__call__
+
+    def counted(self: object, rows: tuple[int, int], path: Path) -> object:
+        made.append(rows[0])
+        return write(self, rows, path)
+
+    monkeypatch.setattr("positionbias.dense.encode._ShardWriter.__call__", counted)
+    vectors = encode_collection(checkpoint, collection, tmp_path / "v")
+    assert (made, vectors.manifest.provenance["threads"]) == ([0, 16, 32, 48], 99)
+
+
 def test_a_full_disk_is_one_line_and_what_is_finished_is_kept(
     checkpoint: Checkpoint, collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
