@@ -34,7 +34,7 @@ __all__ = ["evaluate"]
     default=("nDCG@10", "RR@10", "R@10"),
     show_default=True,
     metavar="MEASURE",
-    help="As ir_measures names it: nDCG@10, AP(rel=2), RR(rel=2)@10 …; may be given again.",
+    help="As ir_measures names it: nDCG@10, AP(rel=2), RR(rel=2)@10, J@10 …; may be given again.",
 )
 @click.option(
     "--leaked",
@@ -64,7 +64,8 @@ def evaluate(
     same single relevant passage drawn together. Tests: Wilcoxon and t, paired; corrected by Holm and Bonferroni for the
     number of runs compared with the first on a measure. nDCG's gain is linear in the grade.
 
-    J@10 (Judged@10 in JSON) is the share of a run's first ten that have a judgement; what has none counts as not relevant.
+    J@k (Judged@k in JSON), for each cutoff k of the measures, is the share of a run's first k that have a judgement; what has none counts as not
+    relevant. A query without candidates counts 0 in it, as in the measures.
 
     With --leaked, each measure also on leaked and on clean queries, their difference, and whether the order of the runs holds. A query is
     leaked where a pair names it that no person labelled as of a different topic.
@@ -207,13 +208,12 @@ def _remarks(results: Sequence[Result]) -> list[str]:
 def _tables(results: Sequence[Result]) -> str:
     from positionbias.cli.show import aligned
     from positionbias.core.payloads import Comparison, PerQuery
-    from positionbias.evaluation.measures import JUDGED
 
     means = [result for result in results if isinstance(result.payload, PerQuery)]
     names = list(dict.fromkeys(result.measure for result in means))
     cells = {(r.system, r.measure): f"{r.value:.4f}{_bounds(r.interval)}" for r in means}
     systems = dict.fromkeys(result.system for result in means)
-    heads = ["J@10" if name == JUDGED else name for name in names]
+    heads = [name.replace("Judged@", "J@") for name in names]
     text = aligned([("run", *heads), *((system, *(cells[system, name] for name in names)) for system in systems)])
     compared = [(r.measure, r.payload) for r in results if isinstance(r.payload, Comparison)]
     if not compared:

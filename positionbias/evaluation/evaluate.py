@@ -95,16 +95,21 @@ def judged_shares(
     seed: int,
     clusters: Mapping[str, str] | None = None,
 ) -> list[Result]:
-    """J@10 of each run, a Result each (measure "Judged@10"): of the first ten passages, or of all where there are fewer, how many are judged.
+    """J@k of each run for every cutoff k of ``measures`` (10 where none has one), a Result each (measure "Judged@k"): of the first k passages,
+    or of all where there are fewer, how many are judged; 0 for a judged query without candidates, as ir_measures has it.
 
-    It stands beside measures, as what is not judged counts as not relevant in them. None where ``measures`` name it themselves.
+    It stands beside measures, as what is not judged counts as not relevant in them. None of what ``measures`` name themselves.
 
     Raises:
         InputError: a run that holds none of the judged queries.
     """
-    if str(parse_measure(JUDGED)) in {str(parse_measure(measure)) for measure in measures}:
+    parsed = [parse_measure(measure) for measure in measures]
+    cutoffs = sorted({measure.params["cutoff"] for measure in parsed if "cutoff" in measure.params})
+    asked = {str(measure) for measure in parsed}
+    names = [name for name in ([f"Judged@{k}" for k in cutoffs] or [JUDGED]) if name not in asked]
+    if not names:
         return []
-    found = [evaluate_run(r, qrels, [JUDGED], collection=collection, split=split, seed=seed, clusters=clusters) for r in runs]
+    found = [evaluate_run(r, qrels, names, collection=collection, split=split, seed=seed, clusters=clusters) for r in runs]
     return [result for results in found for result in results]
 
 

@@ -24,12 +24,13 @@ if TYPE_CHECKING:
 __all__ = ["JUDGED", "evaluate_run", "parse_measure", "per_query"]
 
 JUDGED = "Judged@10"  # the share of the first ten that have a judgement, whatever its grade
+_SHORT = {"J": "Judged"}  # as tables and papers write it
 
 _NAME = re.compile(r"(?P<name>\w+)(\((?P<settings>[^()]*)\))?(@(?P<at>[\w.]+))?")
 
 
 def parse_measure(name: str) -> ir_measures.Measure:
-    """The measure of a name such as ``nDCG@10``, ``AP(rel=2)`` or ``RR(rel=2)@10``.
+    """The measure of a name such as ``nDCG@10``, ``AP(rel=2)`` or ``RR(rel=2)@10``; ``J@10`` is Judged@10.
 
     Raises:
         SettingError: no such measure, a setting it does not have, or a package that computes it is missing.
@@ -38,9 +39,9 @@ def parse_measure(name: str) -> ir_measures.Measure:
 
     match = _NAME.fullmatch(name.strip())
     known = ir_measures.measures.registry
-    if match is None or match["name"] not in known:
+    kind = known.get(_SHORT.get(match["name"], match["name"])) if match else None
+    if match is None or kind is None:
         raise SettingError(f"-m: wanted a measure; found {name!r}; try one of {', '.join(_supported())}")
-    kind = known[match["name"]]
     try:
         settings = _settings(match["settings"] or "")
         if match["at"]:

@@ -36,10 +36,11 @@ def test_json(small_collection, runs, capsys):
         *(("one", "RR@10", "per_query"), ("one", "R@1", "per_query")),
         *(("two", "RR@10", "per_query"), ("two", "R@1", "per_query")),
         *(("two", "RR@10", "comparison"), ("two", "R@1", "comparison")),
-        *(("one", "Judged@10", "per_query"), ("two", "Judged@10", "per_query")),
+        *(("one", "Judged@1", "per_query"), ("one", "Judged@10", "per_query")),
+        *(("two", "Judged@1", "per_query"), ("two", "Judged@10", "per_query")),
     ]
     # one of two passages is judged for q3 and for q4, none is there for q5; of the second run q3's only one is
-    shares = [(1 / 2 + 1 / 2) / 3, (1 + 1 / 2) / 3]
+    shares = [1 / 3, (1 / 2 + 1 / 2) / 3, 2 / 3, (1 + 1 / 2) / 3]
     assert [r["value"] for r in results] == pytest.approx([1.5 / 3, 1 / 3, 2 / 3, 2 / 3, 0.5 / 3, 1 / 3, *shares])
     first = results[0]
     assert {"measure", "collection", "split", "system", "seed", "value", "interval", "count", "payload"} <= first.keys()
@@ -65,8 +66,21 @@ def test_table(small_collection, runs, capsys):
     assert "+33.3%" in lines[5]
 
 
-def test_j_at_10_stands_once_where_it_is_asked_for(small_collection, runs, capsys):
-    options = ("--collection", small_collection.path, "-m", "Judged@10", "--json")
+def test_every_cutoff_has_its_j(small_collection, runs, capsys):
+    options = (
+        "--collection",
+        small_collection.path,
+        *(f"-m{m}" for m in ("R@100", "nDCG@10", "AP", "RR@10", "J@5", "IPrec@0.1")),
+    )
+    out = posbias(capsys, "evaluate", runs[0], *options)[1]
+    assert out.split("\n")[0].split() == ["run", *"R@100 nDCG@10 AP RR@10 J@5 IPrec@0.1".split(), *"J@10 J@100".split()]
+    out = posbias(capsys, "evaluate", runs[0], "--collection", small_collection.path, "-m", "AP")[1]
+    assert out.split("\n")[0].split() == ["run", "AP", "J@10"]
+
+
+@pytest.mark.parametrize("name", ["Judged@10", "J@10"])
+def test_j_at_10_stands_once_where_it_is_asked_for(small_collection, runs, capsys, name):
+    options = ("--collection", small_collection.path, "-m", name, "--json")
     results = json.loads(posbias(capsys, "evaluate", *runs, *options)[1])["results"]
     assert [(r["system"], r["kind"]) for r in results] == [("one", "per_query"), ("two", "per_query"), ("two", "comparison")]
 
