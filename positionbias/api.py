@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from positionbias.audit.audit import audit, make_task
-from positionbias.audit.retriever import MEMORY
+from positionbias.audit.retriever import MEMORY, fitting_vectors
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, retrievers
 from positionbias.core.collection import Collection, find_collection
@@ -104,15 +104,18 @@ def audit_model(
         raise SettingError("vectors: wanted retrieve=True beside them; found otherwise; a re-ranker encodes its candidates")
     chosen = settings or (AuditSettings.of_retrieval(**changes) if retrieve else AuditSettings(**changes))
     found = collection if isinstance(collection, Collection) else find_collection(collection)
+    several = _listed(model)
+    checkpoints = [_checkpoint(one) for one in several] if retrieve else []
+    opened = [one if isinstance(one, Vectors) else Vectors(one) for one in _listed(vectors)]
+    if retrieve:  # what cannot be is said before BM25 goes through the collection
+        fitting_vectors(checkpoints, found, opened, depth=chosen.depth, memory=memory)
     if candidates is None:
         candidates = by_bm25(found, found.queries(split), chosen.depth, Bm25Settings())
     elif not isinstance(candidates, Run):
         candidates = read_run(candidates)
     task = make_task(found, split, candidates, chosen, queries=queries)
-    several = _listed(model)
     if retrieve:
-        opened = [one if isinstance(one, Vectors) else Vectors(one) for one in _listed(vectors)]
-        systems = retrievers([_checkpoint(one) for one in several], task, depth=chosen.depth, memory=memory, vectors=opened)
+        systems = retrievers(checkpoints, task, depth=chosen.depth, memory=memory, vectors=opened)
     else:
         systems = [_system(one) for one in several]
     systems = [System.of_candidates(task), *systems]

@@ -18,7 +18,7 @@ from positionbias.dense.vectors import Vectors
 from positionbias.models.checkpoint import Checkpoint
 from positionbias.ranking.config import RankingConfig
 
-__all__ = ["MEMORY", "WHOLE", "Retriever"]
+__all__ = ["MEMORY", "WHOLE", "Retriever", "fitting_vectors"]
 
 WHOLE = "whole collection"
 MEMORY = 4.0  # GiB of a search
@@ -52,24 +52,13 @@ class Retriever:
         self.precision: OnDisk = "float32" if vectors is None or vectors.precision == "float32" else "float16"
         self.encoded = self.empty = self.truncated = 0
         if vectors is not None:
-            vectors.check(checkpoint, collection)
-            self._check_precision(vectors)
+            _check_kept(vectors, self.encoder, checkpoint, collection)
         dimension = self.encoder.model.dimension
         if queries_at_once(memory, self.depth, dimension) < len(queries):
             least = least_memory(len(queries), self.depth, dimension)
             raise SettingError(
                 f"--memory: wanted at least {least + 5e-4:.3f} GiB to keep {self.depth:,} passages of {len(queries):,} queries in one pass; "
                 f"found {memory:g}; raise it, or lower --depth or --queries"
-            )
-
-    def _check_precision(self, vectors: Vectors) -> None:
-        """See that the vectors were computed as the rotated passages will be: a gap is to be the rotation's alone."""
-        wanted = str(self.encoder.config.dtype(self.encoder.model.device)).removeprefix("torch.")
-        found = vectors.manifest.settings.get("precision")
-        if found != wanted:
-            raise InputError(
-                f"{vectors.path}: wanted vectors computed in {wanted}, as the rotated passages will be; found {found}; "
-                f"give --precision {found}, or leave --vectors out"
             )
 
     @cached_property
@@ -114,3 +103,54 @@ class Retriever:
             "vectors": "made for the audit" if self.vectors is None else self.vectors.path.name,
             "compared in": self.precision,
         }
+
+
+def fitting_vectors(
+    checkpoints: Sequence[Checkpoint],
+    collection: Collection,
+    vectors: Sequence[Vectors],
+    *,
+    depth: int,
+    config: RankingConfig | None = None,
+    memory: float = MEMORY,
+) -> list[Vectors | None]:
+    """For each model those of the vectors that it made; with this all that shows before anything is ranked.
+
+    Raises:
+        InputError: vectors that none of the models made, or as ``Retriever``.
+        SettingError: two vectors of one model, or as ``Retriever``.
+    """
+    encoders = [SingleVectors(checkpoint, config) for checkpoint in checkpoints]
+    by_model: dict[str | None, Vectors] = {}
+    for found in vectors:
+        made = found.manifest.input("model")
+        first = by_model.setdefault(made.checksum if made else None, found)
+        if first is not found:
+            raise SettingError(
+                f"--vectors: wanted one of each model; found {first.path} and {found.path} of the same; give one of them"
+            )
+    own = [by_model.get(checkpoint.manifest.content["checksum"]) for checkpoint in checkpoints]
+    for found in vectors:
+        if not any(found is used for used in own):
+            found.check(checkpoints[0], collection)
+    for checkpoint, encoder, of in zip(checkpoints, encoders, own, strict=True):
+        queries_at_once(memory, min(depth, len(collection)), encoder.model.dimension)
+        if of is not None:
+            _check_kept(of, encoder, checkpoint, collection)
+    return own
+
+
+def _check_kept(vectors: Vectors, encoder: SingleVectors, checkpoint: Checkpoint, collection: Collection) -> None:
+    """See whose the vectors are, and that they were computed as the rotated passages will be: a gap is to be the rotation's alone.
+
+    Raises:
+        InputError: another model's, of other passages, or in another precision.
+    """
+    vectors.check(checkpoint, collection)
+    wanted = str(encoder.config.dtype(encoder.model.device)).removeprefix("torch.")
+    found = vectors.manifest.settings.get("precision")
+    if found != wanted:
+        raise InputError(
+            f"{vectors.path}: wanted vectors computed in {wanted}, as the rotated passages will be; found {found}; "
+            f"give --precision {found}, or leave --vectors out"
+        )

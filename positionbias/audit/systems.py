@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from positionbias.audit.evidence import FoundEvidence
-from positionbias.audit.retriever import MEMORY, WHOLE, Retriever
+from positionbias.audit.retriever import MEMORY, WHOLE, Retriever, fitting_vectors
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.payloads import Interval, Payload
@@ -150,14 +150,9 @@ def retrievers(
     """Each model as a retriever, with those of the vectors that it made.
 
     Raises:
-        InputError: vectors that none of the models made, or as ``Retriever``.
-        SettingError: as ``Retriever``.
+        InputError, SettingError: as ``fitting_vectors``, or too little memory for one pass over the passages.
     """
-    by_model = {(made := found.manifest.input("model")) and made.checksum: found for found in vectors}
-    own = [by_model.get(checkpoint.manifest.content["checksum"]) for checkpoint in checkpoints]
-    for found in vectors:
-        if not any(found is used for used in own):
-            found.check(checkpoints[0], task.collection)
+    own = fitting_vectors(checkpoints, task.collection, vectors, depth=depth, config=task.config, memory=memory)
     return [
         System.retrieving(checkpoint, task, depth=depth, memory=memory, vectors=of)
         for checkpoint, of in zip(checkpoints, own, strict=True)

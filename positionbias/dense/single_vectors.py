@@ -34,7 +34,7 @@ class SingleVectors:
         if not isinstance(model, SingleVector):
             raise SettingError(
                 f"{flag}: wanted a model with one vector a text (bert_dot, or a bi-encoder); found {checkpoint.name}, of kind "
-                f"{model.kind}; give another, or --kind bi-encoder for a plain encoder"
+                f"{model.kind}; give another"
             )
         if model.vector_similarity not in _SIMILARITIES:
             raise SettingError(

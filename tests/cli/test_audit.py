@@ -16,7 +16,7 @@ from positionbias.core.result import load_results
 from positionbias.planted.generator import PlantedSettings
 
 from ..dense.conftest import saved_dot
-from ..tiny import candidates, collection_of, planted
+from ..tiny import candidates, collection_of, planted, saved_tk
 
 FRONT = "tests.audit.scorers:front_lover"
 BLIND = "tests.audit.scorers:blind"
@@ -139,6 +139,24 @@ def test_a_retriever_over_the_whole_collection_with_and_without_its_vectors(
     assert "Retrieval over the whole collection" in page
 
 
+def test_what_cannot_retrieve_is_said_before_bm25_goes_through_the_collection(
+    posbias: Command, collection: Collection, tmp_path: Path
+) -> None:
+    for name, seed in (("dot", 1), ("other", 2)):
+        saved_dot(tmp_path / name, seed=seed)
+        assert posbias("encode", collection.path, "--model", tmp_path / name, "--out", tmp_path / f"of-{name}")[0] == 0
+    one = ("--model", tmp_path / "dot")
+    for arguments, message in (
+        (("--model", saved_tk(tmp_path / "tk", collection)), "wanted a model with one vector a text (bert_dot, or a bi-encoder); found tk, of kind tk; give another\n"),
+        ((*one, "--vectors", tmp_path / "of-other"), "of-other: wanted vectors by the model dot"),
+        ((*one, *("--vectors", tmp_path / "of-dot") * 2), "--vectors: wanted one of each model; found"),
+        ((*one, "--memory", "1e-9"), "--memory: wanted at least"),
+    ):  # fmt: skip
+        code, printed, said = posbias("audit", collection.path, "--retrieve", *arguments)
+        assert (code, printed, said.count("\n")) == (2, "", 1), said
+        assert message in said
+
+
 def test_check_holds_a_retriever_to_its_limits(
     posbias: Command, collection: Collection, run_path: Path, tmp_path: Path
 ) -> None:
@@ -162,6 +180,7 @@ def test_check_holds_a_retriever_to_its_limits(
         (("--model", BLIND, "--candidates", "nowhere.run"), "nowhere.run"),
         (("--model", BLIND, "--retrieve"), "--model: wanted a model with one vector a text"),
         (("--model", BLIND, "--vectors", "somewhere"), "--vectors: wanted --retrieve beside it"),
+        (("--model", BLIND, "--memory", "4"), "--memory: wanted --retrieve beside it; found none"),
         (("--retrieve",), "wanted a model or a run; found neither"),
     ],
     ids=[
@@ -175,6 +194,7 @@ def test_check_holds_a_retriever_to_its_limits(
         "candidates",
         "no vectors",
         "vectors",
+        "memory",
         "retrieve",
     ],
 )

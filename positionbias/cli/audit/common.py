@@ -55,7 +55,7 @@ class Audited:
     ranking: Ranking
     retrieve: bool
     vectors: tuple[str, ...]
-    memory: float
+    memory: float | None
 
     def settings(self, **chosen: Any) -> AuditSettings:
         """The settings that were chosen, and for what was not, those of what is audited."""
@@ -71,6 +71,7 @@ class Audited:
             InputError: what cannot be read.
         """
         from positionbias.audit.audit import make_task
+        from positionbias.audit.retriever import MEMORY, fitting_vectors
         from positionbias.audit.systems import System, retrievers
         from positionbias.core.collection import find_collection
         from positionbias.core.errors import SettingError
@@ -85,11 +86,17 @@ class Audited:
             raise SettingError("--retrieve: wanted a --model that retrieves; found runs alone; they are measured as they are")
         if self.vectors and not self.retrieve:
             raise SettingError("--vectors: wanted --retrieve beside it; found none; a re-ranker encodes its candidates")
+        if self.memory is not None and not self.retrieve:
+            raise SettingError("--memory: wanted --retrieve beside it; found none; leave it out")
         found = find_collection(self.collection)
         runs = [read_run(input_place(run)) for run in self.runs]
         checkpoints = [load_checkpoint(model_place(model), self.kind) for model in self.models]
         for checkpoint in checkpoints:
             checkpoint.model.to(self.ranking.device)
+        config, memory = self.ranking.config, MEMORY if self.memory is None else self.memory
+        vectors = [Vectors(input_place(place)) for place in self.vectors]
+        if self.retrieve:  # what cannot be is said before BM25 goes through the collection
+            fitting_vectors(checkpoints, found, vectors, depth=settings.depth, config=config, memory=memory)
         candidates = self._candidates(found, settings, runs)
         task = make_task(
             found,
@@ -97,13 +104,12 @@ class Audited:
             candidates,
             settings,
             queries=self.queries,
-            config=self.ranking.config,
+            config=config,
             map_shards=partial(map_shards, workers=self.workers),
         )
         systems = [System(run.name, run=run) for file, run in zip(self.runs, runs, strict=True) if not self._given_twice(file)]
         if self.retrieve:
-            vectors = [Vectors(input_place(place)) for place in self.vectors]
-            systems += retrievers(checkpoints, task, depth=settings.depth, memory=self.memory, vectors=vectors)
+            systems += retrievers(checkpoints, task, depth=settings.depth, memory=memory, vectors=vectors)
         else:
             systems += [System.of(checkpoint) for checkpoint in checkpoints]
         return task, [System.of_candidates(task), *systems] if self.models or self.candidates else systems
@@ -172,7 +178,7 @@ _OPTIONS = all_of(
         metavar="VECTORS",
         help="With --retrieve: a model's vectors of the passages as they are, from posbias encode; may be given again.",
     ),
-    click.option("--memory", type=float, default=4.0, show_default=True, help="With --retrieve: GiB that a search may hold."),
+    click.option("--memory", type=float, help="With --retrieve: GiB that a search may hold. [default: 4]"),
     click.option(
         "--depth",
         type=click.IntRange(min=1),
