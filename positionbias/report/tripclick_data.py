@@ -16,24 +16,37 @@ from positionbias.report.tripclick_select import CURVES, SETS, TELEMETRY, set_na
 __all__ = ["depths_table", "sets_table", "telemetry_table"]
 
 EMPTY = Cell("")
+HELD = ("groups", "queries", "positives", "negatives", "false negatives", "distinct negatives", "distinct false negatives")
 
 
 def sets_table(results: Sequence[Result]) -> Table:
-    """What stands in each training set, and how much of it is false."""
+    """What stands in each training set, how much of it is false, and what its maker could not use."""
     found = [result for result in results if result.measure == SETS]
-    keys = ("groups", "queries", "negatives", "false negatives", "distinct negatives", "distinct false negatives")
+    left_out = distinct(key for result in found for key in rows_of(result).get("left out", {}))
     rows = [
         [
             text_cell(set_name(result.facts)),
-            *(EMPTY if rows_of(result)[key] is None else any_cell(rows_of(result)[key]) for key in keys),
+            *(_counted(rows_of(result).get(key)) for key in HELD),
             EMPTY if result.value is None else percent_cell(result.value, sign=False),
+            *(_counted(rows_of(result).get("left out", {}).get(key)) for key in left_out),
         ]
         for result in found
     ]
-    columns = [Column("Training set", numeric=False), *(Column(key.capitalize()) for key in keys), Column("Share false")]
+    columns = [Column("Training set", numeric=False), *(Column(key.capitalize()) for key in HELD), Column("Share false")]
+    columns += [Column(key.removeprefix("positives ").capitalize(), "Clicked passages of queries") for key in left_out]
+    notes = ["Positives: clicked passages of a query, each once."]
+    if any(result.value is not None for result in found):
+        notes.append("A negative is false where it is relevant by the complete judgements, which no training saw.")
+    if left_out:
+        notes.append(
+            "Clicked passages of queries: those that are judged relevant, and why triples of some were not made, or fewer."
+        )
     drop_columns(columns, rows, [n for n in range(1, len(columns)) if not any(row[n].text for row in rows)])
-    notes = ("A negative is false where it is relevant by the complete judgements, which no training saw.",)
-    return Table("tripclick-sets", "The training sets", columns, rows, notes if len(columns) > 5 else ())
+    return Table("tripclick-sets", "The training sets", columns, rows, notes)
+
+
+def _counted(number: int | None) -> Cell:
+    return EMPTY if number is None else any_cell(number)
 
 
 def telemetry_table(results: Sequence[Result]) -> Table:
@@ -46,18 +59,23 @@ def telemetry_table(results: Sequence[Result]) -> Table:
             text_cell(set_name(result.facts)),
             EMPTY if (share := shares.get(result.facts.variant)) is None else percent_cell(share, sign=False),
             *(_over_seeds(rows_of(result)[name]) for name in ("pair accuracy", "score margin", "loss")),
-            any_cell(", ".join(map(str, rows_of(result)["steps"]))),
+            *(any_cell(", ".join(map(str, rows_of(result)[name]))) for name in ("steps", "kept")),
             any_cell(", ".join(map(str, rows_of(result)["seeds"]))),
         ]
         for result in found
     ]
     columns = [Column(text, numeric=False) for text in ("Model", "Training set")]
-    columns += map(Column, ("False negatives", "Pairwise accuracy", "Score margin", "Loss", "Steps", "Seeds"))
-    notes = (
+    columns += map(Column, ("False negatives", "Pairwise accuracy", "Score margin", "Loss", "Steps", "Step kept", "Seeds"))
+    notes = [
         "Means over what was logged in the last half of the steps, on the triples trained on; seed by seed where there are several. The margin is the "
         "positive's score less the negative's, in the model's own scale.",
-    )
-    drop_columns(columns, rows, [2] if not any(row[2].text for row in rows) else [])
+    ]
+    gone = [2] if not any(row[2].text for row in rows) else []
+    if all(rows_of(result)["steps"] == rows_of(result)["kept"] for result in found):
+        gone.append(7)
+    else:
+        notes.append("What is measured of a model are the weights of the step kept, the best on validation.")
+    drop_columns(columns, rows, gone)
     return Table("tripclick-telemetry", "What the trainings showed", columns, rows, notes, stub=2)
 
 
@@ -83,4 +101,20 @@ def depths_table(results: Sequence[Result]) -> Table:
         rows.append([text_cell(result.split), text_cell(system_label(result.facts, systems)), *figures])
     columns = [Column("Test", numeric=False), Column("System", numeric=False)]
     columns += [Column(str(depth), "nDCG@10 [95\u00a0%] at re-ranking depth") for depth in depths]
-    return Table("tripclick-depths", "Effectiveness by re-ranking depth", columns, rows, ("Intervals over queries.",), stub=2)
+    return Table("tripclick-depths", "Effectiveness by re-ranking depth", columns, rows, _depth_notes(found), stub=2)
+
+
+def _depth_notes(found: Sequence[Result]) -> list[str]:
+    """Which depths not all queries have the candidates for, and which most have not."""
+    notes = ["Intervals over queries."]
+    for test in distinct(result.split for result in found):
+        rows = next(rows_of(result) for result in found if result.split == test)
+        if some := [f"{p['depth']}: {p['reached']:.0%}" for p in rows["points"] if p["reached"] < 1]:
+            notes.append(
+                f"{test}: queries with so many candidates, by depth: {'; '.join(some)}; of the others all that they have are re-ranked."
+            )
+        if beyond := rows["beyond the candidates"]:
+            notes.append(
+                f"{test}: most queries have no {', '.join(map(str, beyond))} candidates; nothing is shown at such a depth."
+            )
+    return notes

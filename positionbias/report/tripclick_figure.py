@@ -94,13 +94,13 @@ def _curves(panels: dict[str, list[Result]], lines: Sequence[str], line: Any, wi
     with styled():
         figure = new_figure(width, 0.9 + 2.5 * down)
         grid = list(figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).flat)
+        depths = sorted({p["depth"] for results in panels.values() for result in results for p in rows_of(result)["points"]})
         for place, (axes, (title, results)) in enumerate(zip(grid, panels.items(), strict=False)):
-            depths: list[int] = []
             for result in results:
                 index = lines.index(line(result))
-                depths += _line(axes, rows_of(result)["points"], index, len(lines))
+                _line(axes, rows_of(result)["points"], index, len(lines))
             axes.set_xscale("log")
-            _depth_marks(axes, sorted(set(depths)), width / across)
+            _depth_marks(axes, depths, width / across)
             axes.set_title(wrap(title, letters(width / across)))
             axes.xaxis.set_tick_params(labelbottom=place + across >= len(panels))
         for axes in grid[len(panels) :]:
@@ -113,12 +113,11 @@ def _curves(panels: dict[str, list[Result]], lines: Sequence[str], line: Any, wi
     return figure
 
 
-def _line(axes: Any, points: Sequence[Any], index: int, lines: int) -> list[int]:
+def _line(axes: Any, points: Sequence[Any], index: int, lines: int) -> None:
     """One curve; a little aside, so that no interval hides another."""
     aside = 1.03 ** (index - (lines - 1) / 2)
     places = [point["depth"] * aside for point in points]
     interval_line(axes, places, points, index, size=4, linewidth=1, alpha=0.6)
-    return [point["depth"] for point in points]
 
 
 def _depth_marks(axes: Any, depths: Sequence[int], width: float) -> None:
@@ -138,14 +137,15 @@ def depth_caption(results: Sequence[Result]) -> str:
     """What the figure shows, with the ends of its curves."""
     return (
         "nDCG@10 by how many of BM25's candidates are re-ranked, with intervals over queries; models trained on BM25's negatives. A model that was "
-        "trained well loses nothing by more candidates." + _ends(curves_by_model(results), lambda result: short(result.facts))
+        "trained well loses nothing by more candidates. A curve ends at the deepest of the depths for which half the queries have candidates."
+        + _ends(curves_by_model(results), lambda result: short(result.facts))
     )
 
 
 def negatives_caption(results: Sequence[Result]) -> str:
     """What the figure shows, with the ends of its curves."""
     found = compared_curves(results)
-    return "The same models trained on different negatives, with intervals over queries." + _ends(
+    return "The same models trained on different sets, with intervals over queries." + _ends(
         found, lambda result: f"{short(result.facts)}, {set_name(result.facts)}"
     )
 

@@ -75,8 +75,8 @@ TRIPCLICK_SECTIONS: tuple[tuple[str, str, str, Callable[[Study, Published | None
     (
         "tripclick",
         "Re-ranking and retrieval on clicks",
-        "Every re-ranker reorders the same candidates of BM25; dense retrieval searches the whole collection. Each test is judged by its own set of "
-        "judgements.",
+        "Every re-ranker reorders the same candidates of BM25; dense retrieval searches the whole collection, through an index that can miss passages "
+        "where the table says so. Each test is judged by its own set of judgements.",
         _effectiveness,
     ),
     (

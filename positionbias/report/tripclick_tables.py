@@ -18,6 +18,7 @@ from positionbias.report.cells import (
     percent_cell,
     text_cell,
 )
+from positionbias.report.leakage_select import rows_of
 from positionbias.report.published import Published
 from positionbias.report.select import MODELS, distinct
 from positionbias.report.table import Cell, Column, Table
@@ -29,6 +30,8 @@ from positionbias.report.tripclick_select import (
     NEGATIVES,
     RERANKER,
     RETRIEVER,
+    SETS,
+    TELEMETRY,
     compared_along,
     judged_sets,
     of_role,
@@ -157,12 +160,17 @@ def retrieval_table(results: Sequence[Result], published: Published | None = Non
                 figures = [_figure(theirs.get(measure)) for measure in measures]
                 rows.append([text_cell(test), *_stub(next(iter(theirs.values())).facts, f"published, line {line}"), *figures])
     heads = [Column(text, numeric=False) for text in ("Test", *STUB)]
+    indexes = distinct(index for r in shown if (index := getattr(r.payload, "notes", {}).get("index")))
+    by = [
+        f"Dense retrieval by an approximate index ({index}), which can miss passages." for index in indexes if index != "exact"
+    ]
     columns = [*heads, *(Column("J@10" if measure == "Judged@10" else measure) for measure in measures)]
     notes = _notes(
         published,
         cells,
         (
             "J@10: the share of the first 10 that anybody judged; what nobody judged counts as not relevant. Intervals over queries.",
+            *by,
         ),
     )
     return _made("tripclick-retrieval", "Retrieval from the whole collection", columns, rows, notes, 1 + len(STUB))
@@ -209,14 +217,37 @@ EFFECT = "Effect size: the mean difference over the deviation of the differences
 
 
 def negatives_table(results: Sequence[Result]) -> Table:
-    """Each model with BM25's negatives against the same with others."""
+    """Each model on one training set against the same on another."""
     found = [
-        (result, payload, [short(result.facts), set_name(Facts(**payload.notes["baseline facts"]))])
+        (result, payload, [short(result.facts), set_name(Facts(**payload.notes["baseline facts"])), set_name(result.facts)])
         for result, payload in compared_along(results, NEGATIVES)
     ]
-    columns, rows = _tests(found, ("Model", "Other negatives", "With others", "With BM25's"))
-    notes = ("The same model, seeds and number of steps: what differs is where its negatives come from.", EFFECT)
-    return Table("tripclick-negatives", "What regenerated negatives gain", columns, rows, notes, stub=4)
+    columns, rows = _tests(found, ("Model", "Training set A", "Training set B", "With A", "With B"))
+    notes = [*_what_differs(results), EFFECT]
+    return Table("tripclick-negatives", "What one training set gains over another", columns, rows, notes, stub=5)
+
+
+def _what_differs(results: Sequence[Result]) -> list[str]:
+    """What is alike and what is not in trainings on different sets, in numbers."""
+    sets = [(set_name(result.facts), rows_of(result)) for result in results if result.measure == SETS]
+    held = [
+        f"{name} {r['groups']:,} triples of {r['queries']:,} queries and {r['positives']:,} clicked passages"
+        for name, r in sets
+    ]
+    steps: dict[str, list[str]] = {}
+    for result in results:
+        if result.measure == TELEMETRY:
+            steps.setdefault(set_name(result.facts), []).extend(
+                f"{step:,}" for step in rows_of(result)["steps"] if step is not None
+            )
+    alike = len({step for of in steps.values() for step in of}) == 1
+    notes = ["B less A: the same model and seeds" + (" and number of steps" if alike else "") + "."]
+    if not alike and any(steps.values()):
+        made = [f"{name} {', '.join(distinct(of))}" for name, of in steps.items()]
+        notes.append(f"Steps: {'; '.join(made)}.")
+    if held:
+        notes.append(f"Where negatives come from is not all in which the sets differ: {'; '.join(held)}.")
+    return notes
 
 
 def first_stage_tests_table(results: Sequence[Result]) -> Table:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -139,14 +139,20 @@ def _validated(validation: tuple[Path, str] | None, relevant_from: int) -> dict[
 
 
 def with_assignments(
-    models: Sequence[ModelSettings], assignments: Sequence[str], *, flag: str = "--set"
+    models: Sequence[ModelSettings],
+    assignments: Sequence[str],
+    *,
+    flag: str = "--set",
+    decided: Mapping[str, str] = types.MappingProxyType({}),
 ) -> tuple[ModelSettings, ...]:
     """The models with settings changed: ``bert_cat.batch_size=16``, or without a model for all that have the setting.
 
     A setting is one of the training or of the model's shape, by the name it has in a checkpoint's manifest; later ones win.
+    ``decided`` are those that a study sets itself, each with how.
 
     Raises:
-        SettingError: another form, a model that is not in the study, a setting that it does not have, a value out of range.
+        SettingError: another form, a model that is not in the study, a setting that it does not have or that the study decides, a value out of
+            range.
     """
     changed = list(models)
     for text in assignments:
@@ -155,6 +161,10 @@ def with_assignments(
         setting = setting.strip().replace("-", "_")
         if not equals or not setting:
             raise SettingError(f"{flag}: wanted {FORM}, or SETTING=VALUE for all models; found {text!r}; write it so")
+        if setting in decided:
+            raise SettingError(
+                f"{flag}: wanted a setting that the study leaves open; found {setting!r} in {text!r}, and {decided[setting]}; leave it out"
+            )
         kinds = [model.kind for model in models]
         if dot and kind not in kinds:
             raise SettingError(

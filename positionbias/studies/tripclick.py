@@ -9,18 +9,15 @@ restartable (``studies.step``).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from positionbias.core.collection import Collection
-from positionbias.core.errors import InputError
 from positionbias.core.groups import Groups
 from positionbias.core.result import Facts, Result
-from positionbias.core.run import read_run
-from positionbias.evaluation.evaluate import check_run
 from positionbias.report.tripclick_select import ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
 from positionbias.studies import estimate
+from positionbias.studies.tripclick_checks import check_study
 from positionbias.studies.tripclick_sets import drawn_from, write_study_set
 from positionbias.studies.tripclick_settings import Negatives, Ranker, TripClickSettings
 from positionbias.studies.tripclick_trials import Trial, TripClickStudy
@@ -40,7 +37,7 @@ def tripclick(collection: Collection, settings: TripClickSettings, shop: Worksho
     """Run the study on ``collection`` in the workshop's folder; give back the folder of its results.
 
     Raises:
-        InputError: a split or a set of judgements that is not there, given candidates or training sets of another collection.
+        InputError, SettingError, DependencyError: as ``check_study``.
     """
     return _Study(collection, settings, shop).run()
 
@@ -49,33 +46,8 @@ class _Study:
     def __init__(self, collection: Collection, settings: TripClickSettings, shop: Workshop) -> None:
         self.collection, self.settings, self.shop = collection, settings, shop
         self.checksum = shop.checksum(collection.path)
-        self._check()
+        check_study(collection, settings, dry_run=shop.steps.dry_run)
         self.runs = {split: self._candidates(split) for split in settings.splits}
-
-    def _check(self) -> None:
-        settings, found = self.settings, self.collection
-        if missing := [split for split in settings.splits if split not in found.splits]:
-            raise InputError(
-                f"{found.path}: wanted the splits {', '.join(settings.splits)}; found no {', '.join(missing)} (there are "
-                f"{', '.join(found.splits) or 'none'}); name others by --train, --tests and --validation"
-            )
-        asked = [(test.split, test.judgements) for test in settings.tests]
-        asked += [(split, of.judgements) for split in settings.train for of in settings.others]
-        asked += [(split, settings.truth) for split in settings.train]
-        for split, judgements in asked:
-            if judgements is not None and judgements not in (names := found.qrels_names(split)):
-                raise InputError(
-                    f"{found.path}: wanted judgements {judgements!r} of split {split!r}; found {', '.join(names) or 'one set without a name'}; "
-                    "name one of these in --tests, --negatives-of or --truth"
-                )
-        for of in settings.others:
-            if of.stored is not None and (strange := set(Groups(of.stored).splits) - set(settings.train)):
-                raise InputError(
-                    f"{of.stored}: wanted a training set of the splits {', '.join(settings.train)}; found one of {min(strange)!r}; "
-                    "give another, or that split by --train"
-                )
-        for split, path in settings.candidates.items():
-            check_run(read_run(path), found, split)
 
     def run(self) -> Path:
         """All steps, in their order: one seed after another, and one model on all its training sets, so that a study cut short compares."""
@@ -117,10 +89,12 @@ class _Study:
         candidates = {split: self.runs[split] for split in settings.train}
 
         def make() -> None:
-            write_study_set(place, self.collection, candidates, of, settings)
+            write_study_set(place, self.collection, candidates, of, settings, map_shards=self.shop.map_shards)
 
         inputs = {"collection": self.checksum}
         inputs |= {f"candidates {split}": self.shop.checksum(path) for split, path in candidates.items()}
+        if of.stored is not None:
+            inputs["training set"] = Groups(of.stored).checksum
         name = f"{self.shop.prefix}trainset-{of.name}"
         work = estimate.drawing(self._triples())
         return self.shop.steps.make(name, place, drawn_from(of, settings), inputs, make, work=work)
@@ -140,7 +114,7 @@ class _Study:
             relevant_from=settings.relevant_from,
             words_of=settings.train,
         )
-        name = f"{_file_name(ranker.name)}-{of.name}-seed-{seed}"
+        name = f"{ranker.stem(of)}-seed-{seed}"
         place = self.shop.trained(name, self.collection.path, plan, groups=self._triples())
         facts = Facts(
             model=model.kind, pretrained=model.pretrained, variant=of.name, role=RETRIEVER if ranker.dense else RERANKER
@@ -176,10 +150,6 @@ class _Study:
                 f"ensemble-seed-{seed}-on-{split}", of, self.runs[split], split=split, depth=self.settings.depth
             )
         return Trial(ENSEMBLE, Facts(model="ensemble", variant=REGENERATED, role=ENSEMBLE), seed, runs, None)
-
-
-def _file_name(name: str) -> str:
-    return re.sub(r"[^\w.-]+", "-", name).strip("-")
 
 
 def _measured(study: TripClickStudy) -> Sequence[Result]:

@@ -11,6 +11,7 @@ from positionbias.evaluation.letters import LEVEL
 from positionbias.report.leakage_select import rows_of
 from positionbias.report.tripclick_select import (
     AGAINST_BM25,
+    CLEANED,
     CURVES,
     FIRST,
     HOLM,
@@ -36,13 +37,16 @@ HEADLINE = "nDCG@10"
 
 
 def tripclick_findings(results: Sequence[Result]) -> list[Finding]:
-    """False negatives; what was seen in training; better negatives; depth; against BM25; the ensemble; recall; the paper's tests."""
+    """False negatives; what was seen in training, and what was kept; better negatives; depth; against BM25; the ensemble; recall; the paper's
+    tests."""
     if not tripclick_systems(results):
         return []
     return [
         *_false(results),
         *_seen_in_training(results),
+        *_as_they_began(results),
         *_negatives(results),
+        *_shallow(results),
         *_robust(results),
         *_against_bm25(results),
         *_ensemble(results),
@@ -74,14 +78,50 @@ def _seen_in_training(results: Sequence[Result]) -> list[Finding]:
             by_model.setdefault(short(result.facts), []).append(result)
     found = []
     for model, of in by_model.items():
-        base = next((result for result in of if result.facts.variant == REGENERATED), None)
-        others = [result for result in of if result is not base]
-        if base is None or not others:
+        tests = {r.facts.variant: t for r in of if (t := rows_of(r).get(f"against {REGENERATED}")) is not None}
+        if not tests:
             continue
-        parts = [f"{set_name(result.facts)} {result.value:.3f}, margin {_mean(result, 'score margin')}" for result in of]
+        parts = [
+            f"{set_name(result.facts)} {result.value:.3f}, margin {_mean(result, 'score margin')}{_tested(tests.get(result.facts.variant))}"
+            for result in of
+        ]
         text = f"{model}, pairwise accuracy in the last half of training: {'; '.join(parts)}."
-        uncleaned = [result.value < (base.value or 0.0) for result in others if result.value is not None]
-        found.append(Finding(text, True if all(uncleaned) else None))
+        found.append(Finding(text, _lower([test for name, test in tests.items() if not name.endswith(CLEANED)])))
+    return found
+
+
+def _tested(test: Any) -> str:
+    if test is None:
+        return ""
+    p, seeds = test["p holm"], test["seeds"]
+    return (
+        f", over {seeds} seeds p {p_shown(p)} against {REGENERATED}"
+        if p is not None
+        else f" ({seeds} seed{'s' * (seeds != 1)}, no test)"
+    )
+
+
+def _lower(tests: Sequence[Any]) -> bool | None:
+    """Whether all sets with false negatives are lower, or one is higher; None where no test tells."""
+    sure = [test for test in tests if test["p holm"] is not None and test["p holm"] < LEVEL]
+    if any(test["difference"] > 0 for test in sure):
+        return False
+    return True if tests and len(sure) == len(tests) else None
+
+
+def _as_they_began(results: Sequence[Result]) -> list[Finding]:
+    """Trainings of which validation kept step 0: what was measured is what they began with, whatever their negatives."""
+    found = []
+    for result in results:
+        if result.measure != TELEMETRY:
+            continue
+        rows = rows_of(result)
+        if began := [str(seed) for seed, kept in zip(rows["seeds"], rows["kept"], strict=True) if kept == 0]:
+            text = (
+                f"{_name(result.facts)}: no step was better on validation than the weights that it began with, which were kept "
+                f"(seed {', '.join(began)}). What is measured of it says nothing of its negatives; what was logged is of weights that were not kept."
+            )
+            found.append(Finding(text, False))
     return found
 
 
@@ -96,25 +136,49 @@ def _significant(payload: Comparison) -> bool:
 
 
 def _negatives(results: Sequence[Result]) -> list[Finding]:
-    """Every model trained on BM25's negatives against the same on others."""
+    """Every model on one training set against the same on another: BM25's negatives, and a set without its own false negatives."""
     found = []
+    groups = {result.facts.variant: rows_of(result)["groups"] for result in results if result.measure == SETS}
     for result, payload in compared_along(results, NEGATIVES):
         if result.measure != HEADLINE:
             continue
         other = Facts(**payload.notes["baseline facts"])
         p = payload.p_adjusted.get(HOLM)
         verdict = "no test" if p is None else f"p {p_shown(p)} after Holm's correction"
+        ours = f"{REGENERATED} negatives" if result.facts.variant == REGENERATED else set_name(result.facts)
+        alone = ""
+        if result.facts.variant == other.variant + CLEANED and {other.variant, result.facts.variant} <= groups.keys():
+            counts = f"{groups[result.facts.variant]:,} triples instead of {groups[other.variant]:,}"
+            alone = f" Where negatives come from is the same: only false ones are left out ({counts})."
         text = (
-            f"{short(result.facts)} on {result.split}: {HEADLINE} {payload.candidate_mean:.3f} with {REGENERATED} negatives, "
+            f"{short(result.facts)} on {result.split}: {HEADLINE} {payload.candidate_mean:.3f} with {ours}, "
             f"{payload.baseline_mean:.3f} with {set_name(other)}; difference {shown(payload.difference, payload.difference_interval)} over "
-            f"{result.count:,} queries ({verdict})."
+            f"{result.count:,} queries ({verdict}).{alone}"
         )
         found.append(Finding(text, payload.difference > 0 if _significant(payload) else None))
     return found
 
 
+def _shallow(results: Sequence[Result]) -> list[Finding]:
+    """Tests whose candidates do not all reach the study's depth."""
+    found = []
+    for result in of_role(results, FIRST):
+        notes: Any = getattr(result.payload, "notes", {})
+        share = notes.get("share with so many candidates", 1.0)
+        if result.measure == HEADLINE and share < 1:
+            text = (
+                f"{result.split}: {share:.0%} of the queries have the {notes['depth']:,} candidates that are re-ranked (the median has "
+                f"{notes['median candidates']:,.0f}); of the others all that they have are."
+            )
+            found.append(Finding(text, None))
+    return found
+
+
 def _robust(results: Sequence[Result]) -> list[Finding]:
-    """How effectiveness goes on from the study's depth, or the shallowest, to the deepest: the paper's test of training data."""
+    """How effectiveness goes on from the study's depth, or the shallowest, to the deepest: the paper's test of training data.
+
+    A model is called robust only where candidates deeper than the study's depth were re-ranked.
+    """
     found = []
     for result in results:
         if result.measure != CURVES:
@@ -125,15 +189,18 @@ def _robust(results: Sequence[Result]) -> list[Finding]:
             continue
         start = max(changes, key=int)
         change, last = changes[start], rows["points"][-1]
+        deeper = int(start) == rows["depth"]
         falls = beside_zero(change) and change["mean"] < 0
-        verdict = (
-            "it falls" if falls else "no fall is seen" if change["mean"] < 0 or not beside_zero(change) else "it still rises"
-        )
+        rises = beside_zero(change) and change["mean"] > 0
+        verdict = "it falls" if falls else "it still rises" if rises else "no fall is seen"
+        if not deeper and not falls:
+            verdict = f"no candidates beyond --depth ({rows['depth']}) were there, so that nothing is said of more"
+        some = f", which {last['reached']:.0%} of the queries have," if last["reached"] < 1 else ""
         text = (
-            f"{_name(result.facts)} on {result.split}: from re-ranking depth {start} to {last['depth']} {HEADLINE} changes by "
+            f"{_name(result.facts)} on {result.split}: from re-ranking depth {start} to {last['depth']}{some} {HEADLINE} changes by "
             f"{point_shown(change)} to {last['mean']:.3f}: {verdict}."
         )
-        found.append(Finding(text, not falls))
+        found.append(Finding(text, False if falls else True if deeper else None))
     return found
 
 
@@ -176,9 +243,10 @@ def _recall(results: Sequence[Result]) -> list[Finding]:
     cuts = list(dict.fromkeys(measure for _, _, measure in values if measure.startswith(("R(", "R@"))))
     for facts, test, measure in values:
         if facts.role == RETRIEVER and measure == HEADLINE:
-            shares = [f"{m} {values[facts, test, m]:.3f} ({values[first, test, m]:.3f})" for m in cuts]
+            both = [m for m in cuts if (facts, test, m) in values and (first, test, m) in values]
+            shares = [f"{m} {values[facts, test, m]:.3f} ({values[first, test, m]:.3f})" for m in both]
             judged = f"J@10 {values[facts, test, 'Judged@10']:.0%} ({values[first, test, 'Judged@10']:.0%})"
-            found.append(Finding(f"{_name(facts)} on {test}, BM25's in brackets: {judged}; {', '.join(shares)}.", None))
+            found.append(Finding(f"{_name(facts)} on {test}, BM25's in brackets: {', '.join([judged, *shares])}.", None))
     return found
 
 

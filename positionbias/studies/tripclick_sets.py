@@ -2,7 +2,7 @@
 
 By the paper's rule (§3.1): for each (query, clicked passage) up to N negatives, sampled without replacement from the query's candidates that are not
 judged relevant at any grade; every one makes a triple, which a training shuffles. Both kinds of set are drawn by it, so that what differs is
-where the negatives come from. What is false among them is counted by a complete set of judgements, where there is one.
+where the negatives come from, and which triples can be made of it. What could not be used is counted in a set's manifest.
 
 The draws are those of ``posbias trainset clicks``, whose sets are for any size. That command keeps out what any set of judgements calls relevant; here the
 split's own alone counts, as a complete set beside it would take out the false negatives that the study is about [decision].
@@ -10,6 +10,7 @@ split's own alone counts, as a complete set beside it would take out the false n
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, islice
@@ -23,21 +24,30 @@ from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups, TrainingGroup, write_groups
 from positionbias.core.manifest import input_ref
 from positionbias.core.records import Qrel, relevant_passages
-from positionbias.core.shard_work import resumable_folder
-from positionbias.studies.tripclick_settings import Negatives, TripClickSettings
+from positionbias.core.shard_work import MapShards, resumable_folder
+from positionbias.studies.tripclick_settings import OWN_JUDGEMENTS, Negatives, TripClickSettings
 
-__all__ = ["count_false", "drawn_from", "write_study_set"]
+__all__ = ["LEFT_OUT", "drawn_from", "write_study_set"]
 
 COMMAND = "study tripclick"
+ABSENT = "positives missing from the corpus"
+LEFT_OUT = "left_out"  # of a set's manifest: what could not be used, by its reason
 _BLOCK = 4_096  # queries
 
 Pairs = Mapping[str, tuple[str, ...]]  # passages by query
 
 
 def write_study_set(
-    out: Path, collection: Collection, candidates: Mapping[str, Path], of: Negatives, settings: TripClickSettings
+    out: Path,
+    collection: Collection,
+    candidates: Mapping[str, Path],
+    of: Negatives,
+    settings: TripClickSettings,
+    *,
+    map_shards: MapShards = map,
 ) -> Groups:
-    """Write one set of triples to ``out``, replacing what is there, and open it; ``candidates`` are runs of the training splits.
+    """Write one set of triples to ``out``, replacing what is there, and open it; ``candidates`` are runs of the training splits. The set is
+    the same whatever ``map_shards``.
 
     Raises:
         InputError: candidates of another collection, judgements that are not there, not one triple.
@@ -50,11 +60,14 @@ def write_study_set(
     job = {"command": COMMAND, **record, "inputs": [item.checksum for item in inputs]}
     groups_of: Callable[[Any], Iterable[TrainingGroup]]
     blocks: Iterable[Sequence[Any]]
+    counts: Counter[str] = Counter()
     if of.stored is None:
         groups_of = partial(_triples, settings.negatives, settings.seed)
-        blocks = chain.from_iterable(_blocks(collection, split, candidates[split], of, settings) for split in settings.train)
+        blocks = chain.from_iterable(
+            _blocks(collection, split, candidates[split], of, settings, counts) for split in settings.train
+        )
     else:
-        groups_of, blocks = _as_they_are, _stored(of.stored, collection, settings)
+        groups_of, blocks = _as_they_are, _stored(of.stored, collection, settings, counts)
     with resumable_folder(out, job, overwrite=True) as folder:
         count = write_groups(
             folder,
@@ -65,7 +78,9 @@ def write_study_set(
             command=COMMAND,
             settings=record,
             seed=settings.seed,
+            map_shards=map_shards,
             inputs=inputs,
+            content=lambda: {LEFT_OUT: dict(counts)},
             licence=collection.manifest.licence,
         )
         if not count:
@@ -97,14 +112,19 @@ def _as_they_are(block: Sequence[TrainingGroup]) -> Sequence[TrainingGroup]:
     return block
 
 
-def _stored(stored: Path, collection: Collection, settings: TripClickSettings) -> Iterator[list[TrainingGroup]]:
-    """The groups of a stored set in blocks, without what is relevant in truth; a group that has no negative left is dropped."""
+def _stored(
+    stored: Path, collection: Collection, settings: TripClickSettings, counts: Counter[str]
+) -> Iterator[list[TrainingGroup]]:
+    """The groups of a stored set in blocks, without what is relevant in truth; a group that has no negative left is dropped, and counted."""
     truth = chain.from_iterable(collection.qrels(split, settings.truth) for split in settings.train)
     relevant = {query_id: set(passages) for query_id, passages in relevant_passages(truth).items()}
-    groups = (_cleaned(group, relevant.get(group.query_id, set())) for group in Groups(stored))
-    kept = (group for group in groups if len(group.passage_ids) > 1)
-    while block := list(islice(kept, _BLOCK)):
-        yield block
+    groups = iter(Groups(stored))
+    counts["groups without a negative left"] = 0
+    while block := list(islice(groups, _BLOCK)):
+        kept = [group for group in (_cleaned(g, relevant.get(g.query_id, set())) for g in block) if len(group.passage_ids) > 1]
+        counts["groups without a negative left"] += len(block) - len(kept)
+        if kept:
+            yield kept
 
 
 def _cleaned(group: TrainingGroup, relevant: set[str]) -> TrainingGroup:
@@ -121,21 +141,41 @@ def _cleaned(group: TrainingGroup, relevant: set[str]) -> TrainingGroup:
 
 
 def _blocks(
-    collection: Collection, split: str, candidates: Path, of: Negatives, settings: TripClickSettings
+    collection: Collection,
+    split: str,
+    candidates: Path,
+    of: Negatives,
+    settings: TripClickSettings,
+    counts: Counter[str],
 ) -> Iterator[tuple[Ordinary, ...]]:
-    """The queries of a split, with what is clicked and what its negatives are drawn from, in blocks."""
+    """The queries of a split, with what is clicked and what its negatives are drawn from, in blocks; counts (query, clicked passage) pairs.
+
+    What a query has is in an order of its own, not in that of stored judgements: these are a set.
+    """
     own = collection.qrels(split)
-    positives = relevant_passages(own, settings.relevant_from)
+    positives = {
+        query_id: tuple(sorted(passages)) for query_id, passages in relevant_passages(own, settings.relevant_from).items()
+    }
     never = [relevant_passages(own)]
     if of.cleaned:
         never.append(relevant_passages(collection.qrels(split, settings.truth)))
+    missing: Counter[str] = Counter()
     if of.judgements is None:
         size = settings.negatives + 1
-        found = OrdinaryGroups(collection, split, candidates, positives, depth=settings.train_depth, size=size).blocks()
+        source = OrdinaryGroups(collection, split, candidates, positives, depth=settings.train_depth, size=size)
+        found, missing = source.blocks(), source.counts  # type: ignore[assignment]
     else:
-        found = _judged(collection, split, positives, collection.qrels(split, of.judgements))
+        judged = own if of.judgements == OWN_JUDGEMENTS else collection.qrels(split, of.judgements)
+        found = _judged(collection, split, positives, judged, missing)
+    used = fewer = 0
     for block in found:
-        yield tuple(kept for query in block if (kept := _without(query, never)).candidates)
+        kept = tuple(query for query in (_without(query, never) for query in block) if query.candidates)
+        used += sum(len(query.positives) for query in kept)
+        fewer += sum(len(query.positives) for query in kept if len(query.candidates) < settings.negatives)
+        yield kept
+    every, absent = sum(map(len, positives.values())), missing[ABSENT]
+    counts.update({"positives": every, ABSENT: absent, "positives without negatives": every - absent - used})
+    counts["positives with fewer negatives than asked for"] += fewer
 
 
 def _without(query: Ordinary, never: Sequence[Pairs]) -> Ordinary:
@@ -143,42 +183,22 @@ def _without(query: Ordinary, never: Sequence[Pairs]) -> Ordinary:
     return query._replace(candidates=tuple(item for item in query.candidates if item not in gone))
 
 
-def _judged(collection: Collection, split: str, positives: Pairs, judgements: Iterable[Qrel]) -> Iterator[tuple[Ordinary, ...]]:
-    """As ``OrdinaryGroups.blocks``: what is judged not relevant in a set of judgements stands where candidates do."""
+def _judged(
+    collection: Collection, split: str, positives: Pairs, judgements: Iterable[Qrel], counts: Counter[str]
+) -> Iterator[tuple[Ordinary, ...]]:
+    """As ``OrdinaryGroups.blocks``: what is judged not relevant in a set of judgements stands where candidates do, by its ids' order."""
     negatives: dict[str, list[str]] = {}
     for qrel in judgements:
         if qrel.grade < 1:
             negatives.setdefault(qrel.query_id, []).append(qrel.passage_id)
     query_ids = [query_id for query_id, _ in collection.query_texts(split) if query_id in positives and query_id in negatives]
+    query_ids.sort()
     for start in range(0, len(query_ids), _BLOCK):
         named = query_ids[start : start + _BLOCK]
         absent = set(collection.absent(list(chain.from_iterable((*positives[q], *negatives[q]) for q in named))))
+        counts[ABSENT] += sum(item in absent for query_id in named for item in positives[query_id])
         yield tuple(
-            Ordinary(q, here, tuple(item for item in negatives[q] if item not in absent))
+            Ordinary(q, here, tuple(item for item in sorted(set(negatives[q])) if item not in absent))
             for q in named
             if (here := tuple(item for item in positives[q] if item not in absent))
         )
-
-
-def count_false(groups: Groups, truth: Iterable[Qrel] | None) -> dict[str, int | None]:
-    """What stands in a set: triples, queries, negatives, and those of them that are relevant in truth (None: nobody knows), each time they are
-    drawn and each once."""
-    relevant = None if truth is None else {(qrel.query_id, qrel.passage_id) for qrel in truth if qrel.grade > 0}
-    queries: set[str] = set()
-    pairs: set[tuple[str, str]] = set()
-    negatives = false = 0
-    for group in groups:
-        queries.add(group.query_id)
-        drawn = [(group.query_id, p) for p, label in zip(group.passage_ids, group.labels, strict=True) if label < 1]
-        negatives += len(drawn)
-        pairs.update(drawn)
-        false += 0 if relevant is None else sum(pair in relevant for pair in drawn)
-    known = relevant is not None
-    return {
-        "groups": len(groups),
-        "queries": len(queries),
-        "negatives": negatives,
-        "false negatives": false if known else None,
-        "distinct negatives": len(pairs),
-        "distinct false negatives": len(pairs & relevant) if relevant is not None else None,
-    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -12,12 +13,21 @@ from positionbias.core.errors import SettingError
 from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.report.tripclick_select import CLEANED, REGENERATED
 from positionbias.studies.model_settings import ModelSettings
+from positionbias.training.config import TrainConfig
 
-__all__ = ["DENSE", "JudgedSplit", "Negatives", "Ranker", "TripClickSettings"]
+__all__ = ["DECIDED", "DENSE", "DEPTHS", "OWN_JUDGEMENTS", "JudgedSplit", "Negatives", "Ranker", "TripClickSettings"]
 
 DENSE = "bert_dot"  # what retrieves; every other kind re-ranks
 DEPTHS = (5, 10, 20, 50, 100, 200, 500, 1000)
 IN_ENSEMBLE = "bert_cat"
+OWN_JUDGEMENTS = "own"  # what a split's own set of judgements is called, which has no name
+# settings of a training that the study sets for all models
+DECIDED = {
+    "most_depth": "validation is at --depth alone",
+    "least_depth": "validation is at --depth alone",
+    "probe_passages": "MATS is not logged",
+    "group_size": "models are trained on triples",
+}
 
 
 class JudgedSplit(NamedTuple):
@@ -45,8 +55,8 @@ class JudgedSplit(NamedTuple):
 
 
 class Negatives(NamedTuple):
-    """A training set by where its negatives come from: ``judgements``, a set of the training splits whose passages of grade 0 they are, or a
-    stored training set; neither: BM25's candidates. ``cleaned``: without those that are relevant in truth."""
+    """A training set by where its negatives come from: ``judgements``, a set of the training splits whose passages of grade 0 they are
+    ("own": the set without a name), or a stored training set; neither: BM25's candidates. ``cleaned``: without those that are relevant in truth."""
 
     name: str
     judgements: str | None = None
@@ -65,6 +75,11 @@ class Ranker(NamedTuple):
         """Whether it retrieves."""
         return self.model.kind == DENSE
 
+    def stem(self, of: Negatives) -> str:
+        """What a training of it on a set is called in files, before its seed."""
+        own = re.sub(r"[^\w.-]+", "-", self.name).strip("-")
+        return f"{own}-{of.name}"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TripClickSettings:
@@ -77,7 +92,8 @@ class TripClickSettings:
 
     Re-rankers reorder BM25's first ``depth`` candidates, and on ``curve_tests`` (empty: the first test's split) every one of ``depths``; models of the
     kind bert_dot retrieve ``retrieval_depth`` passages of the whole collection by ``index``. ``ensemble`` names the models of the ensemble (empty: every
-    BERT_CAT, where there are two). Training and validation passages are relevant from ``relevant_from`` on, those of tests from
+    BERT_CAT, where there are two). A validation re-ranks to ``depth``, as tests are re-ranked: which step's weights are kept is decided where they are
+    used. Training and validation passages are relevant from ``relevant_from`` on, those of tests from
     ``test_relevant_from``.
     """
 
@@ -112,6 +128,8 @@ class TripClickSettings:
             raise SettingError(
                 f"--depth: wanted at most --retrieval-depth ({self.retrieval_depth}), what BM25 gives; found {self.depth}; change one"
             )
+        if given := next((m.training.group_size for m in self.models if m.training.group_size != 2), None):
+            raise SettingError(f"--group-size: wanted 2, as models are trained on triples; found {given}; leave it out")
         self._check_lists()
         self._check_splits()
         self._check_sets()
@@ -119,8 +137,13 @@ class TripClickSettings:
         within = tuple(depth for depth in sorted(self.depths) if depth <= self.retrieval_depth)
         object.__setattr__(self, "depths", within)
         object.__setattr__(self, "curve_tests", self.curve_tests or (self.tests[0].split,))
-        deepest = min(100, self.depth)
-        trained = (replace(m, training=replace(m.training, most_depth=deepest, probe_passages=0)) for m in self.models)
+        # without validation no depth is looked at, and none is a setting of a training
+        deepest = TrainConfig().most_depth if self.validation is None else self.depth
+        least = 1 if self.validation is None else self.depth
+        trained = (
+            replace(m, training=replace(m.training, least_depth=least, most_depth=deepest, probe_passages=0))
+            for m in self.models
+        )
         object.__setattr__(self, "models", tuple(trained))
 
     def _check_lists(self) -> None:
@@ -173,6 +196,16 @@ class TripClickSettings:
         if len(set(every)) < len(every):
             twice = next(name for name, count in Counter(every).items() if count > 1)
             raise SettingError(f"--models: wanted each model once; found {twice!r} twice; drop one, or give it another encoder")
+        if self.index != "exact" and not any(ranker.dense for ranker in self.rankers):
+            raise SettingError(
+                f"--index: wanted a model that retrieves ({DENSE}) beside it; found none; add one, or leave it out"
+            )
+        trained = Counter(ranker.stem(of) for ranker in self.rankers for of in self.trained_on(ranker))
+        if alike := next((stem for stem, count in trained.items() if count > 1), None):
+            raise SettingError(
+                f"--models, --negatives-of, --trainset: wanted a name of its own for each training; found two called {alike!r}; rename a "
+                "training set, or an encoder's folder"
+            )
         for flag, given, known in (("--compared", self.compared, every), ("--ensemble", self.ensemble, names)):
             if strange := [name for name in given if name not in known]:
                 raise SettingError(

@@ -52,14 +52,39 @@ def test_bad_options(
         (["--depth", "9"], "--depth: wanted at most --retrieval-depth (8)"),
         (["--depths", "9"], "--depths: wanted at most --retrieval-depth (8), what BM25 gives; found 9"),
         (["--word-vectors", "none.bin"], "none.bin: wanted weights or word vectors to begin with; found no such file"),
+        (["--group-size", "6"], "--group-size: wanted 2, as models are trained on triples; found 6"),
+        (["--set", "most_depth=50"], "found 'most_depth' in 'most_depth=50', and validation is at --depth alone; leave it out"),
+        (["--set", "tk.probe_passages=9"], "found 'probe_passages' in 'tk.probe_passages=9', and MATS is not logged"),
+        (
+            ["--start", "nosuch=/nothing"],
+            "--start: wanted MODEL=CHECKPOINT with a model of the study (tk, bert_dot); found 'nosuch=/nothing'",
+        ),
+        (["--start", "tk=CHECKPOINT", "--start", "tk=CHECKPOINT"], "--start: wanted one checkpoint a model; found two of 'tk'"),
+        (
+            ["--models", "bert_cat=CHECKPOINT", "--start", "bert_cat=CHECKPOINT"],
+            "--start: wanted a model without an encoder of its own; found bert_cat=ENCODER; give one of the two",
+        ),
+        (["--start", "bert_dot=CHECKPOINT"], "--encoder: wanted a model that it is for; found tk, bert_dot; leave it out"),
+        (["--negatives-of", "other=own", "--trainset", "other=CHECKPOINT"], "wanted each name once"),
         (["--start", "tk=none.ckpt"], "none.ckpt: wanted weights or word vectors to begin with; found no such file"),
     ):
         with pytest.raises(SystemExit) as stop:
-            main([*map(str, command), *map(str, more)])
+            main([*map(str, command), *(str(part).replace("CHECKPOINT", str(tmp_path)) for part in more)])
         said = capsys.readouterr().err
         assert (stop.value.code, said.count("\n")) == (2, 1), said
         assert line in said
     assert not (tmp_path / "study" / "results").exists()
+
+
+def test_a_model_over_an_encoder_needs_one(
+    command: list[object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    at = command.index("--encoder")
+    with pytest.raises(SystemExit):
+        main([str(part) for n, part in enumerate(command) if n not in (at, at + 1)])
+    wanted = "what bert_dot begins with (bert_dot=ENCODER, --encoder or --start bert_dot=CHECKPOINT); found none"
+    assert wanted in capsys.readouterr().err
 
 
 def test_the_command_runs_and_goes_on(run_posbias: RunPosbias, command: list[object], tmp_path: Path) -> None:
@@ -76,5 +101,5 @@ def test_the_command_runs_and_goes_on(run_posbias: RunPosbias, command: list[obj
     assert (tmp_path / "study" / "tables" / "tripclick-retrieval.csv").is_file()
     again = run_posbias(*command)
     assert again.returncode == 0, again.stderr
-    assert "What regenerated negatives gain" in again.stdout
+    assert "What one training set gains over another" in again.stdout
     assert all(line.endswith("done before") for line in again.stderr.splitlines() if line.startswith(("train-", "measure")))

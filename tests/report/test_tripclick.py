@@ -45,7 +45,14 @@ def trainings() -> list[Result]:
         seeded = Facts(model="bert_cat", pretrained="scibert", variant=variant, role=RERANKER, seed=1)
         found.append(Result("training", "invented", "train", "BERT_CAT", 1, None, None, 3, curve, seeded))
         late = sum(value for value in accuracy if value) / 2
-        rows = {"pair accuracy": [late], "score margin": [10 * late], "loss": [None], "seeds": [1], "steps": [200]}
+        rows = {
+            "pair accuracy": [late],
+            "score margin": [10 * late],
+            "loss": [None],
+            "seeds": [1],
+            "steps": [200],
+            "kept": [200],
+        }
         found.append(Result(TELEMETRY, "invented", "", "BERT_CAT", 1, late, None, 1, Statistics(rows), facts))
     return found
 
@@ -110,14 +117,20 @@ def test_table_2(tables: dict[str, Table]) -> None:
 
 
 def test_the_other_tables(tables: dict[str, Table]) -> None:
-    sets = texts(tables["tripclick-sets"])
-    assert sets[1][0] == "original"
-    assert sets[1][-1] == "50.0\u00a0%"
+    table = tables["tripclick-sets"]
+    sets = [dict(zip((column.name for column in table.columns), row, strict=True)) for row in texts(table)]
+    assert (sets[1]["Training set"], sets[1]["Share false"]) == ("original", "50.0\u00a0%")
+    # a clicked passage a query, two negatives of each
+    assert (sets[1]["Groups"], sets[1]["Queries"], sets[1]["Positives"]) == ("40", "20", "20")
+    assert sets[1]["Without negatives"] == "0"
     telemetry = texts(tables["tripclick-telemetry"])
-    assert telemetry[0][:5] == ["BERT_CAT, scibert", "regenerated", sets[0][-1], "0.800", "8.000"]
+    assert telemetry[0][:5] == ["BERT_CAT, scibert", "regenerated", sets[0]["Share false"], "0.800", "8.000"]
     assert telemetry[1][2:4] == ["50.0\u00a0%", "0.625"]
+    assert "Step kept" not in [column.name for column in tables["tripclick-telemetry"].columns]  # the last of all
     gains = texts(tables["tripclick-negatives"])
-    assert gains[0][:4] == ["head_test.dctr", "nDCG@10", "BERT_CAT, scibert", "original"]
+    assert gains[0][:5] == ["head_test.dctr", "nDCG@10", "BERT_CAT, scibert", "original", "regenerated"]
+    (counted,) = [note for note in tables["tripclick-negatives"].notes if "differ" in note and "triples" in note]
+    assert "original 40 triples of 20 queries and 20 clicked passages" in counted
     depths = tables["tripclick-depths"]
     assert [column.name for column in depths.columns][2:] == ["3", "6", "10"]
     for table in tables.values():

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from math import log2
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from positionbias.core.groups import Groups
-from positionbias.core.payloads import Comparison, Finding
+from positionbias.core.files import atomic_folder
+from positionbias.core.groups import Groups, TrainingGroup, write_groups
+from positionbias.core.payloads import Comparison, Finding, PerQuery, Statistics
+from positionbias.core.records import Qrel
 from positionbias.core.result import Facts, Result
-from positionbias.report.tripclick_select import AGAINST_BM25, CURVES, FIRST, MEMBERS, NEGATIVES, SETS, compared_along
+from positionbias.core.run import Run
+from positionbias.core.seeds import keys64
+from positionbias.report.tripclick_select import (
+    AGAINST_BM25,
+    CURVES,
+    FIRST,
+    MEMBERS,
+    NEGATIVES,
+    SETS,
+    TELEMETRY,
+    compared_along,
+)
+from positionbias.report.tripclick_tables import retrieval_table
+from positionbias.studies.tripclick_counts import Distinct, count_set
+from positionbias.studies.tripclick_depths import reached, within_candidates
+from positionbias.studies.tripclick_findings import tripclick_findings
 from positionbias.studies.tripclick_measured import measure_tripclick
 from positionbias.studies.tripclick_published import CELLS, paper_test
+from positionbias.studies.tripclick_trained import against_regenerated
 
-from .tripclicking import CAT, DOT, ORIGINAL, QUERIES, TK, TOGETHER, made_up
+from .tripclicking import CAT, CLEAN, DOT, ORIGINAL, QUERIES, TK, TOGETHER, made_up
 
 BM25 = Facts(model="bm25", role=FIRST)
 
@@ -129,6 +149,153 @@ def test_what_is_said(results: list[Result]) -> None:
     assert any(text.startswith("tail_test: the ensemble has nDCG@10 1.000, the best of its models (BERT_CAT") for text in said)
     assert any("J@10 50% (50%)" in text for text in said)
     assert not any(text.startswith("No test is one of the paper's") for text in said)
+
+
+def test_false_negatives_alone_are_tested(tmp_path: Path) -> None:
+    def cleaner(facts: Facts, seed: int, split: str, query: int) -> int:
+        return (2 if query == 1 else 1) if facts == CLEAN else rank(facts, seed, split, query)
+
+    found = measure_tripclick(made_up(tmp_path / "study", cleaner, tests=("tail_test",), cleaned=True))
+    pairs = {(p.baseline, p.candidate): (r, p) for r, p in compared_along(found, NEGATIVES) if r.measure == "nDCG@10"}
+    names = [f"BERT_CAT, scibert ({of})" for of in ("original", "original, false negatives left out", "regenerated")]
+    assert set(pairs) == {(names[0], names[1]), (names[0], names[2]), (names[1], names[2])}
+    result, test = pairs[names[0], names[1]]
+    # 19 queries at 1 and one at 2, less 0.75 of 19 queries and (1 / log2 5 + 1) / 2 of one
+    assert result.facts == CLEAN
+    assert test.difference == pytest.approx((19 + gain(2)) / 20 - (19 * 0.75 + (gain(4) + 1) / 2) / 20)
+    said = next(r.payload.text for r in found if isinstance(r.payload, Finding) and "only false ones" in r.payload.text)
+    # of two negatives a query one is false, so that every query keeps one
+    assert said.endswith("only false ones are left out (20 triples instead of 40).")
+    assert "with original, false negatives left out, 0.7" in said
+
+
+@pytest.mark.parametrize("pairs", [False, True])
+def test_an_index_and_what_runs_do_not_reach_leave_no_number(tmp_path: Path, pairs: bool) -> None:
+    # candidates of the tests end at rank 6, which is the study's depth; deeper ones were asked for
+    study = made_up(
+        tmp_path / "study", rank, tests=("head_test:dctr",), reach=6, depth=6 if pairs else 8, retrieval_depth=150, index="hnsw"
+    )
+    found = measure_tripclick(study)
+    (curve,) = [r for r in found if r.measure == CURVES and r.facts == TK]
+    rows: Any = curve.payload.rows  # type: ignore[union-attr]
+    assert [(point["depth"], point["reached"]) for point in rows["points"]] == [(3, 1.0), (6, 1.0)]
+    assert rows["beyond the candidates"] == ([10] if pairs else [8, 10])
+    said = {r.payload.text: r.payload.holds for r in found if isinstance(r.payload, Finding)}
+    (text,) = [text for text in said if text.startswith("TK (regenerated) on head_test.dctr: from re-ranking depth 3 to 6")]
+    assert text.endswith(f"no candidates beyond --depth ({study.settings.depth}) were there, so that nothing is said of more.")
+    assert said[text] is None
+    shallow = "head_test.dctr: 0% of the queries have the 8 candidates that are re-ranked (the median has 6)"
+    assert any(text.startswith(shallow) for text in said) is not pairs
+    # no recall at 100 of six candidates, and none at 200 of 150 retrieved
+    measured = {(r.facts.model, r.measure) for r in found if r.kind == "per_query"}
+    assert {measure for model, measure in measured if model == "bm25"} == {"Judged@10", "nDCG@10", "RR@10"}
+    assert {measure for model, measure in measured if model == "bert_dot"} == {"Judged@10", "nDCG@10", "RR@10", "R@100"}
+    notes = [r.payload.notes for r in found if r.kind == "per_query" and r.facts == DOT and isinstance(r.payload, PerQuery)]
+    assert {note["index"] for note in notes} == {"hnsw"}
+    (table,) = [retrieval_table(found)]
+    assert any("approximate index (hnsw)" in note for note in table.notes)
+
+
+def test_depths_that_most_queries_have_candidates_for() -> None:
+    sizes = {"a": 2, "b": 5, "c": 9, "d": 9}
+    run = Run("run", ((q, [f"{q}{n}" for n in range(size)], np.arange(size, 0, -1.0)) for q, size in sizes.items()))
+    queries = [*sizes, "without candidates"]
+    assert reached(run, queries, (9, 2, 6)) == pytest.approx({2: 0.8, 6: 0.4, 9: 0.4})
+    assert within_candidates(run, queries, (2, 5, 6, 9)) == [2, 5]
+    assert within_candidates(run, queries, (50, 100)) == [5]  # what three of five have
+    assert within_candidates(run, ["x", "y"], (50,)) == []
+
+
+def test_pairwise_accuracy_is_tested_over_seeds() -> None:
+    def of(*values: float) -> dict[str, Any]:
+        return {"pair accuracy": values, "seeds": list(range(1, len(values) + 1))}
+
+    (one,) = against_regenerated(of(0.9), [of(0.5)])
+    assert one == {"difference": pytest.approx(-0.4), "p holm": None, "seeds": 1}
+    lower, alike = against_regenerated(of(0.9, 0.8, 0.85), [of(0.5, 0.42, 0.43), of(0.9, 0.81, 0.83)])
+    # differences −0.4, −0.38, −0.42: t = −0.4 / (0.02 / √3) = −34.64, two-sided p 0.00083 with 2 degrees of freedom, twice that after Holm
+    assert lower["p holm"] == pytest.approx(2 * 0.000832, rel=0.01)
+    assert alike["p holm"] is not None
+    assert alike["p holm"] > 0.5
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "holds", "said"),
+    [
+        ({1: (0.9, 0.6)}, None, "original 0.600, margin not logged (1 seed, no test)"),
+        ({1: (0.9, 0.6), 2: (0.88, 0.57), 3: (0.91, 0.62)}, True, "over 3 seeds p < 0.001 against regenerated"),
+        ({1: (0.6, 0.9), 2: (0.57, 0.88), 3: (0.62, 0.91)}, False, "over 3 seeds p < 0.001 against regenerated"),
+        ({1: (0.9, 0.6), 2: (0.5, 0.62)}, None, "over 2 seeds p = "),
+    ],
+)
+def test_a_lower_accuracy_holds_where_seeds_say_so(
+    accuracy: dict[int, tuple[float, float]], holds: bool | None, said: str
+) -> None:
+    rows = [
+        {
+            "pair accuracy": [of[n] for of in accuracy.values()],
+            "score margin": [None],
+            "seeds": list(accuracy),
+            "kept": [5] * len(accuracy),
+        }
+        for n in (0, 1)
+    ]
+    rows[1]["against regenerated"] = against_regenerated(rows[0], rows[1:])[0]
+    found = [telemetry_of(facts, own) for facts, own in zip((CAT, ORIGINAL), rows, strict=True)]
+    (sentence,) = [f for f in tripclick_findings([effectiveness_of(BM25), *found]) if "pairwise accuracy" in f.text]
+    assert said in sentence.text
+    assert sentence.holds is holds
+
+
+def test_a_training_that_kept_step_0_is_named() -> None:
+    rows = {"pair accuracy": [0.9, 0.9], "score margin": [1.0, 1.0], "seeds": [1, 2], "kept": [0, 40]}
+    found = tripclick_findings([effectiveness_of(BM25), telemetry_of(CAT, rows)])
+    (sentence,) = [f for f in found if "began with" in f.text]
+    assert sentence.text.startswith(
+        "BERT_CAT, scibert (regenerated): no step was better on validation than the weights that it began with"
+    )
+    assert "(seed 1)" in sentence.text
+    assert sentence.holds is False
+
+
+def telemetry_of(facts: Facts, rows: dict[str, Any]) -> Result:
+    accuracy = rows["pair accuracy"]
+    return Result(TELEMETRY, "invented", "", "a system", 1, sum(accuracy) / len(accuracy), None, 1, Statistics(rows), facts)
+
+
+def effectiveness_of(facts: Facts) -> Result:
+    return Result("nDCG@10", "invented", "test", "BM25", 1, 0.5, None, 1, PerQuery(["q"], [0.5]), facts)
+
+
+def test_a_set_is_counted_each_time_and_each_once(tmp_path: Path) -> None:
+    groups = [
+        TrainingGroup("q1", ("a", "b"), (1, 0)),
+        TrainingGroup("q1", ("a", "c"), (1, 0)),
+        TrainingGroup("q1", ("d", "b"), (1, 0)),
+        TrainingGroup("q2", ("a", "b", "c"), (1, 0, 0)),
+    ]
+    with atomic_folder(tmp_path / "set") as folder:
+        write_groups(folder, list, [groups], splits=("train",), name="set", command="a test", settings={})
+    stored = Groups(tmp_path / "set")
+    truth = [Qrel("q1", "b", 1), Qrel("q2", "c", 2), Qrel("q2", "b", 0), Qrel("q1", "a", 1)]
+    # negatives q1 b, c, b and q2 b, c: q1 b twice, and it and q2 c are false
+    assert count_set(stored, truth) == {
+        "groups": 4, "queries": 2, "positives": 3, "negatives": 5, "false negatives": 3, "distinct negatives": 4, "distinct false negatives": 2,
+    }  # fmt: skip
+    assert count_set(stored, None)["false negatives"] is None
+    assert count_set(stored, [])["false negatives"] == 0
+
+
+def test_many_distinct_keys_are_parted_and_none_is_lost() -> None:
+    keys = keys64(1, "a test", [str(n % 5_000).encode() for n in range(20_000)])
+    with ExitStack() as files:
+        distinct = Distinct(files)
+        for start in range(0, len(keys), 3_000):
+            distinct.add(keys[start : start + 3_000])
+        parts = list(distinct.parts())
+    assert min(map(len, parts)) > 100  # 5,000 keys over 32 files: some 156 each
+    assert sum(map(len, parts)) == 5_000
+    assert set(np.concatenate(parts).tolist()) == set(keys.tolist())
 
 
 def test_the_papers_cells_by_hand() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from positionbias.report.tripclick_select import CLEANED, REGENERATED, SETS, TEL
 from positionbias.studies.model_settings import ModelSettings
 from positionbias.studies.tripclick import tripclick
 from positionbias.studies.tripclick_sets import write_study_set
-from positionbias.studies.tripclick_settings import JudgedSplit, Negatives, TripClickSettings
+from positionbias.studies.tripclick_settings import DEPTHS, JudgedSplit, Negatives, TripClickSettings
 from positionbias.studies.workshop import Workshop
 from positionbias.training.config import TrainConfig
 
@@ -41,7 +42,7 @@ def settings(**changes: Any) -> TripClickSettings:
         "negatives": 3,
         "train_depth": 20,
         "depth": 5,
-        "depths": (2, 5, 12, 1000),
+        "depths": (2, 5, 12),
         "retrieval_depth": 12,
     }
     return TripClickSettings(**{**given, **changes})
@@ -121,7 +122,7 @@ def test_depths_are_as_asked_for(finished: tuple[Path, list[str]], collection: C
         assert set(ensemble[query_id].passage_ids[:5]) == set(first[query_id].passage_ids[:5])
         assert ensemble[query_id].passage_ids[5:] == first[query_id].passage_ids[5:]
     assert read_run(runs / "bert_dot-regenerated-seed-1-retrieving-test.run").depth == 12
-    assert settings().depths == (2, 5, 12)  # 1000 is deeper than what BM25 gives
+    assert settings(depths=DEPTHS).depths == (5, 10)  # of the defaults those that BM25 gives
 
 
 def test_an_ensemble_is_measured_as_deep_as_its_members(tmp_path: Path) -> None:
@@ -191,6 +192,26 @@ def test_a_given_set_is_taken_as_it_is(finished: tuple[Path, list[str]], collect
     assert cleaned == {triple for triple in whole if (triple[0], triple[2]) not in true}
 
 
+def test_a_given_set_that_changed_is_cleaned_anew(
+    finished: tuple[Path, list[str]], collection: Collection, tmp_path: Path
+) -> None:
+    stored = tmp_path / "mine"
+    of = settings(others=(Negatives("mine", stored=stored),), cleaned=True)
+    for name, made_first in (("original", True), (REGENERATED, False)):
+        shutil.rmtree(stored, ignore_errors=True)
+        shutil.copytree(finished[0] / "trainsets" / name, stored)
+        made = run(collection, tmp_path / "study", of)
+        assert (f"trainset-mine{CLEANED}" in made, "trainset-regenerated" in made) == (True, made_first)
+        queries = {(g.query_id, *g.passage_ids) for g in Groups(tmp_path / "study" / "trainsets" / f"mine{CLEANED}")}
+        assert queries <= {(g.query_id, *g.passage_ids) for g in Groups(stored)}
+
+
+def test_validation_is_at_the_depth_that_is_measured() -> None:
+    for validation, depths in ((None, (1, 100)), ("validation", (150, 150))):
+        (model,) = settings(validation=validation, depth=150, depths=(2,), retrieval_depth=200).models
+        assert (model.training.least_depth, model.training.most_depth) == depths
+
+
 def test_regenerated_negatives_are_those_of_trainset_clicks(tmp_path: Path) -> None:
     plain = planted(tmp_path / "planted")  # no set of judgements but its own
     run = candidates(plain, tmp_path, depth=12)["train"]
@@ -219,6 +240,18 @@ def test_regenerated_negatives_are_those_of_trainset_clicks(tmp_path: Path) -> N
         ({"cleaned": True, "truth": None}, "--cleaned: wanted --truth"),
         ({"candidates": {"dev": Path("x")}}, "--candidates: wanted splits of the study"),
         ({"seeds": (1, 1)}, "--seeds: wanted at least one, each once"),
+        ({"index": "ivf"}, "--index: wanted a model that retrieves (bert_dot) beside it; found none"),
+        (
+            {"models": (ModelSettings("tk", TINY, TrainConfig(group_size=6)),)},
+            "--group-size: wanted 2, as models are trained on triples; found 6",
+        ),
+        (
+            {
+                "models": tuple(ModelSettings("bert_cat", encoder=encoder) for encoder in ("x", "x-y")),
+                "others": (Negatives("y-z", PASSED_OVER), Negatives("z", PASSED_OVER)),
+            },
+            "wanted a name of its own for each training; found two called 'bert_cat-x-y-z'",
+        ),
     ],
     ids=lambda value: value.split(":")[0].replace(" ", "-") if isinstance(value, str) else "",
 )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.result import Facts
-from positionbias.core.run import write_run
-from positionbias.report.tripclick_select import ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
+from positionbias.core.run import Run, write_run
+from positionbias.report.tripclick_select import CLEANED, ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
 from positionbias.studies.model_settings import ModelSettings
 from positionbias.studies.tripclick_sets import write_study_set
 from positionbias.studies.tripclick_settings import JudgedSplit, Negatives, TripClickSettings
@@ -24,15 +26,30 @@ CAT = Facts(model="bert_cat", pretrained="scibert", variant=REGENERATED, role=RE
 DOT = Facts(model="bert_dot", pretrained="scibert", variant=REGENERATED, role=RETRIEVER)
 TOGETHER = Facts(model="ensemble", variant=REGENERATED, role=ENSEMBLE)
 ORIGINAL = Facts(model="bert_cat", pretrained="scibert", variant="original", role=RERANKER)
+CLEAN = Facts(model="bert_cat", pretrained="scibert", variant=f"original{CLEANED}", role=RERANKER)
 NAMES: Mapping[Facts, str] = {TK: "tk", CAT: "bert_cat", DOT: "bert_dot", TOGETHER: ENSEMBLE, ORIGINAL: "bert_cat"}
 Rank = Callable[[Facts, int, str, int], int]  # system, seed, split, query → rank of what is relevant
 
 
 def made_up(
-    folder: Path, rank: Rank, *, tests: Sequence[str] = ("head_test:dctr", "tail_test"), seeds: Sequence[int] = (1, 2)
+    folder: Path,
+    rank: Rank,
+    *,
+    tests: Sequence[str] = ("head_test:dctr", "tail_test"),
+    seeds: Sequence[int] = (1, 2),
+    cleaned: bool = False,
+    reach: int = DEPTH,
+    **changes: Any,
 ) -> TripClickStudy:
-    """Every query has ten candidates: the relevant one (BM25 has it at rank 7), four that are judged not relevant, five that nobody judged."""
+    """Every query has ten candidates: the relevant one (BM25 has it at rank 7), four that are judged not relevant, five that nobody judged.
+
+    ``cleaned``: the BERT_CAT is trained on the original set without its false negatives too. ``reach``: less than all are given as candidates of
+    the tests.
+    """
     folder.mkdir()
+    splits = list(dict.fromkeys(JudgedSplit.read(test).split for test in tests))
+    first = {split: folder / f"bm25-{split}.run" for split in ("train", *splits)}
+    given = {} if reach == DEPTH else {split: first[split] for split in splits}
     settings = TripClickSettings(
         tests=tuple(map(JudgedSplit.read, tests)),
         models=(ModelSettings("tk"), *(ModelSettings(kind, encoder="scibert") for kind in ("bert_cat", "bert_dot"))),
@@ -44,18 +61,20 @@ def made_up(
         train_depth=DEPTH,
         depth=6,
         depths=(3, 6, DEPTH),
-        retrieval_depth=DEPTH,
+        retrieval_depth=1000,  # BM25 finds no more than ten
         seeds=tuple(seeds),
+        cleaned=cleaned,
+        candidates=given,
     )
-    splits = list(dict.fromkeys(test.split for test in settings.tests))
+    settings = replace(settings, **changes)
     collection = _collection(folder / "invented", splits)
-    first = {split: folder / f"bm25-{split}.run" for split in ("train", *splits)}
     for split, place in first.items():
-        write_run(place, run_of(split, [7 if split == "train" else 5] * QUERIES))
+        run = run_of(split, [7 if split == "train" else 5] * QUERIES)
+        write_run(place, run if split == "train" else run.top(reach))
     sets = {of.name: write_study_set(folder / of.name, collection, first, of, settings).path for of in settings.sets}
     trials = []
     for seed in seeds:
-        for facts, name in NAMES.items():
+        for facts, name in ({**NAMES, CLEAN: "bert_cat"} if cleaned else NAMES).items():
             runs = {split: folder / f"{name}-{facts.variant}-{seed}-on-{split}.run" for split in splits}
             for split, place in runs.items():
                 write_run(place, run_of(split, [rank(facts, seed, split, query) for query in range(QUERIES)]))
@@ -76,3 +95,31 @@ def _collection(place: Path, splits: Sequence[str]) -> Collection:
             writer.add_qrels(split, "passed-over", [Qrel(name, f"{name}-{n}", int(n == 0)) for name in ids for n in (0, 4, 5)])
         writer.finish(name="invented", command="a test", settings={})
     return Collection(place)
+
+
+def judged_collection(place: Path, order: int = 1) -> tuple[Collection, dict[str, Path]]:
+    """Clicks of five queries on passage 0; judged not relevant are 1 to 3 (q1), 1 (q2), none (q3); in ``more`` 4 and 5 of every query are; in the truth
+    0, and 1 and 4 of q2. q4's clicked passage is not there, q5 has no click. With candidates, which judged sets need none of."""
+    split = "train"
+    with create_collection(place) as writer:
+        names = ["q1", "q2", "q3", "q4", "q5"]
+        writer.add_passages(Passage(f"{q}-{n}", f"passage {n} of {q}") for q in names for n in range(6) if (q, n) != ("q4", 0))
+        own = [
+            ("q1", 0, 1),
+            ("q1", 1, 0),
+            ("q1", 2, 0),
+            ("q1", 3, 0),
+            ("q2", 0, 1),
+            ("q2", 1, 0),
+            ("q3", 0, 1),
+            ("q4", 0, 1),
+            ("q4", 1, 0),
+        ]
+        qrels = [Qrel(q, f"{q}-{n}", grade) for q, n, grade in own][::order]
+        writer.add_split(split, [Query(q, f"what is {q}") for q in names], qrels)
+        writer.add_qrels(split, "more", [Qrel(q, f"{q}-{n}", 0) for q in names for n in (4, 5)][::order])
+        writer.add_qrels(split, "truth", [Qrel(q, f"{q}-0", 1) for q in names[:4]] + [Qrel("q2", f"q2-{n}", 1) for n in (1, 4)])
+        writer.finish(name="judged", command="a test", settings={}, allow_absent=True)
+    run = place.with_suffix(".run")
+    write_run(run, Run("bm25", [("q1", ["q1-0", "q1-1"], [2.0, 1.0])]))
+    return Collection(place), {"train": run}

@@ -15,7 +15,7 @@ from positionbias.models.kinds import KINDS
 if TYPE_CHECKING:
     from positionbias.studies.model_settings import ModelSettings
 
-__all__ = ["Decorator", "model_options", "models_of"]
+__all__ = ["Decorator", "model_options", "models_of", "starts_of"]
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -56,7 +56,7 @@ def models_of(given: dict[str, Any], *, depth: int) -> tuple[ModelSettings, ...]
     deviation = given.pop("embedding_deviation")
     if unknown := [kind for kind in kinds if kind not in KINDS]:
         raise SettingError(f"--models: wanted some of {', '.join(KINDS)}; found {unknown[0]!r}; give one of these")
-    starts = _starts(given.pop("starts"), kinds)
+    starts = starts_of(given.pop("starts"), kinds)
     models = []
     for kind in kinds:
         start, beginning = starts.get(kind), begins_with(kind)
@@ -71,8 +71,9 @@ def models_of(given: dict[str, Any], *, depth: int) -> tuple[ModelSettings, ...]
                 start=start,
             )
         )
-    for flag, value, wanted in (("--word-vectors", vectors, "words"), ("--encoder", encoder, "encoder")):
-        if value and not any(begins_with(kind) == wanted for kind in kinds):
+    begun = [model.kind for model in models if model.start is None]
+    for flag, value, wanted, of in (("--word-vectors", vectors, "words", kinds), ("--encoder", encoder, "encoder", begun)):
+        if value and not any(begins_with(kind) == wanted for kind in of):
             raise SettingError(f"{flag}: wanted a model that it is for; found {', '.join(kinds)}; leave it out")
     return with_assignments(models, given.pop("assignments"))
 
@@ -86,7 +87,13 @@ def _there(name: str) -> Path:
     return place
 
 
-def _starts(texts: Sequence[str], kinds: Sequence[str]) -> dict[str, Path]:
+def starts_of(texts: Sequence[str], kinds: Sequence[str]) -> dict[str, Path]:
+    """The checkpoints that ``--start MODEL=CHECKPOINT`` names, by model.
+
+    Raises:
+        SettingError: another form, a model that is not in the study, one model twice.
+        InputError: there is no such file or folder.
+    """
     from positionbias.core.errors import SettingError
 
     starts = {}
@@ -96,5 +103,7 @@ def _starts(texts: Sequence[str], kinds: Sequence[str]) -> dict[str, Path]:
             raise SettingError(
                 f"--start: wanted MODEL=CHECKPOINT with a model of the study ({', '.join(kinds)}); found {text!r}; write it so"
             )
+        if kind in starts:
+            raise SettingError(f"--start: wanted one checkpoint a model; found two of {kind!r}; drop one")
         starts[kind] = _there(place)
     return starts

@@ -9,7 +9,7 @@ import click
 
 from positionbias.cli.common import all_of, input_place, out_option
 from positionbias.cli.studies.common import Running, run_options, runs_by_split
-from positionbias.cli.studies.models import Decorator, model_options, models_of
+from positionbias.cli.studies.models import Decorator, model_options, models_of, starts_of
 
 if TYPE_CHECKING:
     from positionbias.studies.model_settings import ModelSettings
@@ -55,7 +55,8 @@ _set_options: Decorator = all_of(
         "--negatives-of",
         multiple=True,
         metavar="NAME=JUDGEMENTS",
-        help="A further training set: negatives are what a set of the training splits' judgements has at grade 0; may be given again.",
+        help="A further training set: negatives are what a set of the training splits' judgements has at grade 0, or with NAME=own their own "
+        "set, as it is in TripClick; may be given again.",
     ),
     click.option(
         "--trainset",
@@ -141,8 +142,9 @@ def tripclick(
     the BERT_CATs together, and retrieves with bert_dot. With --negatives-of or --trainset models are trained on other negatives too.
 
     \b
-      posbias study tripclick tripclick --tests head_test:dctr --tests torso_test --tests tail_test \\
-        --train head_train --train torso_train --train tail_train --models bert_cat=scibert --models bert_dot=scibert --out trip
+      posbias study tripclick tripclick --tests head_validation:dctr --tests torso_validation --tests tail_validation \\
+        --models bert_cat=allenai/scibert_scivocab_uncased --models bert_dot=allenai/scibert_scivocab_uncased \\
+        --negatives-of original=own --out trip
       posbias import planted --answers-each 4 --out clicks
       posbias study tripclick clicks --tests test:true --models tk --negatives-of original=passed-over --truth true --cleaned --out bad
     """  # fmt: skip
@@ -170,32 +172,42 @@ def _models(given: dict[str, Any], *, depth: int) -> tuple[ModelSettings, ...]:
     from positionbias.core.errors import SettingError
     from positionbias.models.kinds import KINDS, begins_with
     from positionbias.studies.model_settings import with_assignments
+    from positionbias.studies.tripclick_settings import DECIDED
 
     asked = [text.partition("=") for text in given["models"]]
-    if unknown := [kind for kind, _, _ in asked if kind not in KINDS]:
+    kinds = [kind for kind, _, _ in asked]
+    if unknown := [kind for kind in kinds if kind not in KINDS]:
         raise SettingError(
             f"--models: wanted some of {', '.join(KINDS)}, or KIND=ENCODER; found {unknown[0]!r}; give one of these"
         )
-    used: dict[str, set[str | None]] = {"--encoder": set(), "--word-vectors": set()}
+    starts = starts_of(given["starts"], kinds)
+    used: dict[str, set[str | None]] = {"--encoder": set(), "--word-vectors": set(), "--start": set()}
     models: list[ModelSettings] = []
     for kind, equals, own in asked:
         beginning = begins_with(kind)
         if equals and (beginning != "encoder" or not own):
             raise SettingError(f"--models: wanted KIND=ENCODER of a model over an encoder; found {kind}={own}; write it so")
+        started = kind in starts and not own
+        if beginning == "encoder" and not (own or started or given["encoder"]):
+            wanted = f"what {kind} begins with ({kind}=ENCODER, --encoder or --start {kind}=CHECKPOINT)"
+            raise SettingError(f"--models: wanted {wanted}; found none; give one of these")
         begun: dict[str, Any] = {
             "models": (kind,),
-            "encoder": (own or given["encoder"]) if beginning == "encoder" else None,
+            "encoder": (own or given["encoder"]) if beginning == "encoder" and not started else None,
             "word_vectors": given["word_vectors"] if beginning == "words" else None,
-            "starts": tuple(text for text in given["starts"] if text.partition("=")[0] == kind),
+            "starts": (f"{kind}={starts[kind]}",) if started else (),
             "assignments": (),
         }
         used["--encoder"].add(None if own else begun["encoder"])
         used["--word-vectors"].add(begun["word_vectors"])
+        used["--start"].add(kind if started else None)
         models += models_of({**given, **begun}, depth=depth)
     for flag, value in (("--encoder", given["encoder"]), ("--word-vectors", given["word_vectors"])):
         if value and value not in used[flag]:
             raise SettingError(f"{flag}: wanted a model that it is for; found {', '.join(given['models'])}; leave it out")
-    return with_assignments(models, given["assignments"])
+    if idle := next((kind for kind in starts if kind not in used["--start"]), None):
+        raise SettingError(f"--start: wanted a model without an encoder of its own; found {idle}=ENCODER; give one of the two")
+    return with_assignments(models, given["assignments"], decided=DECIDED)
 
 
 def _other_sets(judged: Sequence[str], stored: Sequence[str]) -> tuple[Negatives, ...]:
