@@ -154,7 +154,7 @@ def open_ann(vectors: Vectors, kind: Ann, settings: AnnSettings) -> AnnIndex:
 
 
 def _build(vectors: Vectors, kind: Ann, made: Mapping[str, int], threads: int, folder: Path) -> None:
-    import faiss
+    faiss: Any = import_module("faiss")
 
     with _threads(threads):
         index = _empty(vectors, kind, made)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -167,6 +168,7 @@ def test_a_damaged_index_is_built_anew(kind: str, place: int, tmp_path: Path) ->
 FULL = """
 import resource, signal, sys
 from pathlib import Path
+from typing import Any
 from positionbias.core.errors import StorageError
 from positionbias.dense.approximate import AnnSettings, open_ann
 from positionbias.dense.vectors import Vectors
@@ -189,7 +191,7 @@ def test_a_full_disk_does_not_stop_a_search_and_two_are_one_line(tmp_path: Path,
     assert not [*tmp_path.rglob("index.faiss")]
     opened, files = open, []
 
-    def refused(path: Path, *given: str) -> object:
+    def refused(path: Path, *given: Any) -> object:
         files.append(path)
         if len(files) == 1:
             raise OSError(28, "No space left on device")
