@@ -23,7 +23,6 @@ QUERIES = (  # what becomes of a query with a positive
     "queries without a positive in the corpus",
     "queries without candidates",
 )
-SHOWN_RANKS = 20  # a page of results; later ranks are put together
 
 
 def look(groups: Groups, collection: Collection, split: str, sample: int = SAMPLE) -> dict[str, Any]:
@@ -32,9 +31,14 @@ def look(groups: Groups, collection: Collection, split: str, sample: int = SAMPL
     texts = iter(collection.texts([passage_id for group in first for passage_id in group.passage_ids[:2]]))
     pairs = [(next(texts), next(texts)) for _ in first]
     rows: dict[str, Any] = {"triples looked at": len(first)}
-    for name, place in (("positive", 0), ("negative", 1)):
+    for place, name in enumerate(("positives", "negatives")):
         lengths = [len(pair[place].split()) for pair in pairs]
-        rows |= {f"{name} mean": fmean(lengths), f"{name} median": median(lengths), f"{name} without words": lengths.count(0)}
+        rows[name] = {
+            "mean": fmean(lengths),
+            "median": median(lengths),
+            "longest": max(lengths),
+            "without words": lengths.count(0),
+        }
     asked, drawn = {group.query_id for group in first}, {(group.query_id, group.passage_ids[1]) for group in first}
     relevant = {
         qrel[:2]
@@ -53,20 +57,15 @@ def quality_results(
 ) -> list[Result]:
     """The counts, the lengths and, where the collection's source has a click log, the ranks that were clicked.
 
-    Shares of queries are of all the split's queries with a positive, whether the run has them or not.
+    ``counts`` are those of the draw, with the "negatives asked for" a positive. Shares of queries are of all the split's queries with a positive,
+    whether the run has them or not.
     """
-    drawn, with_positive = counts["triples drawn"], counts["queries with a positive"]
-    rows = {
-        **counts,
-        **{f"share of {name}": counts[name] / with_positive for name in QUERIES},
-        "share of drawn negatives drawn again": counts["negatives drawn again for another positive"] / drawn if drawn else None,
-        "share of negatives judged not relevant": counts["negatives judged not relevant"] / counts["triples"],
-    }
+    rows = {**counts, **{f"share of {name}": counts[name] / counts["queries with a positive"] for name in QUERIES}}
     made = collection.name, split, system, seed
     full = rows["share of queries with all negatives"]
     results = [
         Result(TRIPLES_MEASURE, *made, full, None, counts["triples"], Statistics(rows)),
-        Result(LENGTHS, *made, looked["negative mean"], None, looked["triples looked at"], Statistics(dict(looked))),
+        Result(LENGTHS, *made, looked["negatives"]["mean"], None, looked["triples looked at"], Statistics(dict(looked))),
     ]
     log = collection.manifest.content.get("source", {}).get("log")
     if log and log["clicked_ranks"]:
@@ -75,14 +74,13 @@ def quality_results(
 
 
 def _clicked(collection: str, log: Mapping[str, Any]) -> Result:
-    """Shares of the clicks whose rank is known; the value is the share at rank 1."""
-    ranks = {int(rank): count for rank, count in log["clicked_ranks"].items()}
-    total = sum(ranks.values())
-    shares = {
-        f"share of clicks at rank {rank}": ranks.get(rank, 0) / total for rank in range(1, min(SHOWN_RANKS, max(ranks)) + 1)
+    """Clicks and their share by rank, those whose rank is known, and what else the log counts; the value is the share at rank 1."""
+    clicks = sorted((int(rank), count) for rank, count in log["clicked_ranks"].items())
+    total = sum(count for _, count in clicks)
+    rows = {
+        "ranks": [{"rank": rank, "clicks": count, "share": count / total} for rank, count in clicks],
+        "clicks with a rank": total,
+        **{name: value for name, value in log.items() if name != "clicked_ranks"},
+        "mean rank": sum(rank * count for rank, count in clicks) / total,
     }
-    if max(ranks) > SHOWN_RANKS:
-        shares["share of clicks at later ranks"] = sum(count for rank, count in ranks.items() if rank > SHOWN_RANKS) / total
-    known = {name: value for name, value in log.items() if name != "clicked_ranks"}
-    rows = {**shares, "clicks with a rank": total, **known, "mean rank": sum(r * c for r, c in ranks.items()) / total}
-    return Result(CLICKED, collection, "", "", None, shares["share of clicks at rank 1"], None, total, Statistics(rows))
+    return Result(CLICKED, collection, "", "", None, dict(clicks).get(1, 0) / total, None, total, Statistics(rows))

@@ -276,9 +276,9 @@ def _write_lines(path: Path, groups: Groups, collection: Collection, settings: C
 def _write_quality(
     place: Path, out: Path, groups: Groups, collection: Collection, settings: ClickSettings, counts: Mapping[str, Any]
 ) -> None:
-    results = quality_results(
-        collection, settings.split, out.name, settings.seed, counts, look(groups, collection, settings.split)
-    )
+    counts = {**counts, "negatives asked for": settings.negatives}
+    looked = look(groups, collection, settings.split)
+    results = quality_results(collection, settings.split, out.name, settings.seed, counts, looked)
     manifest = Manifest(
         kind="results",
         name=out.name,

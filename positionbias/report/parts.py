@@ -1,6 +1,6 @@
 """The parts of a page that a subject of its own fills, and which results stand there and in no general section.
 
-A subject (audits, leakage, contamination, TripClick, pools) is added here and nowhere else: its sections, the measures of its results, and how its
+A subject (audits, leakage, contamination, clicks, TripClick, pools) is added here and nowhere else: its sections, the measures of its results, and how its
 effectiveness and its comparisons are known.
 """
 
@@ -12,6 +12,8 @@ from positionbias.core.result import Result
 from positionbias.report.audit_page import AUDIT_SECTIONS
 from positionbias.report.audit_select import AUDIT_MEASURES
 from positionbias.report.blocks import Block
+from positionbias.report.clicks_page import CLICK_SECTIONS
+from positionbias.report.clicks_select import CLICK_MEASURES
 from positionbias.report.contamination_page import CONTAMINATION_SECTIONS
 from positionbias.report.contamination_select import CONTAMINATION_MEASURES, distilled, is_contamination_test
 from positionbias.report.leakage_page import LEAKAGE_SECTIONS
@@ -24,7 +26,7 @@ from positionbias.report.tripclick_select import TRIPCLICK_MEASURES, is_tripclic
 
 __all__ = ["OWN_MEASURES", "OWN_SECTIONS", "general_comparisons", "general_systems"]
 
-OWN_MEASURES = (*AUDIT_MEASURES, *LEAKAGE_MEASURES, *CONTAMINATION_MEASURES, *TRIPCLICK_MEASURES)
+OWN_MEASURES = (*AUDIT_MEASURES, *LEAKAGE_MEASURES, *CONTAMINATION_MEASURES, *CLICK_MEASURES, *TRIPCLICK_MEASURES)
 
 
 def _alone(build: Callable[[Study], Block]) -> Callable[[Study, Published | None], Block]:
@@ -36,6 +38,7 @@ OWN_SECTIONS: tuple[tuple[str, str, str, Callable[[Study, Published | None], Blo
     *((anchor, title, introduction, _alone(build)) for anchor, title, introduction, build in AUDIT_SECTIONS),
     *LEAKAGE_SECTIONS,
     *CONTAMINATION_SECTIONS,
+    *CLICK_SECTIONS,
     *TRIPCLICK_SECTIONS,
     *POOL_SECTIONS,
 )

@@ -190,12 +190,16 @@ def test_the_quality_page_says_what_the_set_is_like(
     # of 31 queries with a positive all but "alone", which is not in the run
     assert counts.value == rows.rows["share of queries with all negatives"] == 30 / 31
     assert counts.count == 60 * 20
-    assert lengths.payload.rows["positive mean"] == pytest.approx(  # type: ignore[union-attr]
-        np.mean([0 if group.passage_ids[0] == "p0" else 3 for group in Groups(out)])
-    )
-    assert "share of queries with all negatives" in said.stdout
+    words = [0 if group.passage_ids[0] == "p0" else 3 for group in Groups(out)]
+    expected = {"mean": pytest.approx(np.mean(words)), "median": 3, "longest": 3, "without words": words.count(0)}
+    assert lengths.payload.rows["positives"] == expected  # type: ignore[union-attr]
+    assert rows.rows["negatives asked for"] == 20
+    lines = [line.split() for line in said.stdout.splitlines()]
+    assert ["all", "20,", "for", "each", "positive", "30", "96.8", "%"] in lines
     run_posbias("report", str(out / QUALITY), "--out", str(tmp_path / "page.html"))
-    assert "queries with all negatives" in (tmp_path / "page.html").read_text()
+    page = (tmp_path / "page.html").read_text()
+    assert "What became of the queries" in page
+    assert "Where users clicked" not in page  # there is no log
 
 
 def test_clicked_ranks_come_from_the_log_of_the_collection(tmp_path: Path, run_posbias: RunPosbias) -> None:
@@ -212,8 +216,11 @@ def test_clicked_ranks_come_from_the_log_of_the_collection(tmp_path: Path, run_p
     clicked = load_results(out / QUALITY)[2]
     # 3 clicks have a rank: 1, 2, 2
     assert (clicked.value, clicked.count) == (1 / 3, 3)
-    assert clicked.payload.rows["share of clicks at rank 2"] == 2 / 3  # type: ignore[union-attr]
-    assert clicked.payload.rows["mean rank"] == 5 / 3  # type: ignore[union-attr]
+    rows: Any = clicked.payload
+    assert rows.rows["ranks"] == [{"rank": 1, "clicks": 1, "share": 1 / 3}, {"rank": 2, "clicks": 2, "share": 2 / 3}]
+    assert rows.rows["mean rank"] == 5 / 3
+    run_posbias("report", str(out / QUALITY), "--out", str(tmp_path / "page.html"))
+    assert "Where users clicked" in (tmp_path / "page.html").read_text()
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -96,18 +96,7 @@ def clicks(
 
 
 def _text(results: Sequence[Result]) -> str:
-    from positionbias.cli.show import aligned
+    from positionbias.report.clicks_tables import click_tables
+    from positionbias.report.table import as_text
 
-    parts = []
-    for result in results:
-        rows: Any = result.payload.rows  # type: ignore[union-attr]
-        parts.append(aligned([(result.measure, ""), *((name, _shown(name, value)) for name, value in rows.items())]))
-    return "\n\n".join(parts)
-
-
-def _shown(name: str, value: Any) -> str:
-    if value is None:
-        return "-"
-    if name.startswith(("share", "rank ", "later")):
-        return f"{value:.2%}"
-    return f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
+    return "\n\n".join(map(as_text, click_tables(results)))

@@ -1,0 +1,65 @@
+"""Where users clicked: the share of clicks at each rank of the page of results that was shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from positionbias.core.result import Result
+from positionbias.report.clicks_select import CLICKED, Place, log_sentence, measured, shown_ranks
+from positionbias.report.drawing import colour_of, new_figure, percent_marks, required
+from positionbias.report.figure import WIDE, styled
+from positionbias.report.formatting import count, decimal, percent
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["ranks_caption", "ranks_figure"]
+
+GAP = 0.8  # bars between the single ranks and those put together
+ROOM = 0.22  # inches of a mark of two digits
+
+
+def ranks_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
+    """A bar a rank, and after a gap one for all later ranks together; of the first click log among the results.
+
+    Raises:
+        InputError: no clicked ranks.
+    """
+    _, rows = required(measured(results, CLICKED), "clicked ranks")[0]
+    places = shown_ranks(rows)
+    at = [place.rank + (GAP if place.later else 0) for place in places]
+    with styled():
+        figure = new_figure(width, 2.6)
+        axes = figure.subplots()
+        axes.bar(at, [place.share for place in places], width=0.8, color=colour_of(0), linewidth=0)
+        low, high = 0.4, max(at[-1] + 0.6, 5.6)  # few ranks get no bars as wide as the page
+        axes.set_xlim(low, high)
+        marks = _marks(places, at, (width - 0.9) / (high - low))
+        axes.set_xticks([at[index] for index in marks], [places[index].name for index in marks])
+        axes.tick_params(axis="x", length=0)
+        axes.set_ylim(0, 1.08 * max(place.share for place in places))
+        percent_marks(axes.yaxis)
+        axes.set_ylabel("Share of clicks")
+        axes.set_xlabel("Rank on the page of results")
+    return figure
+
+
+def _marks(places: Sequence[Place], at: Sequence[float], inches: float) -> list[int]:
+    """Which bars are named, where one takes so many ``inches``: all, or the first, every fifth or tenth, and the later ones."""
+    step = next((step for step in (1, 5, 10) if step * inches >= ROOM), 20)
+    marks = [index for index, place in enumerate(places) if place.later or place.rank == 1 or place.rank % step == 0]
+    if places[-1].later and len(marks) > 1 and (at[-1] - at[marks[-2]]) * inches < ROOM:
+        del marks[-2]
+    return marks
+
+
+def ranks_caption(results: Sequence[Result]) -> str:
+    """How many clicks there are, what a rank is, and what is not in the log."""
+    _, rows = measured(results, CLICKED)[0]
+    places = shown_ranks(rows)
+    return (
+        f"Share of {count(rows['clicks with a rank'])} clicks by rank: the place of what was clicked on one page of results, from 1, as it was shown. "
+        "Which page that was, and how the results were sorted and filtered, is not in the log. "
+        f"At rank 1: {percent(places[0].share)}; mean rank {decimal(rows['mean rank'], 1)}. {log_sentence(rows)}"
+    )

@@ -1,0 +1,129 @@
+"""Tables of a set of training triples: what became of the queries, the triples, lengths, and the clicks at each rank."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from positionbias.core.result import Result
+from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
+from positionbias.report.clicks_select import CLICKED, LENGTHS, TRIPLES, log_sentence, measured, shown_ranks
+from positionbias.report.formatting import count
+from positionbias.report.table import Cell, Column, Table
+
+__all__ = ["click_tables", "lengths_table", "queries_table", "ranks_table", "triples_table"]
+
+
+def click_tables(results: Sequence[Result]) -> list[Table]:
+    """All of them that have something to show."""
+    tables = (queries_table(results), triples_table(results), lengths_table(results), ranks_table(results))
+    return [table for table in tables if table.rows]
+
+
+def queries_table(results: Sequence[Result]) -> Table:
+    """The split's queries with a positive, by how many negatives they got, or why none."""
+    body, notes = [], []
+    for result, rows in measured(results, TRIPLES):
+        what = {
+            f"all {rows['negatives asked for']}, for each positive": "queries with all negatives",
+            "fewer, for want of candidates": "queries with fewer negatives",
+            "none: every candidate is relevant": "queries without a negative",
+            "none: no positive is in the corpus": "queries without a positive in the corpus",
+            "none: no candidates in the run": "queries without candidates",
+        }
+        for words, name in what.items():
+            share = percent_cell(rows[f"share of {name}"], sign=False)
+            body.append([text_cell(result.system), text_cell(words), count_cell(rows[name]), share])
+        without = rows["queries"] - rows["queries with a positive"]
+        notes.append(
+            f"Of the {count(rows['queries'])} queries of split {result.split}, {count(rows['queries with a positive'])} have a positive, and shares are of these; "
+            f"{count(without)} have none."
+        )
+    columns = [Column("Set", numeric=False), Column("Negatives", numeric=False), Column("Queries"), Column("Share")]
+    return _made("clicks-queries", "What became of the queries", columns, body, notes)
+
+
+def triples_table(results: Sequence[Result]) -> Table:
+    """What was drawn and kept, part by part: what is double, what was judged, what was left out."""
+    looks = {result.system: rows for result, rows in measured(results, LENGTHS)}
+    body = []
+    for result, rows in measured(results, TRIPLES):
+        for part, lines in _parts(rows, looks.get(result.system)).items():
+            whole = next(iter(lines.values()))
+            for number, (words, value) in enumerate(lines.items()):
+                share = percent_cell(value / whole if whole else None, sign=False) if number else Cell("")
+                body.append([*map(text_cell, (result.system, part, words)), count_cell(value), share])
+    columns = [Column(name, numeric=False) for name in ("Set", "Part", "What")]
+    columns += [Column("Number"), Column("Share")]
+    notes = (
+        "A positive is a pair of query and passage; shares are of a part's first line. Looked at are the first triples of the shuffled set.",
+    )
+    return _made("clicks-triples", "The triples", columns, body, notes, stub=3)
+
+
+def _parts(rows: Mapping[str, Any], looked: Mapping[str, Any] | None) -> dict[str, dict[str, int]]:
+    """Counts by part; the first of a part is the whole of it."""
+    parts = {
+        "Positives": {
+            "of queries with candidates": rows["positives of queries with candidates"],
+            "not in the corpus": rows["positives missing from the corpus"],
+        },
+        "Candidates": {"left out as relevant": rows["candidates left out as relevant"]},
+        "Triples drawn": {
+            "all": rows["triples drawn"],
+            "negative drawn again for another positive of the query": rows["negatives drawn again for another positive"],
+        },
+        "Triples kept": {
+            "all": rows["triples"],
+            "negative judged, and found not relevant": rows["negatives judged not relevant"],
+        },
+    }
+    if looked:
+        parts["Triples looked at"] = {
+            "all": looked["triples looked at"],
+            "negative judged relevant": looked["negatives judged relevant"],
+            "negative with the text of its positive": looked["negatives with the text of their positive"],
+        }
+    return parts
+
+
+def lengths_table(results: Sequence[Result]) -> Table:
+    """Words of positives and negatives in the triples that were looked at."""
+    body, notes = [], []
+    for result, rows in measured(results, LENGTHS):
+        for name in ("positives", "negatives"):
+            length = rows[name]
+            numbers = [decimal_cell(length["mean"], places=1), decimal_cell(length["median"], places=1)]
+            numbers += [count_cell(length["longest"]), count_cell(length["without words"])]
+            body.append([text_cell(result.system), text_cell(name.capitalize()), *numbers])
+        notes.append(f"Words between white space, in the first {count(rows['triples looked at'])} triples of the shuffled set.")
+    columns = [Column("Set", numeric=False), Column("", numeric=False), *map(Column, ("Mean", "Median", "Longest"))]
+    return _made("clicks-lengths", "Words of positives and negatives", [*columns, Column("Empty")], body, notes)
+
+
+def ranks_table(results: Sequence[Result]) -> Table:
+    """The data of the figure: clicks by rank on the page of results, with their share and that of all ranks so far."""
+    body, notes = [], []
+    for result, rows in measured(results, CLICKED):
+        so_far = 0
+        notes.append(f"Rank: the place on one page of results, as it was shown. {log_sentence(rows)}")
+        for place in shown_ranks(rows):
+            so_far += place.clicks
+            rank = text_cell(f"{place.rank} and later" if place.later else place.name)
+            shares = (percent_cell(share, sign=False) for share in (place.share, so_far / rows["clicks with a rank"]))
+            body.append([text_cell(result.collection), rank, count_cell(place.clicks), *shares])
+    columns = [
+        Column("Collection", numeric=False),
+        Column("Rank", numeric=False),
+        *map(Column, ("Clicks", "Share", "Share to here")),
+    ]
+    return _made("clicks-ranks", "Clicks by rank", columns, body, notes)
+
+
+def _made(
+    name: str, title: str, columns: list[Column], body: list[list[Cell]], notes: Sequence[str] = (), stub: int = 2
+) -> Table:
+    """The table; its first column, which names the set, is left out where there is only one."""
+    if len({row[0].text for row in body}) < 2:
+        columns, body, stub = columns[1:], [row[1:] for row in body], stub - 1
+    return Table(name, title, columns, body, tuple(dict.fromkeys(notes)), stub)
