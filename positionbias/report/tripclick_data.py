@@ -59,7 +59,7 @@ def telemetry_table(results: Sequence[Result]) -> Table:
             text_cell(set_name(result.facts)),
             EMPTY if (share := shares.get(result.facts.variant)) is None else percent_cell(share, sign=False),
             *(_over_seeds(rows_of(result)[name]) for name in ("pair accuracy", "score margin", "loss")),
-            *(any_cell(", ".join(map(str, rows_of(result)[name]))) for name in ("steps", "kept")),
+            *(any_cell(", ".join(map(str, steps))) for steps in (rows_of(result)["steps"], _kept(result))),
             any_cell(", ".join(map(str, rows_of(result)["seeds"]))),
         ]
         for result in found
@@ -71,12 +71,18 @@ def telemetry_table(results: Sequence[Result]) -> Table:
         "positive's score less the negative's, in the model's own scale.",
     ]
     gone = [2] if not any(row[2].text for row in rows) else []
-    if all(rows_of(result)["steps"] == rows_of(result)["kept"] for result in found):
+    if all(rows_of(result)["steps"] == _kept(result) for result in found):
         gone.append(7)
     else:
         notes.append("What is measured of a model are the weights of the step kept, the best on validation.")
     drop_columns(columns, rows, gone)
     return Table("tripclick-telemetry", "What the trainings showed", columns, rows, notes, stub=2)
+
+
+def _kept(result: Result) -> Sequence[int | None]:
+    """The steps whose weights were kept; of results that do not say so the last."""
+    rows = rows_of(result)
+    return rows.get("kept", rows["steps"])
 
 
 def _over_seeds(values: Sequence[float | None]) -> Cell:
@@ -109,11 +115,11 @@ def _depth_notes(found: Sequence[Result]) -> list[str]:
     notes = ["Intervals over queries."]
     for test in distinct(result.split for result in found):
         rows = next(rows_of(result) for result in found if result.split == test)
-        if some := [f"{p['depth']}: {p['reached']:.0%}" for p in rows["points"] if p["reached"] < 1]:
+        if some := [f"{p['depth']}: {p['reached']:.0%}" for p in rows["points"] if p.get("reached", 1.0) < 1]:
             notes.append(
                 f"{test}: queries with so many candidates, by depth: {'; '.join(some)}; of the others all that they have are re-ranked."
             )
-        if beyond := rows["beyond the candidates"]:
+        if beyond := rows.get("beyond the candidates"):
             notes.append(
                 f"{test}: most queries have no {', '.join(map(str, beyond))} candidates; nothing is shown at such a depth."
             )

@@ -233,6 +233,7 @@ def _what_differs(results: Sequence[Result]) -> list[str]:
     held = [
         f"{name} {r['groups']:,} triples of {r['queries']:,} queries and {r['positives']:,} clicked passages"
         for name, r in sets
+        if "positives" in r
     ]
     steps: dict[str, list[str]] = {}
     for result in results:

@@ -138,7 +138,7 @@ def _significant(payload: Comparison) -> bool:
 def _negatives(results: Sequence[Result]) -> list[Finding]:
     """Every model on one training set against the same on another: BM25's negatives, and a set without its own false negatives."""
     found = []
-    groups = {result.facts.variant: rows_of(result)["groups"] for result in results if result.measure == SETS}
+    held = {result.facts.variant: rows_of(result) for result in results if result.measure == SETS}
     for result, payload in compared_along(results, NEGATIVES):
         if result.measure != HEADLINE:
             continue
@@ -147,9 +147,12 @@ def _negatives(results: Sequence[Result]) -> list[Finding]:
         verdict = "no test" if p is None else f"p {p_shown(p)} after Holm's correction"
         ours = f"{REGENERATED} negatives" if result.facts.variant == REGENERATED else set_name(result.facts)
         alone = ""
-        if result.facts.variant == other.variant + CLEANED and {other.variant, result.facts.variant} <= groups.keys():
-            counts = f"{groups[result.facts.variant]:,} triples instead of {groups[other.variant]:,}"
-            alone = f" Where negatives come from is the same: only false ones are left out ({counts})."
+        if result.facts.variant == other.variant + CLEANED and {other.variant, result.facts.variant} <= held.keys():
+            without, whole = (
+                f"{of['groups']:,} triples of {of['queries']:,} queries"
+                for of in (held[result.facts.variant], held[other.variant])
+            )
+            alone = f" Where negatives come from is the same: only false ones are left out ({without} instead of {whole})."
         text = (
             f"{short(result.facts)} on {result.split}: {HEADLINE} {payload.candidate_mean:.3f} with {ours}, "
             f"{payload.baseline_mean:.3f} with {set_name(other)}; difference {shown(payload.difference, payload.difference_interval)} over "

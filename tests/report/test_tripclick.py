@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from positionbias.core.result import Facts, Result, save_results
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
 from positionbias.report.table import Table, as_csv, as_latex, as_text
+from positionbias.report.tripclick_data import depths_table, sets_table, telemetry_table
 from positionbias.report.tripclick_figure import (
     depth_caption,
     depth_figure,
@@ -22,6 +24,7 @@ from positionbias.report.tripclick_figure import (
 )
 from positionbias.report.tripclick_page import tripclick_figures
 from positionbias.report.tripclick_select import REGENERATED, RERANKER, TELEMETRY
+from positionbias.report.tripclick_tables import negatives_table
 from positionbias.studies.published import published_for
 from positionbias.studies.tripclick_measured import measure_tripclick
 
@@ -180,6 +183,23 @@ def test_the_page_and_what_is_left_out(saved: Path, tmp_path: Path) -> None:
     assert "What models were trained on" in page
     assert "table-systems" not in page  # every system stands in the study's own section
     assert "Paired comparisons" not in page
+
+
+def test_results_that_say_less_make_the_same_tables(results: list[Result], tables: dict[str, Table]) -> None:
+    def less(result: Result) -> Result:
+        if not isinstance(result.payload, Statistics):
+            return result
+        gone = ("kept", "positives", "left out", "beyond the candidates")
+        rows = {name: value for name, value in result.payload.rows.items() if name not in gone}
+        if "points" in rows:
+            rows["points"] = [{name: value for name, value in point.items() if name != "reached"} for point in rows["points"]]
+        return replace(result, payload=Statistics(rows))
+
+    found = list(map(less, results))
+    assert texts(telemetry_table(found)) == texts(tables["tripclick-telemetry"])
+    assert texts(depths_table(found)) == texts(tables["tripclick-depths"])
+    assert texts(negatives_table(found)) == texts(tables["tripclick-negatives"])
+    assert "Positives" not in [column.name for column in sets_table(found).columns]
 
 
 def test_nothing_to_draw() -> None:

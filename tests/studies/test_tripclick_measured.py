@@ -165,7 +165,7 @@ def test_false_negatives_alone_are_tested(tmp_path: Path) -> None:
     assert test.difference == pytest.approx((19 + gain(2)) / 20 - (19 * 0.75 + (gain(4) + 1) / 2) / 20)
     said = next(r.payload.text for r in found if isinstance(r.payload, Finding) and "only false ones" in r.payload.text)
     # of two negatives a query one is false, so that every query keeps one
-    assert said.endswith("only false ones are left out (20 triples instead of 40).")
+    assert said.endswith("only false ones are left out (20 triples of 20 queries instead of 40 triples of 20 queries).")
     assert "with original, false negatives left out, 0.7" in said
 
 
