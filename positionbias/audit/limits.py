@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from positionbias.audit.by_position import PSI
 from positionbias.audit.rotations import GAP
-from positionbias.audit.verdict import signed
 from positionbias.core.errors import SettingError
+from positionbias.core.formatting import decimal
 from positionbias.core.payloads import PositionBuckets, Statistics
 from positionbias.core.result import Result
 
@@ -57,7 +57,7 @@ def broken_limits(results: Sequence[Result], limits: Limits) -> list[str]:
             least = max(bounds.low, -bounds.high, 0.0)
             if least > limits.max_rotation_gap:
                 reasons.append(
-                    f"{result.system}: rotating passages changes {measure} by at least {least:.3f} (measured {signed(result.value)}); "
+                    f"{result.system}: rotating passages changes {measure} by at least {least:.3f} (measured {decimal(result.value, sign=True)}); "
                     f"the limit is {limits.max_rotation_gap:g}"
                 )
     return reasons

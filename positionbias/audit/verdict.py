@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 from positionbias.audit.by_position import GAIN, PSI
 from positionbias.audit.rotations import GAP
 from positionbias.audit.systems import FIRST_STAGE
+from positionbias.core.formatting import decimal
 from positionbias.core.payloads import Finding, PositionBuckets, Statistics
 from positionbias.core.result import Result
 from positionbias.evaluation.clustered import family_wise
 
-__all__ = ["RESPONSE", "VERDICT", "adjusted", "signed", "verdicts"]
+__all__ = ["RESPONSE", "VERDICT", "adjusted", "verdicts"]
 
 RESPONSE = "position response"
 VERDICT = "verdict"
@@ -113,7 +114,7 @@ def _by_rotation(result: Result, payload: Any) -> Finding:
     }
     text, holds = said.of(figures, name, "", queries)
     control = rows.get("control change")
-    apart = "" if control is None else f"; where the answer stays in its fifth the change is {signed(control)}"
+    apart = "" if control is None else f"; where the answer stays in its fifth the change is {decimal(control, sign=True)}"
     return Finding(f"{begin}: {text}{apart}.", holds)
 
 
@@ -151,12 +152,6 @@ class _Said(NamedTuple):
         )
         largest = max(abs(low), abs(high))
         return f"{self.nothing} larger than {largest:.3f}{over} is compatible with these data, {queries}{power}", False
-
-
-def signed(value: float) -> str:
-    """Three decimals with a sign, the minus U+2212; of what rounds to nothing none."""
-    text = f"{value:+.3f}".replace("-", "−")
-    return text if any(digit in text for digit in "123456789") else text[1:]
 
 
 def _p(value: float | None) -> str:

@@ -6,17 +6,16 @@ kind that the pools are drawn from), ``test`` (the kind of the test systems, or 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from positionbias.core.formatting import NBSP, decimal, percent
 from positionbias.core.payloads import Finding, Interval, Statistics
 from positionbias.core.result import Result
 from positionbias.evaluation.repeats import crossed_interval
 from positionbias.pooling.judged_runs import JudgedRuns
-from positionbias.pooling.per_cent import NBSP, percent
 from positionbias.pooling.reliability import ALL, OnePool, Reliability, TestSet
 from positionbias.pooling.systems import System, groups_of, kinds_of
 
@@ -192,28 +191,23 @@ def _sentence(item: TestSet, own: TestSet) -> Finding | None:
             else ": nothing varies over pools and queries"
         )
         return Finding(
-            _minus(f"Pools of {item.pool} runs change {item.measure} of {item.test} runs by {value:+.3f}{sure}."), None
+            f"Pools of {item.pool} runs change {item.measure} of {item.test} runs by {decimal(value, sign=True)}{sure}.", None
         )
     does = "underestimate" if value < 0 else "overestimate"
     text = f"Pools of {item.pool} runs {does} {item.test} runs by {abs(value):.3f} {item.measure} (95{NBSP}% interval of the change {_range(interval)})"
     beside, sure_beside = change_of(item.beside)
     share = _beside(item, own)
     if beside is None or sure_beside is None or share["relative low"] is None:
-        return Finding(_minus(f"{text}; there is no unseen {item.pool} run to hold it against."), None)
-    text += f"; beside unseen {item.pool} runs by {beside:+.3f} ({_range(sure_beside)})"
-    text += f", in shares of the score by {percent(share['relative'], '+')} ({percent(share['relative low'], '+')} to {percent(share['relative high'], '+')})"
+        return Finding(f"{text}; there is no unseen {item.pool} run to hold it against.", None)
+    text += f"; beside unseen {item.pool} runs by {decimal(beside, sign=True)} ({_range(sure_beside)})"
+    text += f", in shares of the score by {percent(share['relative'], sign=True)} ({percent(share['relative low'], sign=True)} to {percent(share['relative high'], sign=True)})"
     ends = (sure_beside.low, sure_beside.high, share["relative low"], share["relative high"])
     if max(ends) < 0:
-        return Finding(_minus(f"{text}: they fare worse than being unseen alone would have it."), True)
+        return Finding(f"{text}: they fare worse than being unseen alone would have it.", True)
     if min(ends) > 0:
-        return Finding(_minus(f"{text}: they fare better than these."), False)
-    return Finding(_minus(f"{text}: not shown to be more than being unseen, or being better, does."), None)
-
-
-def _minus(text: str) -> str:
-    """Real minus signs before numbers; a hyphen within a name stays."""
-    return re.sub(r"(?<![\w-])-(?=\d)", "−", text)
+        return Finding(f"{text}: they fare better than these.", False)
+    return Finding(f"{text}: not shown to be more than being unseen, or being better, does.", None)
 
 
 def _range(interval: Interval) -> str:
-    return f"{interval.low:+.3f} to {interval.high:+.3f}"
+    return f"{decimal(interval.low, sign=True)} to {decimal(interval.high, sign=True)}"

@@ -15,12 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from positionbias.core.errors import SettingError
+from positionbias.core.formatting import percent
 from positionbias.core.payloads import Finding, PerQuery, Statistics
 from positionbias.core.result import Result
 from positionbias.evaluation.clustered import clustered_mean
 from positionbias.evaluation.rank_biased_precision import RankBiasedPrecision, judged_share, rank_biased_precision
 from positionbias.pooling.judged_runs import JudgedRuns
-from positionbias.pooling.per_cent import percent
 from positionbias.pooling.scores import PoolMeasure, score_pools
 
 __all__ = ["Bounds", "Verdict", "check_bounds", "difference_bounds", "score_bounds", "verdict", "verdict_results"]

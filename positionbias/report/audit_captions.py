@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from positionbias.core.formatting import decimal, interval, p_value, percent, with_interval
 from positionbias.core.payloads import Interval
 from positionbias.core.result import Result
 from positionbias.report.audit_select import (
@@ -24,7 +25,6 @@ from positionbias.report.audit_select import (
     system_of,
 )
 from positionbias.report.captions import MOST_NAMED
-from positionbias.report.formatting import decimal, interval, p_value, percent, with_interval
 
 __all__ = [
     "compared_caption",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from positionbias.core.formatting import slug
 from positionbias.core.payloads import Interval, PositionBuckets
 from positionbias.core.result import Result
 from positionbias.report.audit_select import (
@@ -22,7 +23,6 @@ from positionbias.report.audit_select import (
     system_of,
 )
 from positionbias.report.cells import count_cell, decimal_cell, drop_constant, drop_empty, level_heading, text_cell
-from positionbias.report.formatting import slug
 from positionbias.report.select import distinct
 from positionbias.report.table import Column, Table
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from positionbias.core.formatting import count
 from positionbias.core.payloads import PositionBuckets
 from positionbias.core.result import Result
 from positionbias.report.audit_select import (
@@ -24,7 +25,6 @@ from positionbias.report.audit_select import (
 )
 from positionbias.report.drawing import legend_above, letters, line_handle, new_figure, required, under_all, wrap
 from positionbias.report.figure import INK, MUTED, WIDE, styled
-from positionbias.report.formatting import count
 from positionbias.report.select import distinct
 
 if TYPE_CHECKING:

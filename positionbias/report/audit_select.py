@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
+from positionbias.core.formatting import count, decimal
 from positionbias.core.payloads import Interval, PositionBuckets, ResponseCurve, Statistics
 from positionbias.core.result import Result
 from positionbias.report.drawing import DASHES, MARKERS, colour_of
 from positionbias.report.figure import MUTED
-from positionbias.report.formatting import count, decimal
 from positionbias.report.select import distinct, labels
 
 __all__ = [

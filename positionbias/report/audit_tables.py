@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from positionbias.core.formatting import slug
 from positionbias.core.payloads import PositionBuckets
 from positionbias.core.result import Result
 from positionbias.report.audit_curves import effects_of
@@ -35,7 +36,6 @@ from positionbias.report.cells import (
     percent_cell,
     text_cell,
 )
-from positionbias.report.formatting import slug
 from positionbias.report.select import distinct
 from positionbias.report.table import Cell, Column, Table
 

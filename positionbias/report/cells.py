@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from positionbias.core.formatting import count, decimal, interval, p_value, percent, setting, with_interval
 from positionbias.core.payloads import Interval
-from positionbias.report.formatting import count, decimal, interval, p_value, percent, setting, with_interval
 from positionbias.report.select import distinct
 from positionbias.report.table import Cell, Column
 

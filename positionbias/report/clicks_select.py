@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from positionbias.core.formatting import count
 from positionbias.core.payloads import Statistics
 from positionbias.core.result import Result
-from positionbias.report.formatting import count
 
 __all__ = ["CLICKED", "CLICK_MEASURES", "LENGTHS", "TRIPLES", "Place", "log_sentence", "measured", "shown_ranks"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from positionbias.core.formatting import count
 from positionbias.core.result import Result
 from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
 from positionbias.report.clicks_select import CLICKED, LENGTHS, TRIPLES, log_sentence, measured, shown_ranks
-from positionbias.report.formatting import count
 from positionbias.report.table import Cell, Column, Table
 
 __all__ = ["click_tables", "lengths_table", "queries_table", "ranks_table", "triples_table"]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from positionbias.core.formatting import decimal, interval, with_interval
 from positionbias.core.payloads import Comparison
 from positionbias.core.result import Result
 from positionbias.report.captions import MOST_NAMED
@@ -35,7 +36,6 @@ from positionbias.report.drawing import (
     wrap,
 )
 from positionbias.report.figure import INK, WIDE, styled
-from positionbias.report.formatting import decimal, interval, with_interval
 from positionbias.report.leakage_select import rows_of
 from positionbias.report.select import distinct
 

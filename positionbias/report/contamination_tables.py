@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from positionbias.core.formatting import decimal
 from positionbias.core.payloads import Comparison
 from positionbias.core.result import Result
 from positionbias.report.cells import (
@@ -33,7 +34,6 @@ from positionbias.report.contamination_select import (
     on_own_target,
     whole_share,
 )
-from positionbias.report.formatting import decimal
 from positionbias.report.leakage_select import rows_of
 from positionbias.report.select import MODELS, distinct
 from positionbias.report.table import Cell, Column, Table

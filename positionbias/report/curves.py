@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from positionbias.core.formatting import count
 from positionbias.core.payloads import AtsCurve, TrainingCurve
 from positionbias.core.result import Result
 from positionbias.report.drawing import (
@@ -21,7 +22,6 @@ from positionbias.report.drawing import (
     wrap,
 )
 from positionbias.report.figure import MUTED, WIDE, styled
-from positionbias.report.formatting import count
 from positionbias.report.select import distinct, labels, of_kind, repeat_of
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from positionbias.core.formatting import decimal, percent
 from positionbias.core.payloads import Interval, PositionHistogram
 from positionbias.core.result import Result
 from positionbias.evaluation.repeats import over_repeats
@@ -26,7 +27,6 @@ from positionbias.report.drawing import (
     under_all,
 )
 from positionbias.report.figure import BAND, INK, MUTED, WIDE, styled
-from positionbias.report.formatting import decimal, percent
 from positionbias.report.select import MODELS, of_kind, repeat_of
 from positionbias.report.table import Column, Table
 from positionbias.report.trainings import TrainingRow, training_rows

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from positionbias.core.errors import InputError
+from positionbias.core.formatting import percent
 from positionbias.report.cells import as_interval
 from positionbias.report.figure import BAND, SERIES, WIDE
-from positionbias.report.formatting import percent
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis

@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from positionbias.core.formatting import count, slug
 from positionbias.core.payloads import Comparison, PerQuery
 from positionbias.core.result import Result
 from positionbias.report.cells import count_cell, decimal_cell, drop_constant, level_heading, p_cell, percent_cell, text_cell
-from positionbias.report.formatting import count, slug
 from positionbias.report.select import ALL_QUERIES, BASELINES, compared, comparisons, distinct, labels, of_kind, repeat_of
 from positionbias.report.table import Cell, Column, Table
 

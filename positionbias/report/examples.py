@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from positionbias.core.formatting import MISSING, count, decimal
 from positionbias.core.payloads import Example, Examples
 from positionbias.core.result import Result
-from positionbias.report.formatting import MISSING, count, decimal
 from positionbias.report.select import labels, of_kind
 
 __all__ = ["ExampleGroup", "Piece", "ShownExample", "example_groups", "marked"]

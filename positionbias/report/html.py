@@ -13,10 +13,10 @@ from urllib.parse import quote
 
 from positionbias import __version__
 from positionbias.core.files import atomic_file
+from positionbias.core.formatting import count, setting
 from positionbias.core.payloads import Statistics
 from positionbias.core.result import Result
 from positionbias.report.figure import INK, MUTED, SERIES, Colour, dark_rules
-from positionbias.report.formatting import count, setting
 from positionbias.report.load import Study, load_studies
 from positionbias.report.page import PublishedFor, build_sections
 from positionbias.report.table import Cell, Table, as_csv, as_latex, header_groups, row_spans

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from positionbias.core.formatting import decimal
 from positionbias.core.payloads import Interval
 from positionbias.core.result import Facts, Result
 from positionbias.evaluation.letters import LEVEL
@@ -18,7 +19,6 @@ from positionbias.report.cells import (
     percent_cell,
     text_cell,
 )
-from positionbias.report.formatting import decimal
 from positionbias.report.leakage_select import (
     BONFERRONI,
     BY_SIZE,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from positionbias.core.formatting import percent, slug
 from positionbias.core.payloads import PerQuery
 from positionbias.core.result import Result
 from positionbias.report import captions, plots, tables
@@ -14,7 +15,6 @@ from positionbias.report.blocks import Block, Drawing, Picture, Section, Sheet, 
 from positionbias.report.doses import dose_caption, dose_table, doses_of
 from positionbias.report.embed import inline_svg
 from positionbias.report.figure import NARROW, WIDE
-from positionbias.report.formatting import percent, slug
 from positionbias.report.load import Study, dose_of
 from positionbias.report.parts import OWN_MEASURES, OWN_SECTIONS, general_comparisons, general_systems
 from positionbias.report.pool_page import pool_sentences

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from positionbias.core.formatting import count, percent
 from positionbias.core.payloads import Comparison, PositionHistogram
 from positionbias.core.result import Result
 from positionbias.report.curves import ats_curves, training_curves
@@ -30,7 +31,6 @@ from positionbias.report.drawing import (
     wrap,
 )
 from positionbias.report.figure import BAND, INK, MUTED, WIDE, styled
-from positionbias.report.formatting import count, percent
 from positionbias.report.select import ALL_QUERIES, BASELINES, comparisons, distinct, labels, of_kind
 
 if TYPE_CHECKING:

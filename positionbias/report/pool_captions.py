@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from positionbias.core.formatting import count, decimal, interval, percent, with_interval
 from positionbias.core.result import Result
-from positionbias.report.formatting import count, decimal, interval, percent, with_interval
 from positionbias.report.pool_curves import curves_of
 from positionbias.report.pool_select import ALL, by_measure, by_task, of_what
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from positionbias.core.formatting import percent
 from positionbias.core.payloads import Interval
 from positionbias.core.result import Result
 from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
-from positionbias.report.formatting import percent
 from positionbias.report.pool_select import by_measure, of_what
 from positionbias.report.table import Column, Table
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from positionbias.core.formatting import slug
 from positionbias.core.result import Result
 from positionbias.report import pool_captions as captions
 from positionbias.report.blocks import Block, Drawing, Sheet
 from positionbias.report.figure import WIDE
-from positionbias.report.formatting import slug
 from positionbias.report.load import Study
 from positionbias.report.pool_curves import curve_figure, curves_of, verdict_figure
 from positionbias.report.pool_data import comparisons_table, coverage_data, curve_data, scatter_data, verdict_table

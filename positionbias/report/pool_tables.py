@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import product
 
+from positionbias.core.formatting import percent
 from positionbias.core.payloads import Interval
 from positionbias.core.published import PublishedCell, under_pools
 from positionbias.core.result import Result
 from positionbias.report.cells import as_interval, count_cell, decimal_cell, level_heading, percent_cell, text_cell
-from positionbias.report.formatting import percent
 from positionbias.report.pool_select import by_measure, measures_in, of_what, pools_in, task_rows, tests_in
 from positionbias.report.published import Published
 from positionbias.report.select import distinct

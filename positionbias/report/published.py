@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from positionbias.core.formatting import count
 from positionbias.core.payloads import TrainingCurve
 from positionbias.core.published import PublishedCell
 from positionbias.core.result import Facts, Result
-from positionbias.report.formatting import count
 from positionbias.report.select import MODELS, distinct, of_kind
 
 __all__ = ["Published", "differences"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from positionbias.core.formatting import slug
 from positionbias.core.published import DELTA, PublishedCell
 from positionbias.core.result import Result
 from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
 from positionbias.report.effectiveness import BOLD_NOTE, PRINTED_NOTE
-from positionbias.report.formatting import slug
 from positionbias.report.published import Published, differences
 from positionbias.report.select import BASELINES, comparisons, distinct, of_kind
 from positionbias.report.table import Cell, Column, Table

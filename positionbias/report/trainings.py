@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from positionbias.core.formatting import count
 from positionbias.core.payloads import Comparison, Interval, PerQuery
 from positionbias.core.result import Facts, Result
 from positionbias.evaluation.letters import letter_of, significance_letters
 from positionbias.evaluation.repeats import Repeated, over_repeats
 from positionbias.report.cells import text_cell
-from positionbias.report.formatting import count
 from positionbias.report.select import ALL_QUERIES, BASELINES, MODELS, comparisons, distinct, of_kind, repeat_of
 from positionbias.report.table import Cell
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from positionbias.core.formatting import percent
 from positionbias.core.result import Result
 from positionbias.report.cells import any_cell, as_interval, decimal_cell, drop_columns, percent_cell, text_cell
 from positionbias.report.leakage_select import rows_of
@@ -115,7 +116,7 @@ def _depth_notes(found: Sequence[Result]) -> list[str]:
     notes = ["Intervals over queries."]
     for test in distinct(result.split for result in found):
         rows = next(rows_of(result) for result in found if result.split == test)
-        if some := [f"{p['depth']}: {p['reached']:.0%}" for p in rows["points"] if p.get("reached", 1.0) < 1]:
+        if some := [f"{p['depth']}: {percent(p['reached'], 0)}" for p in rows["points"] if p.get("reached", 1.0) < 1]:
             notes.append(
                 f"{test}: queries with so many candidates, by depth: {'; '.join(some)}; of the others all that they have are re-ranked."
             )

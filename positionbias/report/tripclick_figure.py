@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from positionbias.core.formatting import decimal
 from positionbias.core.payloads import TrainingCurve
 from positionbias.core.result import Facts, Result
 from positionbias.report.captions import MOST_NAMED
@@ -21,7 +22,6 @@ from positionbias.report.drawing import (
     wrap,
 )
 from positionbias.report.figure import WIDE, styled
-from positionbias.report.formatting import decimal
 from positionbias.report.leakage_select import rows_of
 from positionbias.report.select import distinct, of_kind
 from positionbias.report.tripclick_select import CURVES, REGENERATED, RERANKER, RETRIEVER, set_name, short

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from positionbias.core.formatting import percent
 from positionbias.core.manifest import Manifest
 from positionbias.core.payloads import Comparison, Finding
 from positionbias.core.published import DELTA, PublishedCell
@@ -12,16 +13,11 @@ from positionbias.report.load import Study
 from positionbias.report.published import Published
 from positionbias.studies.published import published_for
 
-__all__ = ["MARGIN", "against_change", "against_mats", "against_training", "against_transfer", "signed"]
+__all__ = ["MARGIN", "against_change", "against_mats", "against_training", "against_transfer"]
 
 MARGIN = 0.03  # a change whose whole interval lies within ±3 % is called none [decision]
 APART = 0.005  # two printed means that differ by less are called alike [decision]
 LOOK = "look for the reason before calling it a finding"
-
-
-def signed(value: float, form: str) -> str:
-    """A number with a minus sign that is one."""
-    return f"{value:{form}}".replace("-", "−")
 
 
 def published_of(results: Sequence[Result]) -> Published | None:
@@ -38,7 +34,7 @@ def _cell(
 
 
 def _direction(value: float, margin: float) -> str:
-    return "a fall" if value < -margin else "a rise" if value > margin else f"no change beyond ±{margin:.0%}"
+    return "a fall" if value < -margin else "a rise" if value > margin else f"no change beyond ±{percent(margin, 0)}"
 
 
 def against_change(results: Sequence[Result], measure: str, result: Result, holds: bool | None) -> list[Finding]:
@@ -52,7 +48,7 @@ def against_change(results: Sequence[Result], measure: str, result: Result, hold
     theirs = _direction(cell.value, MARGIN)
     if theirs.startswith(ours):
         return []
-    text = f"Against the paper: for {result.system} it prints Δ {signed(cell.value, '+.1%')} ({cell.place}), {theirs}; here it is {ours}; {LOOK}."
+    text = f"Against the paper: for {result.system} it prints Δ {percent(cell.value, sign=True)} ({cell.place}), {theirs}; here it is {ours}; {LOOK}."
     return [Finding(text, None)]
 
 

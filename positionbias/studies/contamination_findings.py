@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from positionbias.contamination.published import CELLS, TARGETS, target_of
+from positionbias.core.formatting import decimal, percent
 from positionbias.core.payloads import Comparison, Finding
 from positionbias.core.published import PublishedCell
 from positionbias.core.result import Facts, Result
@@ -27,7 +28,7 @@ from positionbias.report.contamination_select import (
     whole_share,
 )
 from positionbias.report.leakage_select import rows_of
-from positionbias.studies.against import APART, LOOK, signed
+from positionbias.studies.against import APART, LOOK
 from positionbias.studies.contamination_doses import dose_findings
 from positionbias.studies.wording import p_shown, shown, trained_system
 
@@ -69,7 +70,7 @@ def _sets(results: Sequence[Result]) -> list[Finding]:
     for source, sets in by_source.items():
         ends = [choose(sets, key=lambda result: result.facts.share or 0.0) for choose in (min, max)]
         shown = [
-            f"{rows['groups, target']:,} of {of.count:,} training groups ({of.value:.2%}; {rows['queries, target']:,} queries)"
+            f"{rows['groups, target']:,} of {of.count:,} training groups ({percent(of.value, 2)}; {rows['queries, target']:,} queries)"
             for of, rows in ((of, rows_of(of)) for of in ends)
         ]
         parts.append(f"{source} {' to '.join(dict.fromkeys(shown))}")
@@ -152,7 +153,7 @@ def _inherits(results: Sequence[Result], result: Result) -> str:
     )
     if found is None:
         return ""
-    teacher = signed(rows_of(found)["teacher"], "+.3f")
+    teacher = decimal(rows_of(found)["teacher"], sign=True)
     if found.value is None or found.interval is None:
         return f" The teacher's own change, {teacher}, cannot be told from 0, so no share of it can be said to be inherited."
     change = "inflation" if rows_of(found)["teacher"] > 0 else "deflation"
@@ -162,7 +163,7 @@ def _inherits(results: Sequence[Result], result: Result) -> str:
 def _beyond(results: Sequence[Result], result: Result) -> str:
     """What the same contamination changes on other targets, a sentence each: what is not more than that may be more training data alone."""
     parts = [
-        f" On {rows_of(r)['elsewhere']}, of which nothing was seen, the change is {signed(rows_of(r)['there'], '+.3f')}; the first change less this "
+        f" On {rows_of(r)['elsewhere']}, of which nothing was seen, the change is {decimal(rows_of(r)['there'], sign=True)}; the first change less this "
         f"is {shown(r.value, r.interval)}."
         for r in results
         if (r.measure, r.split, r.facts) == (BEYOND, result.split, result.facts)

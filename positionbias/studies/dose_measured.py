@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from positionbias.core.collection import Collection
+from positionbias.core.formatting import percent
 from positionbias.core.payloads import Finding, PerQuery, PositionHistogram
 from positionbias.core.result import Facts, Result
 from positionbias.core.shard_work import MapShards
@@ -114,7 +115,7 @@ def dose_findings(results: Sequence[Result], measure: str) -> list[Finding]:
 def _positions(histograms: Sequence[Result], variants: Sequence[str]) -> Finding:
     shares = {r.facts.variant: r.payload.figures["first_fifth"]["value"] for r in histograms}  # type: ignore[union-attr]
     means = {r.facts.variant: r.value or 0.0 for r in histograms}
-    listed = "; ".join(f"{v}, {shares[v]:.1%} start in the first fifth (mean position {means[v]:.3f})" for v in variants)
+    listed = "; ".join(f"{v}, {percent(shares[v])} start in the first fifth (mean position {means[v]:.3f})" for v in variants)
     number = " to ".join(f"{n:,}" for n in sorted({result.count for result in histograms}))
     return Finding(f"Of the {number} training answers of each dose: with {listed}.", None)
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from positionbias.core.formatting import as_form, percent
 from positionbias.core.payloads import AtsCurve, Comparison, Finding, Interval, PositionHistogram, TrainingCurve
 from positionbias.core.result import Facts, Result
 from positionbias.evaluation.repeats import over_repeats
-from positionbias.studies.against import MARGIN, against_change, against_mats, against_training, signed
+from positionbias.studies.against import MARGIN, against_change, against_mats, against_training
 
 __all__ = ["DOSES", "Change", "baselines", "findings", "idle_trainings", "over", "trainings"]
 
@@ -20,7 +21,7 @@ Group = Sequence[tuple[Result, Comparison]]
 
 
 def _between(interval: Interval, form: str = "+.1%") -> str:
-    return f"95 % interval {signed(interval.low, form)} to {signed(interval.high, form)}"
+    return f"95 % interval {as_form(interval.low, form)} to {as_form(interval.high, form)}"
 
 
 class Change(NamedTuple):
@@ -34,7 +35,7 @@ class Change(NamedTuple):
         """The figure, its interval, and over how many repeats."""
         repeats = f", over {self.repeats} repeats" if self.repeats > 1 else ""
         sure = f"{_between(self.interval, form)}{repeats}" if self.interval else f"no interval{repeats}"
-        return f"{signed(self.value, form)} ({sure})"
+        return f"{as_form(self.value, form)} ({sure})"
 
 
 def over(
@@ -66,7 +67,7 @@ def _verdict(change: Change | None) -> tuple[str, bool | None]:
         return "cannot be said", None
     low, high = change.interval.low, change.interval.high
     if low >= -MARGIN and high <= MARGIN:
-        return f"does not change beyond ±{MARGIN:.0%}: {change.shown()}", False
+        return f"does not change beyond ±{percent(MARGIN, 0)}: {change.shown()}", False
     if high < 0:
         return f"falls: {change.shown()}", True
     if low > 0:
@@ -86,8 +87,8 @@ def _positions(result: Result, place: str) -> Finding:
     else:
         verdict, holds = "what an unbiased collection would have", False
     return Finding(
-        f"{place}, {share['value']:.1%} of {result.count:,} answers start in the first fifth "
-        f"({_between(interval, '.1%')}): {verdict} ({expected:.1%}).",
+        f"{place}, {percent(share['value'])} of {result.count:,} answers start in the first fifth "
+        f"({_between(interval, '.1%')}): {verdict} ({percent(expected)}).",
         holds,
     )
 
@@ -126,7 +127,7 @@ def _cuts(cuts: Mapping[int, tuple[int, int]]) -> list[Finding]:
             known = whole + cut
             which = f" of draw {draw}" if len(cuts) > 1 else ""
             text = f"The rotation{which} cut through the answer of {cut:,} of the {known:,} test queries whose answer's place is known"
-            found.append(Finding(f"{text} ({cut / known:.1%}).", None))
+            found.append(Finding(f"{text} ({percent(cut / known)}).", None))
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from positionbias.core.formatting import percent
 from positionbias.core.payloads import Comparison, Finding
 from positionbias.core.result import Result
 from positionbias.evaluation.memorisation import OFFSET, RANK, SCORE
@@ -51,8 +52,8 @@ def _shares(results: Sequence[Result]) -> list[Finding]:
     for condition, of in sets.items():
         first, last = (choose(of, key=lambda result: result.count) for choose in (min, max))
         rows = rows_of(first)
-        share = f"{first.value:.1%} of {first.count:,} training instances"
-        share += f" to {last.value:.1%} of {last.count:,}" if last.count > first.count else ""
+        share = f"{percent(first.value)} of {first.count:,} training instances"
+        share += f" to {percent(last.value)} of {last.count:,}" if last.count > first.count else ""
         found.append(
             Finding(
                 f"{capital(condition)}: {share} leaked, from {rows['leaked queries']:,} queries that leak {rows['topics leaked']:,} "

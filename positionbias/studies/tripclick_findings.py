@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from positionbias.core.formatting import percent
 from positionbias.core.payloads import Comparison, Finding
 from positionbias.core.result import Facts, Result
 from positionbias.evaluation.letters import LEVEL
@@ -65,7 +66,7 @@ def _false(results: Sequence[Result]) -> list[Finding]:
     parts = []
     for result in known:
         rows = rows_of(result)
-        share = f"{result.value:.1%}" if result.value is not None else "none"
+        share = percent(result.value) if result.value is not None else "none"
         parts.append(f"{set_name(result.facts)} {rows['false negatives']:,} of {rows['negatives']:,} ({share})")
     return [Finding(f"Negatives that are relevant in truth, by training set: {'; '.join(parts)}.", None)] if parts else []
 
@@ -170,7 +171,7 @@ def _shallow(results: Sequence[Result]) -> list[Finding]:
         share = notes.get("share with so many candidates", 1.0)
         if result.measure == HEADLINE and share < 1:
             text = (
-                f"{result.split}: {share:.0%} of the queries have the {notes['depth']:,} candidates that are re-ranked (the median has "
+                f"{result.split}: {percent(share, 0)} of the queries have the {notes['depth']:,} candidates that are re-ranked (the median has "
                 f"{notes['median candidates']:,.0f}); of the others all that they have are."
             )
             found.append(Finding(text, None))
@@ -198,7 +199,7 @@ def _robust(results: Sequence[Result]) -> list[Finding]:
         verdict = "it falls" if falls else "it still rises" if rises else "no fall is seen"
         if not deeper and not falls:
             verdict = f"no candidates beyond --depth ({rows['depth']}) were there, so that nothing is said of more"
-        some = f", which {last['reached']:.0%} of the queries have," if last["reached"] < 1 else ""
+        some = f", which {percent(last['reached'], 0)} of the queries have," if last["reached"] < 1 else ""
         text = (
             f"{_name(result.facts)} on {result.split}: from re-ranking depth {start} to {last['depth']}{some} {HEADLINE} changes by "
             f"{point_shown(change)} to {last['mean']:.3f}: {verdict}."
@@ -248,7 +249,7 @@ def _recall(results: Sequence[Result]) -> list[Finding]:
         if facts.role == RETRIEVER and measure == HEADLINE:
             both = [m for m in cuts if (facts, test, m) in values and (first, test, m) in values]
             shares = [f"{m} {values[facts, test, m]:.3f} ({values[first, test, m]:.3f})" for m in both]
-            judged = f"J@10 {values[facts, test, 'Judged@10']:.0%} ({values[first, test, 'Judged@10']:.0%})"
+            judged = f"J@10 {percent(values[facts, test, 'Judged@10'], 0)} ({percent(values[first, test, 'Judged@10'], 0)})"
             found.append(Finding(f"{_name(facts)} on {test}, BM25's in brackets: {', '.join([judged, *shares])}.", None))
     return found
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from positionbias.core.formatting import as_form
 from positionbias.core.payloads import Interval
 from positionbias.core.result import Facts
-from positionbias.studies.against import signed
 
 __all__ = ["beside_zero", "bounds_of", "capital", "p_shown", "point_shown", "shown", "trained_system"]
 
@@ -30,8 +30,8 @@ def beside_zero(point: Mapping[str, Any]) -> bool:
 
 def shown(value: float, bounds: Interval | None, form: str = "+.3f") -> str:
     """A value with its interval."""
-    sure = f"95 % interval {signed(bounds.low, form)} to {signed(bounds.high, form)}" if bounds else "no interval"
-    return f"{signed(value, form)} ({sure})"
+    sure = f"95 % interval {as_form(bounds.low, form)} to {as_form(bounds.high, form)}" if bounds else "no interval"
+    return f"{as_form(value, form)} ({sure})"
 
 
 def point_shown(point: Mapping[str, Any]) -> str:

@@ -199,16 +199,16 @@ def statistics(name: str) -> list[Result]:
 
 FINDINGS = (
     (
-        "In the passages as they are, 45.4% of 11,879 answers start in the first fifth (95 % interval 44.4% to 46.4%): "
-        "more than an unbiased collection would have (20.5%).",
+        "In the passages as they are, 45.4\u00a0% of 11,879 answers start in the first fifth (95 % interval 44.4\u00a0% to 46.4\u00a0%): "
+        "more than an unbiased collection would have (20.5\u00a0%).",
         True,
     ),
-    ("tk-original: when the test passages are rotated, nDCG@10 falls: −8.6% (95 % interval −10.0% to −7.2%).", True),
+    ("tk-original: when the test passages are rotated, nDCG@10 falls: −8.6\u00a0% (95 % interval −10.0\u00a0% to −7.2\u00a0%).", True),
     (
-        "tk-rotated: when the test passages are rotated, nDCG@10 does not change beyond ±3%: −0.2% (95 % interval −1.6% to +1.2%).",
+        "tk-rotated: when the test passages are rotated, nDCG@10 does not change beyond ±3\u00a0%: −0.2\u00a0% (95 % interval −1.6\u00a0% to +1.2\u00a0%).",
         False,
     ),
-    ("The rotation cut through the answer of 52 of 2,000 test queries (2.6%).", None),
+    ("The rotation cut through the answer of 52 of 2,000 test queries (2.6\u00a0%).", None),
     (
         "On the rotated test passages tk-rotated is better than tk-original: nDCG@10 0.415 against 0.395, difference +0.020 "
         "(95 % interval +0.014 to +0.026).",

@@ -181,7 +181,7 @@ def test_training_sets_and_trainings(results: list[Result]) -> None:
 
 
 def test_what_was_added(results: list[Result]) -> None:
-    part = "4 of 12 training groups (33.33%; 4 queries) to 8 of 16 training groups (50.00%; 8 queries)"
+    part = "4 of 12 training groups (33.33\u00a0%; 4 queries) to 8 of 16 training groups (50.00\u00a0%; 8 queries)"
     assert said(results)[f"Test judgements in the teachers' training sets: dl19 {part}; dl20 {part}."] is None
 
 
@@ -197,14 +197,14 @@ def test_the_sentences(results: list[Result]) -> None:
     )
     assert ") over 8 queries; inflation is established (Student's t-test, p = 0.0" in teacher
     assert (
-        " On dl20, of which nothing was seen, the change is +0.000; the first change less this is +0.406 (95 % interval "
+        " On dl20, of which nothing was seen, the change is 0.000; the first change less this is +0.406 (95 % interval "
         in teacher
     )
     assert found[teacher] is True
     (student,) = (text for text in found if text.startswith("Student tk (kl) on dl19"))
     assert "0.417 with a teacher that saw its judgements, 0.333 with one that did not, difference +0.083" in student
     assert "uncontaminated it does not beat BM25 there, so this is said of a model that did not learn" in student
-    assert "Of the teacher's inflation, +0.406, it inherits 21%" in student
+    assert "Of the teacher's inflation, +0.406, it inherits 21\u00a0%" in student
     weak = "nDCG@10 0.333 on dl19, where BM25 has 0.333; 0.333 on dl20, where BM25 has 0.333."
     assert found[f"Not learned: student tk (kl), {weak}"] is False
     assert any(text.startswith("Of 2 students of contaminated teachers") and "0 have a higher" in text for text in found)

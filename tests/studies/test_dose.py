@@ -129,7 +129,7 @@ def test_the_report_has_the_dose(finished: Path, tmp_path: Path) -> None:
     assert 'id="figure-doses-1"' in page
     for result in load_results(finished / "results"):
         if isinstance(result.payload, Finding):
-            assert result.payload.text in page
+            assert " ".join(result.payload.text.split()) in page
     table = report_tables(load_studies([finished]))["doses"]
     assert [(row[0].text, row[5].text) for row in table.rows] == [
         (variant, training) for variant in reversed(LABELS) for training in ("original", "rotated")
@@ -255,12 +255,12 @@ def test_the_sentences(difference: float, holds: bool | None, words: str) -> Non
     ]  # fmt: skip
     positions, change, response, similarity = dose_findings(results, "nDCG@10")
     assert positions.text == (
-        "Of the 3,335 training answers of each dose: with anywhere, 30.0% start in the first fifth (mean position 0.400); "
-        "front, 100.0% start in the first fifth (mean position 0.080)."
+        "Of the 3,335 training answers of each dose: with anywhere, 30.0\u00a0% start in the first fifth (mean position 0.400); "
+        "front, 100.0\u00a0% start in the first fifth (mean position 0.080)."
     )
     assert change.text == (
         "tk trained on original passages: when the test passages are rotated, nDCG@10 changes by "
-        "−1.0% (95 % interval −2.0% to +0.0%) with anywhere; −5.0% (95 % interval −6.0% to −4.0%) with front."
+        "−1.0\u00a0% (95 % interval −2.0\u00a0% to 0.0\u00a0%) with anywhere; −5.0\u00a0% (95 % interval −6.0\u00a0% to −4.0\u00a0%) with front."
     )
     assert words in response.text
     assert response.holds is holds

@@ -59,13 +59,13 @@ def told(*results: Result, cuts: dict[int, tuple[int, int]] | None = None) -> li
 @pytest.mark.parametrize(
     ("relative", "low", "high", "words", "holds"),
     [
-        (-0.2, -0.25, -0.15, "falls: −20.0% (95 % interval −25.0% to −15.0%)", True),
-        (-0.04, -0.07, -0.001, "falls: −4.0% (95 % interval −7.0% to −0.1%)", True),
-        (0.08, 0.01, 0.15, "rises: +8.0% (95 % interval +1.0% to +15.0%)", True),
-        (0.004, -0.02, 0.028, "does not change beyond ±3%: +0.4% (95 % interval −2.0% to +2.8%)", False),
-        (-0.02, -0.03, -0.01, "does not change beyond ±3%: −2.0% (95 % interval −3.0% to −1.0%)", False),
-        (-0.02, -0.05, 0.01, "changes by −2.0% (95 % interval −5.0% to +1.0%): these data do not decide", None),
-        (0.0, -0.031, 0.031, "changes by +0.0% (95 % interval −3.1% to +3.1%): these data do not decide", None),
+        (-0.2, -0.25, -0.15, "falls: −20.0\u00a0% (95 % interval −25.0\u00a0% to −15.0\u00a0%)", True),
+        (-0.04, -0.07, -0.001, "falls: −4.0\u00a0% (95 % interval −7.0\u00a0% to −0.1\u00a0%)", True),
+        (0.08, 0.01, 0.15, "rises: +8.0\u00a0% (95 % interval +1.0\u00a0% to +15.0\u00a0%)", True),
+        (0.004, -0.02, 0.028, "does not change beyond ±3\u00a0%: +0.4\u00a0% (95 % interval −2.0\u00a0% to +2.8\u00a0%)", False),
+        (-0.02, -0.03, -0.01, "does not change beyond ±3\u00a0%: −2.0\u00a0% (95 % interval −3.0\u00a0% to −1.0\u00a0%)", False),
+        (-0.02, -0.05, 0.01, "changes by −2.0\u00a0% (95 % interval −5.0\u00a0% to +1.0\u00a0%): these data do not decide", None),
+        (0.0, -0.031, 0.031, "changes by 0.0\u00a0% (95 % interval −3.1\u00a0% to +3.1\u00a0%): these data do not decide", None),
     ],
 )
 def test_a_change_between_test_sets(relative: float, low: float, high: float, words: str, holds: bool | None) -> None:
@@ -85,8 +85,8 @@ def test_queries_left_whole_and_queries_cut() -> None:
     found = told(change(0.01, -0.01, 0.02, subset=subset), cuts={1: (75, 15)})
     assert [finding.text for finding in found] == [
         "tk-original: when the test passages are rotated, nDCG@10, over the 1,234 queries whose answer was left whole, "
-        "does not change beyond ±3%: +1.0% (95 % interval −1.0% to +2.0%).",
-        "The rotation cut through the answer of 15 of the 90 test queries whose answer's place is known (16.7%).",
+        "does not change beyond ±3\u00a0%: +1.0\u00a0% (95 % interval −1.0\u00a0% to +2.0\u00a0%).",
+        "The rotation cut through the answer of 15 of the 90 test queries whose answer's place is known (16.7\u00a0%).",
     ]
     assert found[1].holds is None
     assert told(cuts={1: (90, 0)}) == []
@@ -163,17 +163,17 @@ def histogram(low: float, high: float, share: float = 0.5) -> Result:
 def test_where_answers_sit() -> None:
     before, after = told(histogram(0.45, 0.55), histogram(0.2, 0.28, 0.25))
     assert before == Finding(
-        "In the passages as they are, 50.0% of 1,800 answers start in the first fifth (95 % interval 45.0% to 55.0%): "
-        "more than an unbiased collection would have (24.0%).",
+        "In the passages as they are, 50.0\u00a0% of 1,800 answers start in the first fifth (95 % interval 45.0\u00a0% to 55.0\u00a0%): "
+        "more than an unbiased collection would have (24.0\u00a0%).",
         True,
     )
     assert after == Finding(
-        "After rotation, 25.0% of 1,800 answers start in the first fifth (95 % interval 20.0% to 28.0%): "
-        "what an unbiased collection would have (24.0%).",
+        "After rotation, 25.0\u00a0% of 1,800 answers start in the first fifth (95 % interval 20.0\u00a0% to 28.0\u00a0%): "
+        "what an unbiased collection would have (24.0\u00a0%).",
         False,
     )
     (fewer,) = told(histogram(0.1, 0.2, 0.15))
-    assert "less than an unbiased collection would have (24.0%)" in fewer.text
+    assert "less than an unbiased collection would have (24.0\u00a0%)" in fewer.text
 
 
 def mats(training: str, value: float | None, *, test: str = "original", seed: int = 1, collection: str = "planted") -> Result:
@@ -220,7 +220,7 @@ def test_one_of_several_trainings_that_re_ranks_nothing() -> None:
     trained = [ended("tk-original", 1), ended("tk-original", 5, seed=2)]
     idle, rest = told(change(0.0, 0.0, 0.0), change(-0.2, -0.3, -0.1, seed=2), *trained)
     assert "for tk-original (1 of 2 trainings)" in idle.text
-    assert "falls: −20.0% (95 % interval −30.0% to −10.0%)" in rest.text
+    assert "falls: −20.0\u00a0% (95 % interval −30.0\u00a0% to −10.0\u00a0%)" in rest.text
     # against one that re-ranks it is a system like another
     pair = ("tk-original", "tk-rotated")
     against_it = change(0.2, 0.1, 0.3, axis="trainings", systems=pair, tests=("rotated", "rotated"))
@@ -236,14 +236,14 @@ def test_repeats_are_one_sentence_about_their_mean() -> None:
     two = [change(-0.10, -0.2, -0.01), change(-0.14, -0.2, -0.05, seed=2)]
     assert told(*two) == [
         Finding(
-            "tk-original: when the test passages are rotated, nDCG@10 changes by −12.0% (95 % interval −37.4% to +13.4%, over 2 "
+            "tk-original: when the test passages are rotated, nDCG@10 changes by −12.0\u00a0% (95 % interval −37.4\u00a0% to +13.4\u00a0%, over 2 "
             "repeats): these data do not decide.",
             None,
         )
     ]
     # ± 2 % of three: deviation 2 %, t(2 df) 4.303, half a width 4.97 %
     three = [change(-0.10, 0, 0), change(-0.12, 0, 0, seed=2), change(-0.14, 0, 0, seed=3)]
-    assert "falls: −12.0% (95 % interval −17.0% to −7.0%, over 3 repeats)" in told(*three)[0].text
+    assert "falls: −12.0\u00a0% (95 % interval −17.0\u00a0% to −7.0\u00a0%, over 3 repeats)" in told(*three)[0].text
 
 
 def test_models_and_trainings_each_have_their_sentence() -> None:
@@ -265,7 +265,7 @@ def test_a_change_that_the_paper_does_not_have() -> None:
     """Table 4: TK trained on original SQuAD, nDCG Δ −0.7 %: no change; Table 3 (MS MARCO) is about another collection."""
     fall = change(-0.2, -0.25, -0.15, collection="mine")
     assert [f.text for f in told(fall, of_squad())[1:]] == [
-        "Against the paper: for tk-original it prints Δ −0.7% (Table 4, TK, Original row, nDCG, Δ), no change beyond ±3%; here it is "
+        "Against the paper: for tk-original it prints Δ −0.7\u00a0% (Table 4, TK, Original row, nDCG, Δ), no change beyond ±3\u00a0%; here it is "
         "a fall; look for the reason before calling it a finding."
     ]
     assert len(told(fall)) == 1  # a collection that the paper has not

@@ -138,7 +138,7 @@ def test_sets_are_drawn_by_one_rule(tmp_path: Path) -> None:
 def test_what_is_said(results: list[Result]) -> None:
     said = [r.payload.text for r in results if isinstance(r.payload, Finding)]
     assert any(text.startswith("Negatives that are relevant in truth, by training set: regenerated ") for text in said)
-    assert any("original 20 of 40 (50.0%)" in text for text in said)
+    assert any("original 20 of 40 (50.0\u00a0%)" in text for text in said)
     assert any(
         text.startswith("BERT_CAT, scibert on head_test.dctr: nDCG@10 0.982 with regenerated negatives, 0.748 with original;")
         for text in said
@@ -147,7 +147,7 @@ def test_what_is_said(results: list[Result]) -> None:
         text.startswith("TK (regenerated) on head_test.dctr: from re-ranking depth 6 to 10 nDCG@10 changes by") for text in said
     )
     assert any(text.startswith("tail_test: the ensemble has nDCG@10 1.000, the best of its models (BERT_CAT") for text in said)
-    assert any("J@10 50% (50%)" in text for text in said)
+    assert any("J@10 50\u00a0% (50\u00a0%)" in text for text in said)
     assert not any(text.startswith("No test is one of the paper's") for text in said)
 
 
@@ -184,7 +184,7 @@ def test_an_index_and_what_runs_do_not_reach_leave_no_number(tmp_path: Path, pai
     (text,) = [text for text in said if text.startswith("TK (regenerated) on head_test.dctr: from re-ranking depth 3 to 6")]
     assert text.endswith(f"no candidates beyond --depth ({study.settings.depth}) were there, so that nothing is said of more.")
     assert said[text] is None
-    shallow = "head_test.dctr: 0% of the queries have the 8 candidates that are re-ranked (the median has 6)"
+    shallow = "head_test.dctr: 0\u00a0% of the queries have the 8 candidates that are re-ranked (the median has 6)"
     assert any(text.startswith(shallow) for text in said) is not pairs
     # no recall at 100 of six candidates, and none at 200 of 150 retrieved
     measured = {(r.facts.model, r.measure) for r in found if r.kind == "per_query"}

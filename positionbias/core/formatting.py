@@ -11,7 +11,19 @@ from typing import Any
 
 from positionbias.core.payloads import Interval
 
-__all__ = ["MISSING", "NBSP", "count", "decimal", "interval", "p_value", "percent", "setting", "slug", "with_interval"]
+__all__ = [
+    "MISSING",
+    "NBSP",
+    "as_form",
+    "count",
+    "decimal",
+    "interval",
+    "p_value",
+    "percent",
+    "setting",
+    "slug",
+    "with_interval",
+]
 
 MINUS = "\u2212"
 NBSP = "\u00a0"
@@ -38,6 +50,16 @@ def percent(fraction: float | None, places: int = 1, *, sign: bool = False) -> s
     """A fraction as per cent: −0.0856 is ``−8.6 %``."""
     text = _number(None if fraction is None else 100 * fraction, places, sign)
     return text if text == MISSING else f"{text}{NBSP}%"
+
+
+def as_form(value: float | None, form: str) -> str:
+    """A value by a form as Python's, ``.3f``, ``+.1%``: a fixed number of decimals, as it is or as per cent.
+
+    >>> as_form(-0.0856, "+.1%"), as_form(0.25, "+.2f"), as_form(-0.0001, ".3f")
+    ('−8.6\\xa0%', '+0.25', '0.000')
+    """
+    places, sign = int(form.lstrip("+.")[:-1]), form.startswith("+")
+    return percent(value, places, sign=sign) if form.endswith("%") else decimal(value, places, sign=sign)
 
 
 def interval(bounds: Interval | None, *, as_percent: bool = False, places: int | None = None, sign: bool = False) -> str:

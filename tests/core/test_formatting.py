@@ -6,8 +6,8 @@ import math
 
 import pytest
 
+from positionbias.core.formatting import count, decimal, interval, p_value, percent, setting, slug, with_interval
 from positionbias.core.payloads import Interval
-from positionbias.report.formatting import count, decimal, interval, p_value, percent, setting, slug, with_interval
 
 
 @pytest.mark.parametrize(
