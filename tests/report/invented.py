@@ -203,7 +203,10 @@ FINDINGS = (
         "more than an unbiased collection would have (20.5\u00a0%).",
         True,
     ),
-    ("tk-original: when the test passages are rotated, nDCG@10 falls: −8.6\u00a0% (95 % interval −10.0\u00a0% to −7.2\u00a0%).", True),
+    (
+        "tk-original: when the test passages are rotated, nDCG@10 falls: −8.6\u00a0% (95 % interval −10.0\u00a0% to −7.2\u00a0%).",
+        True,
+    ),
     (
         "tk-rotated: when the test passages are rotated, nDCG@10 does not change beyond ±3\u00a0%: −0.2\u00a0% (95 % interval −1.6\u00a0% to +1.2\u00a0%).",
         False,

@@ -149,7 +149,9 @@ def test_findings_stand_first_with_how_sure_they_are(one: str) -> None:
     page = check(one)
     section = page.root.every("section")[0]
     items = section.every("li")
-    assert [item.text.replace("\u00a0", " ") for item in items] == [text for text, _ in invented.FINDINGS]
+    assert [item.text.replace("\u00a0", " ") for item in items] == [
+        text.replace("\u00a0", " ") for text, _ in invented.FINDINGS
+    ]
     assert [item.attributes.get("class") for item in items] == [
         None if holds is None else "decided" for _, holds in invented.FINDINGS
     ]

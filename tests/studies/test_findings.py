@@ -62,10 +62,34 @@ def told(*results: Result, cuts: dict[int, tuple[int, int]] | None = None) -> li
         (-0.2, -0.25, -0.15, "falls: −20.0\u00a0% (95 % interval −25.0\u00a0% to −15.0\u00a0%)", True),
         (-0.04, -0.07, -0.001, "falls: −4.0\u00a0% (95 % interval −7.0\u00a0% to −0.1\u00a0%)", True),
         (0.08, 0.01, 0.15, "rises: +8.0\u00a0% (95 % interval +1.0\u00a0% to +15.0\u00a0%)", True),
-        (0.004, -0.02, 0.028, "does not change beyond ±3\u00a0%: +0.4\u00a0% (95 % interval −2.0\u00a0% to +2.8\u00a0%)", False),
-        (-0.02, -0.03, -0.01, "does not change beyond ±3\u00a0%: −2.0\u00a0% (95 % interval −3.0\u00a0% to −1.0\u00a0%)", False),
-        (-0.02, -0.05, 0.01, "changes by −2.0\u00a0% (95 % interval −5.0\u00a0% to +1.0\u00a0%): these data do not decide", None),
-        (0.0, -0.031, 0.031, "changes by 0.0\u00a0% (95 % interval −3.1\u00a0% to +3.1\u00a0%): these data do not decide", None),
+        (
+            0.004,
+            -0.02,
+            0.028,
+            "does not change beyond ±3\u00a0%: +0.4\u00a0% (95 % interval −2.0\u00a0% to +2.8\u00a0%)",
+            False,
+        ),
+        (
+            -0.02,
+            -0.03,
+            -0.01,
+            "does not change beyond ±3\u00a0%: −2.0\u00a0% (95 % interval −3.0\u00a0% to −1.0\u00a0%)",
+            False,
+        ),
+        (
+            -0.02,
+            -0.05,
+            0.01,
+            "changes by −2.0\u00a0% (95 % interval −5.0\u00a0% to +1.0\u00a0%): these data do not decide",
+            None,
+        ),
+        (
+            0.0,
+            -0.031,
+            0.031,
+            "changes by 0.0\u00a0% (95 % interval −3.1\u00a0% to +3.1\u00a0%): these data do not decide",
+            None,
+        ),
     ],
 )
 def test_a_change_between_test_sets(relative: float, low: float, high: float, words: str, holds: bool | None) -> None:
