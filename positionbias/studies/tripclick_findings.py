@@ -29,8 +29,9 @@ from positionbias.report.tripclick_select import (
     short,
     tripclick_systems,
 )
+from positionbias.studies.against import MARGIN
 from positionbias.studies.tripclick_published import TESTS, paper_test
-from positionbias.studies.wording import beside_zero, p_shown, point_shown, shown
+from positionbias.studies.wording import bounds_of, p_shown, point_shown, shown
 
 __all__ = ["tripclick_findings"]
 
@@ -194,18 +195,26 @@ def _robust(results: Sequence[Result]) -> list[Finding]:
         start = max(changes, key=int)
         change, last = changes[start], rows["points"][-1]
         deeper = int(start) == rows["depth"]
-        falls = beside_zero(change) and change["mean"] < 0
-        rises = beside_zero(change) and change["mean"] > 0
-        verdict = "it falls" if falls else "it still rises" if rises else "no fall is seen"
-        if not deeper and not falls:
-            verdict = f"no candidates beyond --depth ({rows['depth']}) were there, so that nothing is said of more"
+        verdict, holds = _goes_on(change, last["mean"] - change["mean"])
+        if not deeper and holds is not False:
+            verdict, holds = f"no candidates beyond --depth ({rows['depth']}) were there, so that nothing is said of more", None
         some = f", which {percent(last['reached'], 0)} of the queries have," if last["reached"] < 1 else ""
         text = (
             f"{_name(result.facts)} on {result.split}: from re-ranking depth {start} to {last['depth']}{some} {HEADLINE} changes by "
             f"{point_shown(change)} to {last['mean']:.3f}: {verdict}."
         )
-        found.append(Finding(text, False if falls else True if deeper else None))
+        found.append(Finding(text, holds))
     return found
+
+
+def _goes_on(change: Any, start: float) -> tuple[str, bool | None]:
+    """What a change from ``start`` amounts to; a fall whose interval lies within 3 % of it is called none, as everywhere [decision]."""
+    bounds, least = bounds_of(change["interval"]), -MARGIN * start
+    if bounds is None or (bounds.low < least and bounds.high >= 0):
+        return "these data do not decide", None
+    if bounds.low < least:
+        return "it falls", False
+    return ("it still rises", True) if bounds.low > 0 else (f"no fall beyond {percent(MARGIN, 0)}", True)
 
 
 def _against_bm25(results: Sequence[Result]) -> list[Finding]:

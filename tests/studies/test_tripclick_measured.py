@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import asdict, replace
 from math import log2
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 from positionbias.core.files import atomic_folder
 from positionbias.core.groups import Groups, TrainingGroup, write_groups
-from positionbias.core.payloads import Comparison, Finding, PerQuery, Statistics
+from positionbias.core.payloads import Comparison, Finding, Interval, PerQuery, Statistics
 from positionbias.core.records import Qrel
 from positionbias.core.result import Facts, Result
 from positionbias.core.run import Run
@@ -133,6 +134,36 @@ def test_sets_are_drawn_by_one_rule(tmp_path: Path) -> None:
         assert len({(group.query_id, group.passage_ids[1]) for group in groups}) == len(groups)
         if name == "original":
             assert {group.passage_ids[1].rpartition("-")[2] for group in groups} == {"4", "5"}
+
+
+@pytest.mark.parametrize(
+    ("bounds", "says", "holds"),
+    [
+        ((-0.02, -0.005), "no fall beyond 3\u00a0%", True),  # of 0.9: 0.027
+        ((-0.2, -0.05), "it falls", False),
+        ((-0.2, 0.1), "these data do not decide", None),
+        ((-0.01, 0.2), "no fall beyond 3\u00a0%", True),
+        ((0.01, 0.03), "it still rises", True),
+        (None, "these data do not decide", None),
+    ],
+    ids=["small", "fall", "undecided", "or a rise", "rise", "no interval"],
+)
+def test_how_a_fall_by_depth_is_judged(
+    results: list[Result], bounds: tuple[float, float] | None, says: str, holds: bool | None
+) -> None:
+    (curve,) = [r for r in results if r.measure == CURVES and r.facts == TK]
+    mean = sum(bounds) / 2 if bounds else -0.1
+    interval = asdict(Interval(*bounds, level=0.95, method="bootstrap")) if bounds else None
+    change = {"mean": mean, "interval": interval, "queries": 10}
+    rows: Any = curve.payload.rows  # type: ignore[union-attr]
+    points = [*rows["points"][:-1], {**rows["points"][-1], "mean": 0.9 + mean}]
+    payload = Statistics({**rows, "points": points, "to the deepest from": {"6": change}})
+    changed = [replace(r, payload=payload) if r is curve else r for r in results]
+    (found,) = [
+        f for f in tripclick_findings(changed) if f.text.startswith("TK (regenerated) on head_test.dctr: from re-ranking")
+    ]
+    assert found.text.endswith(f": {says}.")
+    assert found.holds is holds
 
 
 def test_what_is_said(results: list[Result]) -> None:
