@@ -192,7 +192,7 @@ def _stream_blocks(kind: str, stream: IO[bytes], source: str) -> Iterator[Block]
 
 
 def _document_ranges(
-    handle: IO[bytes], path: str, size: int = BLOCK_BYTES, begins: re.Pattern[bytes] = DOC_START
+    handle: IO[bytes], path: str, size: int = BLOCK_BYTES, *, begins: re.Pattern[bytes] = DOC_START
 ) -> Iterator[Block]:
     """A plain SGML file in ranges: each ends before the first ``<DOC>`` that lies ``size`` bytes or more behind its start."""
     length = handle.seek(0, os.SEEK_END)
@@ -218,7 +218,7 @@ def _next_document(handle: IO[bytes], path: str, at: int, length: int, begins: r
 
 
 def _stream_documents(
-    stream: IO[bytes], source: str, size: int = BLOCK_BYTES, begins: re.Pattern[bytes] = DOC_START
+    stream: IO[bytes], source: str, size: int = BLOCK_BYTES, *, begins: re.Pattern[bytes] = DOC_START
 ) -> Iterator[Block]:
     """As ``_document_ranges``, with the same cuts, of what can only be read forward."""
     buffer, start, index, lines = b"", 0, 0, 0

@@ -288,9 +288,9 @@ def test_a_file_is_cut_between_documents_alone(tmp_path: Path, size: int, monkey
     path.write_text(whole)
     monkeypatch.setattr("positionbias.formats.trec_files._SCAN", 20)
     with open(path, "rb") as handle:
-        blocks = list(_document_ranges(handle, str(path), size, DOCUMENT_START))
+        blocks = list(_document_ranges(handle, str(path), size, begins=DOCUMENT_START))
     with open(path, "rb") as handle:
-        streamed = list(_stream_documents(handle, str(path), size, DOCUMENT_START))
+        streamed = list(_stream_documents(handle, str(path), size, begins=DOCUMENT_START))
     assert [block.read() for block in blocks] == [block.read() for block in streamed]
     starts = [found.start() for found in re.finditer(r"(?m)^<DOC>$", whole)]
     cuts = [0]
