@@ -229,7 +229,7 @@ def main() -> None:
 
 
 def _drawn(output: str) -> str:
-    return next(line.split()[-1] for line in output.splitlines() if line.startswith("triples drawn"))
+    return next(line.split()[-1] for line in output.splitlines() if line.startswith("Triples drawn"))
 
 
 if __name__ == "__main__":
