@@ -22,7 +22,7 @@ from positionbias.evaluation.two_means import difference_of_groups, ratio_of_mea
 from positionbias.report.contamination_select import BEYOND, CONTAMINATION, DOSES, INHERITED, SETS, STANDARD, TRAINED, clean_of
 from positionbias.studies.contamination_findings import contamination_findings
 from positionbias.studies.contamination_trials import ContaminationStudy, Trial, system_name
-from positionbias.studies.systems import FIRST_STAGE, finding
+from positionbias.studies.systems import FIRST_STAGE, finding, point
 
 __all__ = ["measure_contamination"]
 
@@ -276,10 +276,7 @@ class _Measuring:
         return set(content["targets"].get(source, {}).get("query_ids", ()))
 
     def _point(self, gains: Sequence[float]) -> dict[str, Any] | None:
-        if not gains:
-            return None
-        interval = bootstrap_mean(gains, None, seed=self.seed)
-        return {"mean": float(np.mean(gains)), "interval": asdict(interval) if interval else None, "queries": len(gains)}
+        return point(gains, seed=self.seed) if gains else None
 
     def _inherited(self) -> list[Result]:
         """How much of the teacher's inflation each student has, on the source, with its largest share: the ratio of the two means."""

@@ -14,14 +14,11 @@ from positionbias.core.payloads import AtsCurve, Comparison, Finding, Interval, 
 from positionbias.core.result import Facts, Result
 from positionbias.evaluation.repeats import over_repeats
 from positionbias.studies.against import MARGIN, against_change, against_mats, against_training
+from positionbias.studies.wording import between
 
 __all__ = ["DOSES", "Change", "baselines", "findings", "idle_trainings", "over", "trainings"]
 
 Group = Sequence[tuple[Result, Comparison]]
-
-
-def _between(interval: Interval, form: str = "+.1%") -> str:
-    return f"95 % interval {as_form(interval.low, form)} to {as_form(interval.high, form)}"
 
 
 class Change(NamedTuple):
@@ -34,7 +31,7 @@ class Change(NamedTuple):
     def shown(self, form: str = "+.1%") -> str:
         """The figure, its interval, and over how many repeats."""
         repeats = f", over {self.repeats} repeats" if self.repeats > 1 else ""
-        sure = f"{_between(self.interval, form)}{repeats}" if self.interval else f"no interval{repeats}"
+        sure = f"{between(self.interval, form)}{repeats}" if self.interval else f"no interval{repeats}"
         return f"{as_form(self.value, form)} ({sure})"
 
 
@@ -88,7 +85,7 @@ def _positions(result: Result, place: str) -> Finding:
         verdict, holds = "what an unbiased collection would have", False
     return Finding(
         f"{place}, {percent(share['value'])} of {result.count:,} answers start in the first fifth "
-        f"({_between(interval, '.1%')}): {verdict} ({percent(expected)}).",
+        f"({between(interval, '.1%')}): {verdict} ({percent(expected)}).",
         holds,
     )
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from positionbias.core.payloads import Finding, PerQuery
 from positionbias.core.records import Qrel
 from positionbias.core.result import Facts, Result
 from positionbias.core.run import Run, read_run
+from positionbias.evaluation.bootstrap import bootstrap_mean
 from positionbias.evaluation.measures import evaluate_run
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.training.train import training_result
@@ -25,6 +28,7 @@ __all__ = [
     "curve_of",
     "evaluated",
     "finding",
+    "point",
     "split_label",
     "subject_of",
     "system_name",
@@ -106,3 +110,9 @@ def curve_of(subject: Subject, collection: str) -> Result:
 def finding(collection: str, split: str, sentence: Finding, seed: int) -> Result:
     """A sentence as a Result."""
     return Result("finding", collection, split, "", seed, None, None, 0, sentence)
+
+
+def point(values: Sequence[float], *, seed: int) -> dict[str, Any]:
+    """A mean over queries with its interval, as a payload's rows have it."""
+    interval = bootstrap_mean(values, None, seed=seed)
+    return {"mean": float(np.mean(values)), "interval": asdict(interval) if interval else None, "queries": len(values)}

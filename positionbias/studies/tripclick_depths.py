@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from positionbias.core.run import Run
-from positionbias.evaluation.bootstrap import bootstrap_mean
+from positionbias.studies.systems import point
 
-__all__ = ["curve_rows", "depth_notes", "point", "reached", "within_candidates"]
+__all__ = ["curve_rows", "depth_notes", "reached", "within_candidates"]
 
 MOST = 0.5  # of a test's queries have so many candidates as a depth that is shown
 
@@ -58,9 +57,3 @@ def curve_rows(values: Mapping[int, Sequence[float]], shares: Mapping[int, float
     }
     points = [{"depth": at, **point(of, seed=seed), "reached": shares[at]} for at, of in values.items()]
     return {"points": points, "depth": depth, "to the deepest from": changes}
-
-
-def point(values: Sequence[float], *, seed: int) -> dict[str, Any]:
-    """A mean over queries with its interval."""
-    interval = bootstrap_mean(values, None, seed=seed)
-    return {"mean": float(np.mean(values)), "interval": asdict(interval) if interval else None, "queries": len(values)}

@@ -9,7 +9,7 @@ from positionbias.core.formatting import as_form
 from positionbias.core.payloads import Interval
 from positionbias.core.result import Facts
 
-__all__ = ["beside_zero", "bounds_of", "capital", "p_shown", "point_shown", "shown", "trained_system"]
+__all__ = ["beside_zero", "between", "bounds_of", "capital", "p_shown", "point_shown", "shown", "trained_system"]
 
 
 def capital(text: str) -> str:
@@ -28,9 +28,14 @@ def beside_zero(point: Mapping[str, Any]) -> bool:
     return bounds is not None and not bounds.low <= 0 <= bounds.high
 
 
+def between(bounds: Interval, form: str = "+.3f") -> str:
+    """An interval in words."""
+    return f"95 % interval {as_form(bounds.low, form)} to {as_form(bounds.high, form)}"
+
+
 def shown(value: float, bounds: Interval | None, form: str = "+.3f") -> str:
     """A value with its interval."""
-    sure = f"95 % interval {as_form(bounds.low, form)} to {as_form(bounds.high, form)}" if bounds else "no interval"
+    sure = between(bounds, form) if bounds else "no interval"
     return f"{as_form(value, form)} ({sure})"
 
 

@@ -110,6 +110,19 @@ encode.encode_collection(load_checkpoint(sys.argv[1]), Collection(sys.argv[2]), 
 """
 
 
+def shards_made(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Fills with the first row of every shard that is written from now on."""
+    made: list[int] = []
+    write = encode_collection.__globals__["_ShardWriter"].__call__
+
+    def counted(self: object, rows: tuple[int, int], path: Path) -> object:
+        made.append(rows[0])
+        return write(self, rows, path)
+
+    monkeypatch.setattr("positionbias.dense.encode._ShardWriter.__call__", counted)
+    return made
+
+
 def test_a_killed_encoding_goes_on_to_the_same_bytes(
     checkpoint: Checkpoint, collection: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -119,14 +132,7 @@ def test_a_killed_encoding_goes_on_to_the_same_bytes(
     assert subprocess.run([sys.executable, "-c", INTERRUPTED, *arguments], capture_output=True).returncode == -9
     kept = sorted(path.name for path in (tmp_path / ".v.work" / "content" / "vectors").glob("[0-9]*.npy"))
     assert kept == ["00000.npy", "00001.npy"]
-    made: list[int] = []
-    write = encode_collection.__globals__["_ShardWriter"].__call__
-
-    def counted(self: object, rows: tuple[int, int], path: Path) -> object:
-        made.append(rows[0])
-        return write(self, rows, path)
-
-    monkeypatch.setattr("positionbias.dense.encode._ShardWriter.__call__", counted)
+    made = shards_made(monkeypatch)
     vectors = encode_collection(checkpoint, collection, tmp_path / "v")
     assert made == [32, 48]
     assert content_of(tmp_path / "v") == content_of(tmp_path / "whole")
@@ -140,14 +146,7 @@ def test_other_threads_begin_anew(
     arguments = [str(checkpoint.path), str(collection.path), str(tmp_path / "v")]
     assert subprocess.run([sys.executable, "-c", INTERRUPTED, *arguments], capture_output=True).returncode == -9
     monkeypatch.setattr("torch.get_num_threads", lambda: 99)
-    made: list[int] = []
-    write = encode_collection.__globals__["_ShardWriter"].__call__
-
-    def counted(self: object, rows: tuple[int, int], path: Path) -> object:
-        made.append(rows[0])
-        return write(self, rows, path)
-
-    monkeypatch.setattr("positionbias.dense.encode._ShardWriter.__call__", counted)
+    made = shards_made(monkeypatch)
     vectors = encode_collection(checkpoint, collection, tmp_path / "v")
     assert (made, vectors.manifest.provenance["threads"]) == ([0, 16, 32, 48], 99)
 
