@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 __all__ = [
     "KINDS",
     "AtsCurve",
     "Comparison",
+    "Contrast",
+    "Effect",
     "Example",
     "Examples",
     "Finding",
@@ -18,9 +21,12 @@ __all__ = [
     "PerQuery",
     "PositionBuckets",
     "PositionHistogram",
+    "Preference",
+    "Question",
     "ResponseCurve",
     "Statistics",
     "TrainingCurve",
+    "Verdict",
 ]
 
 
@@ -125,6 +131,77 @@ class Finding:
     holds: bool | None = None
 
 
+class Question(StrEnum):
+    """What a verdict answers: does the place of the evidence in its passage matter, or the place of a passage in the list?"""
+
+    PASSAGE = "position in the passage"
+    LIST = "order in the list"
+
+
+class Preference(StrEnum):
+    """The answer of a verdict. ``NONE`` is an effect that lies within the margin, ``UNKNOWN`` too little data to say."""
+
+    FRONT = "prefers the front"
+    END = "prefers the end"
+    MIDDLE = "prefers the middle"
+    ENDS = "prefers both ends"
+    FIRST = "prefers the first places"
+    LAST = "prefers the last places"
+    NONE = "no preference"
+    UNKNOWN = "cannot tell"
+
+
+class Contrast(StrEnum):
+    """What is compared. Each is the first place named less the second, so that below 0 the second is preferred; ``ORDER`` is the loss in
+    ranks from the list's first place to its last, so that above 0 the first places are preferred."""
+
+    ENDS = "end − front"
+    MIDDLE = "middle − ends"
+    ROTATION = "rotated to the end − to the front"
+    RUNS = "two runs: moved to the end − to the front"
+    ORDER = "first to last place in the list"
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One contrast of a manipulation in one unit, with its simultaneous 95 % interval.
+
+    ``unit`` is "deviations", "ranks" or a measure's name. ``detectable`` is the effect that the test
+    finds with 80 % power. ``subset`` "read" restricts it to queries whose texts the model reads whole. Undefined numbers are None.
+    """
+
+    contrast: Contrast
+    unit: str
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    detectable: float | None = None
+    queries: int = 0
+    subset: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The answer to one question about one system.
+
+    ``sentences`` say it in words: the answer with its effect, what that means for a user, and the next step where there is one. ``effects`` are what it
+    rests on, the deciding one first. ``margin`` is the smallest effect of interest, in the unit of the first effect; ``exceeds`` says
+    whether the interval lies beyond it (None: no preference was found). ``queries`` were manipulated; ``wanted`` would do where the answer is
+    "cannot tell". ``reads`` is how many words the system reads where texts were longer, and ``unread`` the share of queries with such a text.
+    """
+
+    question: Question
+    preference: Preference
+    sentences: Sequence[str]
+    effects: Sequence[Effect] = ()
+    margin: float | None = None
+    exceeds: bool | None = None
+    queries: int = 0
+    wanted: int | None = None
+    reads: float | None = None
+    unread: float | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class PositionBuckets:
     """A quality by position: one entry a bucket, ``edges`` one more.
@@ -204,6 +281,7 @@ Payload = (
     | TrainingCurve
     | Examples
     | Finding
+    | Verdict
 )
 KINDS: dict[str, type] = {
     "statistics": Statistics,
@@ -216,4 +294,5 @@ KINDS: dict[str, type] = {
     "training": TrainingCurve,
     "examples": Examples,
     "finding": Finding,
+    "verdict": Verdict,
 }

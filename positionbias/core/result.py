@@ -15,7 +15,7 @@ from typing import Any
 from positionbias.core.errors import bad_input
 from positionbias.core.files import atomic_folder, read_json, write_json
 from positionbias.core.manifest import MANIFEST, Manifest, write_manifest
-from positionbias.core.payloads import KINDS, Example, Interval, Payload, PerQuery
+from positionbias.core.payloads import KINDS, Contrast, Effect, Example, Interval, Payload, PerQuery, Preference, Question
 
 __all__ = ["Facts", "Result", "load_results", "save_results", "write_results"]
 
@@ -103,6 +103,11 @@ class Result:
                 payload[key] = Interval(**payload[key])
         if kind == "examples":
             payload["examples"] = [Example(**example) for example in payload["examples"]]
+        if kind == "verdict":
+            payload["effects"] = [
+                Effect(**{**effect, "contrast": Contrast(effect["contrast"])}) for effect in payload["effects"]
+            ]
+            payload["question"], payload["preference"] = Question(payload["question"]), Preference(payload["preference"])
         interval, facts = record.pop("interval"), Facts(**record.pop("facts"))
         return Result(
             **record, interval=Interval(**interval) if interval else None, payload=KINDS[kind](**payload), facts=facts
