@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from positionbias.core.errors import SettingError
 from positionbias.evaluation.buckets import PERCENT_BUCKETS, SQUAD_POSQ, Buckets
 from positionbias.positions.locate import Matching
 from positionbias.positions.rotate import Rotation
 
-__all__ = ["MEASURES", "RETRIEVAL_DEPTH", "RETRIEVAL_MEASURES", "AuditSettings"]
+__all__ = ["MEASURES", "RETRIEVAL_DEPTH", "RETRIEVAL_MEASURES", "AuditSettings", "Lists"]
 
 MEASURES = ("nDCG@10", "RR@10", "R@10")
 RETRIEVAL_MEASURES = ("nDCG@10", "RR@10", "R@10", "R@100")
 RETRIEVAL_DEPTH = 1_000
+Lists = Literal["test", "pointwise", "listwise"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,8 @@ class AuditSettings:
 
     ``measures``: the first is the one of the verdict. ``buckets``: the scales by which queries are grouped. ``draws``: rotations of every
     passage, by seeds ``seed … seed + draws − 1``, as ``posbias debias --seed`` would store them. ``needles``: queries whose answering
-    sentence is moved; ``segments``: passages whose thirds are encoded; 0 leaves any of these out. ``layers``: whose term vectors are
+    sentence is moved; ``margin``: the smallest effect of interest, in deviations of a query's candidates' scores; ``reads``: how many words the model reads,
+    where the user knows; ``lists``: whether a scorer of texts is pointwise or listwise, or that this is to be tested. ``segments``: passages whose thirds are encoded; 0 leaves any of these out. ``layers``: whose term vectors are
     probed; none: no probe. ``examples``: queries shown with their texts. ``depth``: candidates a query, or passages that a retriever keeps.
 
     Raises:
@@ -35,8 +37,11 @@ class AuditSettings:
     length_groups: int = 3
     minimum: int = 20
     permutations: int = 1_000
-    draws: int = 4
-    needles: int = 500
+    draws: int = 2
+    needles: int = 1_000
+    margin: float = 0.1
+    reads: int | None = None
+    lists: Lists = "test"
     segments: int = 500
     layers: tuple[int, ...] | Literal["all"] | None = None
     probe: int = 0
@@ -59,6 +64,13 @@ class AuditSettings:
             if getattr(self, name) < bound:
                 flag = name.replace("_", "-")
                 raise SettingError(f"--{flag}: wanted {bound} or more; found {getattr(self, name)}; raise it")
+
+        if not 0 < self.margin < float("inf"):
+            raise SettingError(f"--margin: wanted a number above 0; found {self.margin}; raise it")
+        if self.reads is not None and self.reads < 1:
+            raise SettingError(f"--reads: wanted 1 word or more; found {self.reads}; raise it")
+        if self.lists not in get_args(Lists):
+            raise SettingError(f"lists: wanted one of {', '.join(get_args(Lists))}; found {self.lists!r}")
 
     @staticmethod
     def of_retrieval(**changes: Any) -> AuditSettings:
