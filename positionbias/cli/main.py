@@ -97,7 +97,7 @@ class _Posbias(LazyGroup):
 
 @click.group(cls=_Posbias, commands_at=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="posbias")
-@click.option("--quiet", "-q", is_flag=True, help="No progress bars, no remarks; results and errors only.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress, no remarks; results and errors only.")
 def posbias(quiet: bool) -> None:
     """Find, measure and remove position bias in retrieval data and in the models trained on it.
 
