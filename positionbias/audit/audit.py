@@ -22,8 +22,8 @@ from positionbias.audit.systems import System, Task, distinct_names
 from positionbias.audit.trials import Trial, make_trials
 from positionbias.audit.verdict import VERDICT, list_verdict, passage_verdict
 from positionbias.core.collection import Collection
+from positionbias.core.duration import duration_in_words
 from positionbias.core.errors import InputError
-from positionbias.core.formatting import duration_in_words
 from positionbias.core.payloads import Interval, Statistics, Verdict
 from positionbias.core.result import Result
 from positionbias.core.run import Run
@@ -188,7 +188,8 @@ class _Audit:
         declared = {"pointwise": Nature(False, declared=True), "listwise": Nature(True, declared=True)}
         nature = declared.get(settings.lists) or nature_of(system, task, settings.seed)
         ids = sorted(task.query_ids, key=lambda query_id: (key64(settings.seed, "needle", query_id), query_id))
-        trials, _ = make_trials(task, ids, most=min(PILOT, settings.needles), orders=ORDERS[0], seed=settings.seed)
+        few = min(PILOT, settings.needles)
+        trials, _ = make_trials(task, ids, most=few, orders=ORDERS[0], seed=settings.seed)
         known = Asked()
         how = self._how(nature, Run("none", []), None)
         ask(how, trials, known, f"{system.name}: pilot")
@@ -207,7 +208,9 @@ class _Audit:
         )  # fmt: skip
         texts = moved + per_pass * (1 + settings.draws)
         seconds = texts * each
-        self.tell(f"{self.system.name}: about {texts:,.0f} texts to score at {1 / each:,.0f} a second: {duration_in_words(seconds)}")
+        self.tell(
+            f"{self.system.name}: about {texts:,.0f} texts to score at {1 / each:,.0f} a second: {duration_in_words(seconds)}"
+        )
 
     def _how(self, nature: Nature, ranked: Run, rotated: Run | None) -> Manipulation:
         settings = self.settings
@@ -221,11 +224,11 @@ class _Audit:
         system, task, settings = self.system, self.task, self.settings
         how = self._how(piloted.nature, ranked, rotated.first_run if rotated is not None else None)
         reads = reads_of(system, task, declared=settings.reads, listwise=piloted.nature.listwise, seed=settings.seed)
-        options = {"most": settings.needles, "seed": settings.seed}
-        pilot, _ = make_trials(task, piloted.query_ids, **{**options, "most": min(PILOT, settings.needles)}, orders=ORDERS[0])
+        few = min(PILOT, settings.needles)
+        pilot, _ = make_trials(task, piloted.query_ids, most=few, orders=ORDERS[0], seed=settings.seed)
         first = measure(how, pilot, piloted.known, lambda query, texts: [True] * len(texts))
         orders = orders_wanted(first, min(settings.needles, len(task.query_ids)), settings.margin)
-        trials, skipped = make_trials(task, piloted.query_ids, **options, orders=orders)
+        trials, skipped = make_trials(task, piloted.query_ids, most=settings.needles, orders=orders, seed=settings.seed)
         ask(how, trials, piloted.known, f"{system.name}: evidence moved")
         measured = measure(how, trials, piloted.known, reads.fits)
         notes = [f"{count:,} queries: {why}" for why, count in skipped.items()]
@@ -248,9 +251,7 @@ class _Audit:
             self.task, VERDICT, verdict, value=value, interval=bounds, count=count, seed=self.settings.seed
         )
 
-    def _counts(
-        self, trials: Sequence[Trial], skipped: dict[str, int], orders: int, nature: Nature, reads: str
-    ) -> Result:
+    def _counts(self, trials: Sequence[Trial], skipped: dict[str, int], orders: int, nature: Nature, reads: str) -> Result:
         rows = {
             "queries": len(trials),
             **{f"left out: {why}": count for why, count in skipped.items()},

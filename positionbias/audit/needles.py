@@ -37,7 +37,13 @@ class Needles:
     def candidates(self, seed: int) -> Run:
         """Every query's versions, in an order that is drawn: a scorer may look at the order of its list."""
         lists = (
-            (query_id, sorted((_version(query_id, place) for place in range(len(found.texts))), key=lambda name: (key64(seed, "order of a list", name), name)))
+            (
+                query_id,
+                sorted(
+                    (_version(query_id, place) for place in range(len(found.texts))),
+                    key=lambda name: (key64(seed, "order of a list", name), name),
+                ),
+            )
             for query_id, found in self.needles.items()
         )
         return Run("needle", ((query_id, names, -np.arange(len(names))) for query_id, names in lists))

@@ -170,15 +170,16 @@ def exchanges(parts: Parts, query: str, orders: int, choose: Callable[[int, int,
     return made
 
 
-def filler(query: str) -> str:
-    """About 20 words that say nothing, none of which begins like a word of the query.
+def filler(query: str, words: int = FILLER_WORDS) -> str:
+    """So many words that say nothing, none of which begins like a word of the query.
 
     >>> len(filler("What is oil?").split())
     20
     """
     known = {word.casefold()[:_PREFIX] for word in split_words(query).words}
-    words = [word for word in _FILLER if word.casefold().rstrip(",")[:_PREFIX] not in known][:FILLER_WORDS]
-    return f"{' '.join(words).rstrip(',').capitalize()}."
+    free = [word for word in _FILLER if word.casefold().rstrip(",")[:_PREFIX] not in known] or _FILLER
+    chosen = [free[place % len(free)] for place in range(words)]
+    return f"{' '.join(chosen).rstrip(',').capitalize()}."
 
 
 def turned(parts: Parts) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from positionbias.audit.manipulate import Fits, Texts
-from positionbias.audit.perturb import parts_of
+from positionbias.audit.perturb import filler, parts_of
 from positionbias.audit.systems import System, Task
 from positionbias.core.records import Query
 from positionbias.core.run import Run
@@ -72,12 +72,13 @@ def _by_tokens(model: Ranker | PassageEncoder) -> Fits:
 def cliff(system: System, task: Task, seed: int) -> float | None:
     """The number of words after which a scorer's scores stop to change; None where they never do.
 
-    For up to 200 queries the passage's other sentences are scored alone, with the evidence before them and with it behind. Where evidence before changes the score
-    and evidence behind does not, it was not read. A limit is found where at least five texts were not read, and one number of words in front of the evidence parts read from unread
-    with at most 5 % on the wrong side; it is put half-way between the longest that was read and the shortest that was not [decision].
+    For up to 200 queries the evidence stands before and behind the passage's other sentences, and so does filler of as many words. Where the evidence in front scores
+    other than filler there, and behind scores the same, it was not read. A limit of L words is found where at least five texts with the evidence wholly behind L were not read, and at
+    most 5 % of the texts are on the wrong side: not read though wholly before L, or read though wholly behind it; of
+    several such L the least, so that no text counts as read whole that is not [decision].
     """
     made: dict[str, str] = {}
-    lists, words = [], {}
+    lists, starts, ends = [], {}, {}
     queries = {query.query_id: query.text for query in task.queries}
     for query_id in sorted(task.query_ids, key=lambda one: (key64(seed, "cliff", one), one))[:TRIED]:
         item = task.evidence.by_query[query_id]
@@ -86,35 +87,38 @@ def cliff(system: System, task: Task, seed: int) -> float | None:
             continue
         evidence = parts.sentences[parts.own]
         rest = " ".join(text for place, text in enumerate(parts.sentences) if place != parts.own)
-        versions = {"alone": rest, "front": f"{evidence} {rest}", "end": f"{rest} {evidence}"}
-        made |= {f"{query_id}\x1f{what}": text for what, text in versions.items()}
-        lists.append((query_id, [f"{query_id}\x1f{what}" for what in versions]))
-        words[query_id] = len(rest.split())
+        blank = filler(queries[query_id], len(evidence.split()))
+        versions = (f"{evidence} {rest}", f"{blank} {rest}", f"{rest} {evidence}", f"{rest} {blank}")
+        names = [f"{query_id}\x1f{place}" for place in range(len(versions))]
+        made |= zip(names, versions, strict=True)
+        lists.append((query_id, names))
+        starts[query_id], ends[query_id] = len(rest.split()), len(versions[2].split())
     if not lists:
         return None
     run = Run("made", ((name, ids, -np.arange(len(ids))) for name, ids in lists))
     asked = [Query(name, queries[name]) for name, _ in lists]
     scored = system.scored(task, Texts(made, task.collection), run, f"{system.name}: how far does it read?", asked)
-    of = {}
-    for name, _ in lists:
+    rows = []
+    for name, ids in lists:
         by_id = dict(zip(scored[name].passage_ids, scored[name].scores.astype(np.float64).tolist(), strict=True))
-        of[name] = [by_id[f"{name}\x1f{what}"] for what in ("alone", "front", "end")]
-    table = np.array(list(of.values()))
-    same = SAME * float(table.std()) if table.std() > 0 else 0.0
-    matters = np.abs(table[:, 1] - table[:, 0]) > same
-    unread = np.abs(table[:, 2] - table[:, 0]) <= same
-    return _limit(np.array([words[name] for name in of])[matters], unread[matters])
+        rows.append([by_id[one] for one in ids])
+    table = np.array(rows)
+    same = SAME * float(table.std())
+    matters = np.abs(table[:, 0] - table[:, 1]) > same
+    unread = np.abs(table[:, 2] - table[:, 3]) <= same
+    first, last = (np.array(list(words.values()))[matters] for words in (starts, ends))
+    return _limit(first, last, unread[matters])
 
 
-def _limit(words: np.ndarray, unread: np.ndarray) -> float | None:
-    """The number of words that parts texts that were read from those that were not, ``(texts,)`` each; None where none does."""
-    if unread.sum() < LEAST_UNREAD:
+def _limit(starts: np.ndarray, ends: np.ndarray, unread: np.ndarray) -> float | None:
+    """The number of words L of a limit, from where the evidence starts and ends and whether it was read, ``(texts,)`` each; None where there is none."""
+    if not len(starts):
         return None
-    order = np.argsort(words, kind="stable")
-    words, unread = words[order], unread[order]
-    # wrong[k]: the first k are taken for read, the others for unread
-    wrong = np.concatenate([[0], np.cumsum(unread)]) + np.concatenate([np.cumsum((~unread)[::-1])[::-1], [0]])
-    split = int(np.argmin(wrong))
-    if wrong[split] > MOST_WRONG * len(words) or split == len(words):
+    limits = np.arange(1, int(ends.max()) + 1)[:, None]
+    wrong = (unread & (ends <= limits)).sum(axis=1) + (~unread & (starts >= limits)).sum(axis=1)
+    behind = (unread & (starts >= limits)).sum(axis=1)
+    allowed = (wrong <= MOST_WRONG * len(starts)) & (behind >= LEAST_UNREAD)
+    if not allowed.any():
         return None
-    return float(words[0]) if split == 0 else float(words[split - 1] + words[split]) / 2
+    best = limits[allowed & (wrong == wrong[allowed].min()), 0]
+    return float(best.min())

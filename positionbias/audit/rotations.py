@@ -73,9 +73,7 @@ def rotation_results(
     overlap = clustered_mean(rotated.overlap.mean(axis=0), task.clusters)
     results = []
     for measure, original in values.items():
-        gap = rotation_gap(
-            original, rotated.values[measure], task.clusters, first_changed=rotated.first_changed
-        )
+        gap = rotation_gap(original, rotated.values[measure], task.clusters, first_changed=rotated.first_changed)
         rows = {
             "quality": measure,
             **gap.rows(),

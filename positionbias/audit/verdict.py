@@ -52,7 +52,9 @@ def within(effect: Effect, margin: float) -> bool:
 
 def shows(effect: Effect, margin: float) -> bool:
     """Whether the interval leaves out 0 and does not lie within ± margin."""
-    return effect.low is not None and effect.high is not None and not effect.low <= 0 <= effect.high and not within(effect, margin)
+    return (
+        effect.low is not None and effect.high is not None and not effect.low <= 0 <= effect.high and not within(effect, margin)
+    )
 
 
 def beyond(effect: Effect, margin: float) -> bool:
@@ -130,12 +132,9 @@ def passage_verdict(name: str, measured: Measured, measure: str, margin: float, 
         return Verdict(Question.PASSAGE, Preference.UNKNOWN, [sentence], margin=margin)
     found = answer(in_unit, margin)
     effects = [*_deciding_first(own, found.deciding), *([] if own is over_all else over_all)]
-    sentences = [_headline(name, found, effects, margin, restricted)]
-    if unread:
-        sentences.append(_unread(over_all, measure, reads, unread))
-    else:
-        sentences.append(_meaning(found, effects, measure))
-    sentences.append(_next(found))
+    sentences = [_headline(name, found, effects, margin, restricted), _meaning(found, effects, measure), _next(found)]
+    if unread:  # the more certain finding comes first
+        sentences = [_unread(name, over_all, measure, reads, unread), sentences[0], sentences[2] or sentences[1]]
     return Verdict(
         Question.PASSAGE,
         found.preference,
@@ -155,10 +154,11 @@ def _deciding_first(effects: Sequence[Effect], deciding: Effect) -> list[Effect]
 
 
 def _with_interval(effect: Effect) -> str:
-    value = decimal(effect.value, sign=True)
+    places = 1 if effect.unit == RANKS else 3
+    value = decimal(effect.value, places, sign=True)
     if effect.low is None or effect.high is None:
         return f"{value} (no interval: queries of one passage only)"
-    return f"{value} [{decimal(effect.low, sign=True)}, {decimal(effect.high, sign=True)}]"
+    return f"{value} [{decimal(effect.low, places, sign=True)}, {decimal(effect.high, places, sign=True)}]"
 
 
 def _headline(name: str, found: Answered, effects: Sequence[Effect], margin: float, restricted: bool) -> str:
@@ -167,6 +167,10 @@ def _headline(name: str, found: Answered, effects: Sequence[Effect], margin: flo
     size = f"{head.contrast} {_with_interval(head)} deviations ({count(head.queries)} queries)"
     if found.preference == Preference.NONE:
         largest = max(abs(head.low or 0), abs(head.high or 0))
+        if not largest:
+            return (
+                f"{name}: no preference{where}: its scores do not change when the answer moves ({count(head.queries)} queries)."
+            )
         detects = f"; detects {decimal(head.detectable)} with 80 % power" if head.detectable else ""
         return f"{name}: no preference larger than {decimal(largest)}{where}: {size}{detects}."
     if found.preference == Preference.UNKNOWN:
@@ -184,6 +188,8 @@ def _meaning(found: Answered, effects: Sequence[Effect], measure: str) -> str:
         return ""
     if found.preference == Preference.NONE:
         largest = max(abs(quality.low or 0), abs(quality.high or 0))
+        if not largest:
+            return ""
         return f"Moving an answer within its passage changes {measure} by at most {decimal(largest)} on average."
     if found.preference == Preference.UNKNOWN:
         return f"Measured so far: {_with_interval(quality)} {measure}."
@@ -206,12 +212,16 @@ def _from_preferred(effect: Effect, preference: Preference) -> Effect:
     return Effect(effect.contrast, effect.unit, -effect.value, low, high, effect.detectable, effect.queries, effect.subset)
 
 
-def _unread(over_all: Sequence[Effect], measure: str, reads: Reads, unread: float) -> str:
-    limit = f"about {reads.words:,.0f} words" if reads.words is not None else "as many tokens as its tokenizer's limit"
+def _unread(name: str, over_all: Sequence[Effect], measure: str, reads: Reads, unread: float) -> str:
+    limit = f"about {reads.words:,.0f} words" if reads.words is not None else "its tokenizer's limit"
     by_contrast = {(effect.contrast, effect.unit): effect for effect in over_all}
     cost = by_contrast.get((Contrast.ENDS, measure))
-    said = "" if cost is None else f"; over all queries, moving the answer from front to end changes {measure} by {_with_interval(cost)}"
-    return f"It reads {limit}: {percent(unread, 0)} of the queries' texts are longer, and an answer beyond is lost{said}."
+    said = (
+        ""
+        if cost is None
+        else f" Over all texts, moving an answer from front to end changes {measure} by {_with_interval(cost)}."
+    )
+    return f"{name} reads no further than {limit}; {percent(unread, 0)} of the queries have longer texts, whose ends are lost.{said}"
 
 
 def _next(found: Answered) -> str:
@@ -225,7 +235,9 @@ def _next(found: Answered) -> str:
 def list_verdict(name: str, nature: Nature, slopes: OrderSlopes | None) -> Verdict:
     """Does the place of a passage in the list that a scorer is handed matter to its rank?"""
     unsteady = (
-        "" if nature.repeatable else f" It gives other scores when it is asked again ({percent(nature.noise, 0)} of a list's deviation)."
+        ""
+        if nature.repeatable
+        else f" It gives other scores when it is asked again ({percent(nature.noise, 0)} of a list's deviation)."
     )
     if not nature.listwise:
         sentence = f"{name} scores each passage by itself: the order of the list cannot matter.{unsteady}"
@@ -234,9 +246,7 @@ def list_verdict(name: str, nature: Nature, slopes: OrderSlopes | None) -> Verdi
         sentence = f"{name} is listwise; its order bias was not measured: no list of three passages or more.{unsteady}"
         return Verdict(Question.LIST, Preference.UNKNOWN, [sentence], margin=ORDER_MARGIN)
     estimate = simultaneous(slopes.slopes[:, None], slopes.clusters)[0]
-    effect = Effect(
-        Contrast.ORDER, RANKS, estimate.value, estimate.low, estimate.high, estimate.detectable, estimate.count
-    )
+    effect = Effect(Contrast.ORDER, RANKS, estimate.value, estimate.low, estimate.high, estimate.detectable, estimate.count)
     size = f"{_with_interval(effect)} ranks lost from the list's first place to its last ({count(effect.queries)} queries)"
     if shows(effect, ORDER_MARGIN):
         side = Preference.FIRST if (effect.value or 0) > 0 else Preference.LAST
@@ -244,9 +254,7 @@ def list_verdict(name: str, nature: Nature, slopes: OrderSlopes | None) -> Verdi
             f"{name}, order in the list: {side}: {size}.{unsteady}",
             "Shuffle the candidates before re-ranking, or average over several orders, and audit again.",
         ]
-        return Verdict(
-            Question.LIST, side, sentences, [effect], ORDER_MARGIN, beyond(effect, ORDER_MARGIN), effect.queries
-        )
+        return Verdict(Question.LIST, side, sentences, [effect], ORDER_MARGIN, beyond(effect, ORDER_MARGIN), effect.queries)
     if within(effect, ORDER_MARGIN):
         sentence = f"{name}, order in the list: no preference larger than {ORDER_MARGIN:g} ranks: {size}.{unsteady}"
         return Verdict(Question.LIST, Preference.NONE, [sentence], [effect], ORDER_MARGIN, None, effect.queries)
