@@ -34,7 +34,7 @@ class Limits:
 
     ``max_response``: of moving the answering sentence, in the first measure. ``max_movement``: of rotating the answer to the end instead of
     to the front, in the first measure. ``max_order``: of a passage's place in the list, in ranks. ``max_rotation_gap``: of
-    rotation on the first measure's mean. ``max_psi``: PSI above chance, which only describes.
+    rotation on the first measure's mean. ``max_psi``: the debiased PSI, which only describes.
 
     Raises:
         SettingError: a limit that is negative or not finite, or none at all.
@@ -284,10 +284,10 @@ def _rotation_gap(results: Sequence[Result], at_most: float, unit: str | None) -
 
 
 def _psi(results: Sequence[Result], unit: str | None) -> Measured | None:
-    """PSI above chance, of the first measure over all passages on the first scale."""
+    """The first debiased PSI of the first measure."""
     for result in results:
         payload = result.payload
-        if result.measure == PSI and isinstance(payload, PositionBuckets) and payload.quality == unit and not payload.group:
-            value, low, high = (payload.figures.get(name) for name in ("excess", "excess_low", "excess_high"))
-            return _measured(f"PSI of {unit} above chance", "", value, low, high, result.count)
+        if result.measure == PSI and isinstance(payload, PositionBuckets) and payload.quality == unit:
+            value, low, high = (payload.figures.get(f"psi_debiased{name}") for name in ("", "_low", "_high"))
+            return _measured(f"debiased PSI of {unit}", "", value, low, high, result.count)
     return None

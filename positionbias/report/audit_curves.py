@@ -17,6 +17,7 @@ from positionbias.report.audit_select import (
     bounds_of,
     buckets,
     curve_of,
+    described_group,
     gap_of,
     main_quality,
     of_measure,
@@ -71,14 +72,14 @@ class Effect(NamedTuple):
     interval: Interval | None
 
 
-def _excess(results: Sequence[Result]) -> dict[System, Effect]:
+def _debiased(results: Sequence[Result]) -> dict[System, Effect]:
     found = {}
-    chosen = buckets(results, PSI, quality=main_quality(results), group="")
+    chosen = buckets(results, PSI, quality=main_quality(results), group=described_group(results))
     for scale in ("characters", "relative"):  # the relative one stands where both were measured
         for result, payload in chosen:
-            value = payload.figures.get("excess")
+            value = payload.figures.get("psi_debiased")
             if payload.scale == scale and value is not None:
-                found[system_of(result)] = Effect(value, bounds_of(payload.figures, "excess_low", "excess_high"))
+                found[system_of(result)] = Effect(value, bounds_of(payload.figures, "psi_debiased_low", "psi_debiased_high"))
     return found
 
 
@@ -97,7 +98,7 @@ def _slope(results: Sequence[Result]) -> dict[System, Effect]:
 
 
 EFFECTS: tuple[tuple[str, Callable[[Sequence[Result]], dict[System, Effect]]], ...] = (
-    ("PSI above chance", _excess),
+    ("Debiased PSI", _debiased),
     ("Rotation gap", _gap),
     ("Response slope", _slope),
 )

@@ -20,6 +20,7 @@ from positionbias.report.audit_select import (
     RESPONSE,
     SEGMENTS,
     buckets,
+    described_group,
     is_first_stage,
     main_quality,
     models_of,
@@ -52,7 +53,7 @@ class _Kind:
 
 
 def _has_scale(results: Sequence[Result], scale: str) -> bool:
-    return bool(buckets(results, PSI, scale=scale, quality=main_quality(results), group=""))
+    return bool(buckets(results, PSI, scale=scale, quality=main_quality(results), group=described_group(results)))
 
 
 def _has_lengths(results: Sequence[Result]) -> bool:

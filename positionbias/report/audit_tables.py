@@ -8,6 +8,7 @@ from typing import Any
 from positionbias.core.formatting import slug
 from positionbias.core.payloads import PositionBuckets
 from positionbias.core.result import Result
+from positionbias.evaluation.sensitivity import STANDARDISED
 from positionbias.report.audit_curves import effects_of
 from positionbias.report.audit_select import (
     GAP,
@@ -55,7 +56,7 @@ def compared_table(results: Sequence[Result]) -> Table:
             rows.append([text_cell(one.full_label), *shown])
     heads = [level_heading(name, (effect.interval for effect in found.values())) for name, found in effects.items()]
     notes = (
-        "PSI above chance: the sensitivity less what shuffled positions show; larger than 0 is a preference. Rotation gap: the change "
+        "Debiased PSI: the sensitivity less what noise adds to it; questions that differ in difficulty lift it too. Rotation gap: the change "
         "in quality when passages are rotated; below 0 is a loss. Response slope: last place less first; below 0 prefers the front.",
     )
     columns = [Column("System", numeric=False), *(Column(head) for head in heads)]
@@ -63,9 +64,9 @@ def compared_table(results: Sequence[Result]) -> Table:
 
 
 def psi_tables(results: Sequence[Result], quality: str, *, grouped: bool = False) -> list[Table]:
-    """Each system's PSI beside what chance gives, and the direction: over all passages, or ``grouped`` by their lengths."""
+    """Each system's PSI beside what chance gives, and the direction: standardised over length and over all passages, or ``grouped`` by length."""
     series = series_of(results)
-    found = [(r, p) for r, p in buckets(results, PSI, quality=quality) if bool(p.group) == grouped]
+    found = [(r, p) for r, p in buckets(results, PSI, quality=quality) if (p.group not in ("", STANDARDISED)) == grouped]
     order, systems = distinct((payload.scale, payload.group) for _, payload in found), list(series)
     found.sort(key=lambda one: (order.index((one[1].scale, one[1].group)), systems.index(system_of(one[0]))))
     name = f"-lengths-{slug(quality)}" if grouped else f"-{slug(quality)}"
@@ -75,7 +76,7 @@ def psi_tables(results: Sequence[Result], quality: str, *, grouped: bool = False
 
 
 def _psi_table(found: Found, series: Mapping[System, Series], name: str, title: str) -> Table:
-    ranges = [bounds_of(payload.figures, "excess_low", "excess_high") for _, payload in found]
+    ranges = [bounds_of(payload.figures, "psi_debiased_low", "psi_debiased_high") for _, payload in found]
     rows = []
     for (result, payload), bounds in zip(found, ranges, strict=True):
         figures = payload.figures
@@ -85,7 +86,7 @@ def _psi_table(found: Found, series: Mapping[System, Series], name: str, title: 
                 count_cell(result.count),
                 decimal_cell(figures.get("psi", result.value)),
                 decimal_cell(figures.get("null_mean")),
-                decimal_cell(figures.get("excess"), bounds, sign=True),
+                decimal_cell(figures.get("psi_debiased"), bounds),
                 p_cell(figures.get("p")),
                 p_cell(figures.get("p_adjusted")),
                 count_cell(len(payload.counts) - (figures.get("left_out") or 0)),
@@ -97,14 +98,15 @@ def _psi_table(found: Found, series: Mapping[System, Series], name: str, title: 
         Column("Queries"),
         Column("PSI"),
         Column("By chance"),
-        Column(level_heading("Above chance", ranges)),
+        Column(level_heading("Debiased", ranges)),
     ]
     columns += [Column("p"), Column("p adjusted"), Column("used", "Buckets"), Column("left out", "Buckets")]
     drop_empty(columns, rows, first=5)
     _, kept = drop_constant(columns, rows, [0, 1])
     notes = [
-        "PSI = 1 − worst bucket / best bucket. By chance: its mean when positions are shuffled over queries. Above chance: the "
-        "difference; noise alone lifts PSI above 0.",
+        "PSI = 1 − worst bucket / best bucket. By chance: its mean when positions are shuffled over queries. Debiased: an estimate "
+        "without what noise adds; 0 where noise explains all of it. PSI mixes the model's preference with the difficulty of the questions.",
+        *_without_position(found),
         *_bucket_rules([payload for _, payload in found]),
         *_family(columns),
         *_undefined(found, series, ("psi",)),
@@ -164,6 +166,12 @@ def _family(columns: Sequence[Column]) -> list[str]:
 
 def _title(name: str) -> str:
     return "PSI" if name == "psi" else name.capitalize()
+
+
+def _without_position(found: Found) -> list[str]:
+    """How many answers have no position, where any has none."""
+    numbers = distinct(payload.figures.get("without_position") or 0 for _, payload in found if not payload.group)
+    return [f"Left out: {number:,} queries whose answer fills its passage." for number in numbers if number]
 
 
 def _bucket_rules(payloads: Sequence[PositionBuckets]) -> list[str]:

@@ -195,7 +195,11 @@ def test_the_rotation_gap_is_ruled_alike_and_says_what_it_cannot_see() -> None:
 
 @pytest.mark.parametrize(
     "figures",
-    [{"excess": 0.01, "excess_low": 0.0, "excess_high": 0.02}, {"excess": 0.4, "excess_low": 0.3, "excess_high": 0.5}, {}],
+    [
+        {"psi_debiased": 0.01, "psi_debiased_low": 0.0, "psi_debiased_high": 0.02},
+        {"psi_debiased": 0.4, "psi_debiased_low": 0.3, "psi_debiased_high": 0.5},
+        {},
+    ],
     ids=["small", "large", "undefined"],
 )
 def test_psi_only_describes(figures: dict[str, float]) -> None:
@@ -203,7 +207,7 @@ def test_psi_only_describes(figures: dict[str, float]) -> None:
     alone = checks_of(found, Limits(max_psi=0.05))
     assert [check.outcome for check in alone] == [Outcome.CANNOT_TELL]
     assert alone[0].measured
-    assert alone[0].measured.value == figures.get("excess")
+    assert alone[0].measured.value == figures.get("psi_debiased")
     assert bool(alone[0].reason) == (not figures)
     assert "only describes" in alone[0].note
     assert exit_code(alone) == 3

@@ -171,7 +171,7 @@ def test_thirds() -> None:
 
 def test_systems_are_compared_by_points_with_intervals() -> None:
     figure = compare_figure(FOUR)
-    assert [axes.get_title(loc="left") for axes in figure.axes] == ["PSI above chance", "Rotation gap", "Response slope"]
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["Debiased PSI", "Rotation gap", "Response slope"]
     points = [line for line in figure.axes[1].lines if line.get_marker() not in ("None", "", None)]
     assert [float(line.get_xdata()[0]) for line in points] == pytest.approx([-0.036, -0.002, -0.064, -0.016])
     assert [float(line.get_ydata()[0]) for line in points] == [0, 1, 2, 3]  # the first stage has no gap: its row is empty
@@ -206,7 +206,7 @@ def test_captions_have_the_numbers() -> None:
     assert "Mean change in nDCG@10: minilm −0.036 [−0.042, −0.030], control −0.002." in caption
     assert "Bands are 95 % intervals" in caption
     figures = payload_of(ONE, "minilm", "relative").figures
-    assert f"minilm: PSI {figures['psi']:.3f}, above chance +{figures['excess']:.3f}" in audit_captions.quality_caption(
+    assert f"minilm: PSI {figures['psi']:.3f}, debiased {figures['psi_debiased']:.3f}" in audit_captions.quality_caption(
         ONE, "relative"
     )
     assert "p <0.001; bm25" in audit_captions.quality_caption(ONE, "relative")

@@ -15,7 +15,7 @@ PASS, FAIL, OPEN = Outcome
 WITHIN = Measured("end − front", "nDCG@10", -0.004, -0.013, 0.005, 2_000)
 BEYOND = Measured("end − front", "nDCG@10", -0.051, -0.071, -0.031, 2_000)
 ACROSS = Measured("end − front", "nDCG@10", 0.01, -0.03, 0.05, 100)
-PSI = Measured("PSI of nDCG@10 above chance", "", 0.06, 0.01, 0.11, 2_000)
+PSI = Measured("debiased PSI of nDCG@10", "", 0.06, 0.01, 0.11, 2_000)
 HOSTILE = 'a<b>&"|`@org/team` #1 \x1b[31m\n</testsuite>\ud800 *x*'
 
 
@@ -50,7 +50,7 @@ def test_the_table_has_a_row_a_check_with_unrounded_values_in_csv() -> None:
     assert rows["tk", "--max-response 0.02"][2:] == ["cannot tell", "about 1,600 queries"]
     assert rows["bm25.run", "--max-response 0.02"] == ["–", "–", "cannot tell", "see below"]
     assert rows["minilm", "--max-psi 0.02"] == [
-        "PSI of nDCG@10 above chance: +0.060",
+        "debiased PSI of nDCG@10: +0.060",
         "[+0.010,\u00a0+0.110]",
         "describes only",
         "–",

@@ -38,7 +38,7 @@ _limits = all_of(
         help="The largest change of the first measure's mean by rotation. Nearly blind where answers stand anywhere in their passages.",
     ),
     click.option(
-        "--max-psi", type=float, metavar="X", help="The largest PSI above chance. It only describes: alone it never passes."
+        "--max-psi", type=float, metavar="X", help="The largest debiased PSI. It only describes: alone it never passes."
     ),
 )
 _files = all_of(
@@ -54,7 +54,7 @@ _files = all_of(
 @click.option(
     "--needles",
     type=click.IntRange(min=1),
-    default=500,
+    default=1_000,
     show_default=True,
     help="Queries whose answering sentence is moved through its passage.",
 )
