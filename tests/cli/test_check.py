@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -136,3 +136,37 @@ def test_a_retriever_is_held_to_limits(check: Command, tmp_path: Path) -> None:
     code, printed, _ = check("--model", tmp_path / "dot", "--retrieve", "--queries", 20, "--draws", 1, "--max-rotation-gap", 1)
     assert code == 0
     assert "dot, whole collection" in printed
+
+
+def in_order(query: str, passages: Sequence[str]) -> list[float]:
+    """A listwise scorer that keeps the list as it comes."""
+    return [-float(place) for place in range(len(passages))]
+
+
+def test_the_manipulations_are_held_to_limits(check: Command) -> None:
+    limits = ("--max-response", 0.05, "--max-movement", 0.05, "--max-order", 1)
+    code, printed, _ = check("--model", BLIND, *limits, "--json")
+    assert code == 0, printed
+    checks = {one["limit"]: one for one in json.loads(printed)["checks"]}
+    assert {limit: one["outcome"] for limit, one in checks.items()} == dict.fromkeys(
+        ("max-response", "max-movement", "max-order"), "pass"
+    )
+    assert (checks["max-response"]["measured"]["low"], checks["max-response"]["measured"]["high"]) == (0, 0)
+    assert checks["max-order"]["reason"].startswith("scores each passage by itself")
+    code, printed, _ = check("--model", FRONT, "--model", BLIND, *limits)
+    assert code == 1
+    assert "end − front: −0." in printed
+    assert "rotated to the end − to the front: −0." in printed
+
+
+def test_few_queries_cannot_tell_and_say_how_many_would_do(check: Command) -> None:
+    code, printed, said = check("--model", BLIND, "--max-response", 0.02, "--needles", 20)
+    assert code == 3
+    assert "about 150 queries" in printed  # all agree: 3 / 0.02
+    assert "all 20 queries agree" in said
+
+
+def test_a_listwise_model_that_keeps_the_order_fails(check: Command) -> None:
+    code, printed, said = check("--model", f"{__name__}:in_order", "--max-order", 1)
+    assert code == 1, said
+    assert "first to last place in the list: +5.000 ranks" in printed  # of six candidates, one place each
