@@ -202,7 +202,7 @@ def test_the_rotation_gap_is_ruled_alike_and_says_what_it_cannot_see() -> None:
     ],
     ids=["small", "large", "undefined"],
 )
-def test_psi_only_describes(figures: dict[str, float]) -> None:
+def test_psi_only_describes(figures: dict[str, Any]) -> None:
     found = [psi(**figures), passage(effect(ENDS, 0.0, -0.01, 0.01), effect(MIDDLE, 0.0, -0.01, 0.01))]
     alone = checks_of(found, Limits(max_psi=0.05))
     assert [check.outcome for check in alone] == [Outcome.CANNOT_TELL]
