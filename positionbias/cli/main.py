@@ -45,7 +45,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "ats": ("positionbias.cli.probe", "ats", "Average term similarity by distance in position."),
     "mats": ("positionbias.cli.probe", "mats", "One number for position dependence (MATS)."),
     "audit": ("positionbias.cli.audit", "audit", "Is any model, or a run, position-biased?"),
-    "check": ("positionbias.cli.audit", "check", "Exit 1 where a model is more position-biased than allowed."),
+    "check": ("positionbias.cli.audit", "check", "Hold models to limits on position bias: pass, fail or cannot tell."),
     "leakage": ("positionbias.cli.leakage", "leakage", "Do training queries near-duplicate test queries?"),
     "pool": ("positionbias.cli.pool", "pool", "Can a test collection judge systems that did not help to make it?"),
     "contamination": ("positionbias.cli.contamination", "contamination", "Has a model seen the test set?"),
