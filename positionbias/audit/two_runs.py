@@ -61,11 +61,12 @@ class RotatedRun:
 
 
 class Moves(NamedTuple):
-    """What one rotation did, ``(queries,)`` each: the place of the sentence with the answer before and after, in [0, 1], NaN where the draw is left
-    out; and how many are left out, by reason."""
+    """What one rotation did, ``(queries,)`` each: the place of the sentence with the answer before and after, in [0, 1], and the cut as a share of
+    the passage; all NaN where the draw is left out. And how many are left out, by reason."""
 
     before: np.ndarray
     after: np.ndarray
+    cuts: np.ndarray
     left_out: dict[str, int]
 
 
@@ -108,14 +109,16 @@ def two_run_verdict(
             found="the same texts",
             do="make one with: posbias debias",
         )
-    before, after = np.array([moved.before for moved in moves]), np.array([moved.after for moved in moves])
+    before, after, cuts = (np.array([getattr(moved, name) for moved in moves]) for name in ("before", "after", "cuts"))
     used = ~np.isnan(after)
     labels = np.broadcast_to(np.asarray(task.clusters, dtype=np.str_), used.shape)[used].tolist()
     queries = int(used.any(axis=0).sum())
 
     def effect_of(quality: np.ndarray, largest: float) -> Estimate:
         original = np.broadcast_to(quality[0], used.shape)[used]
-        return moved_effect(before[used], after[used], quality[1:][used] - original, original, labels, largest=largest)
+        return moved_effect(
+            before[used], after[used], cuts[used], quality[1:][used] - original, original, labels, largest=largest
+        )
 
     estimates = {measure: effect_of(values, 1.0), RANKS: effect_of(-ranks.astype(np.float64), float(cutoff))}
     verdict = _verdict(system_name, measure, estimates, margin, queries, len(rotated))
@@ -183,7 +186,7 @@ def moves_of(rotated: Collection, task: Task, items: Sequence[Evidence], setting
     for index, item in enumerate(items):
         places.setdefault(item.passage_id, []).append(index)
     ids = list(places)
-    before, after = np.full(len(items), np.nan), np.full(len(items), np.nan)
+    columns = np.full((3, len(items)), np.nan)
     left_out, strange = dict.fromkeys((CUT, UNCHANGED, NO_ROOM), 0), []
     for passage_id, text, turned in zip(ids, task.collection.texts(ids), rotated.texts(ids), strict=True):
         cut = found_cut(text, turned)
@@ -196,7 +199,7 @@ def moves_of(rotated: Collection, task: Task, items: Sequence[Evidence], setting
             if isinstance(place, str):
                 left_out[place] += 1
             else:
-                before[index], after[index] = place
+                columns[:, index] = place
     if strange:
         raise bad_input(
             rotated.path,
@@ -204,11 +207,11 @@ def moves_of(rotated: Collection, task: Task, items: Sequence[Evidence], setting
             found=f"{len(strange):,} of {len(ids):,} passages with answers that are none, the first {strange[0]!r}",
             do="make it with: posbias debias",
         )
-    return Moves(before, after, left_out)
+    return Moves(columns[0], columns[1], columns[2], left_out)
 
 
-def _place(item: Evidence, cut: int, words: Sequence[int], sentences: Sequence[int]) -> tuple[float, float] | str:
-    """The place of the answer's sentence before and after a cut, as shares of the places it can have; or why the draw is left out."""
+def _place(item: Evidence, cut: int, words: Sequence[int], sentences: Sequence[int]) -> tuple[float, float, float] | str:
+    """The place of the answer's sentence before and after a cut, as shares of the places it can have, and the cut; or why the draw is left out."""
     if not cut:
         return UNCHANGED
     start = sentences[max(0, bisect_right(sentences, item.start) - 1)] if item.start >= sentences[0] else 0
@@ -219,7 +222,7 @@ def _place(item: Evidence, cut: int, words: Sequence[int], sentences: Sequence[i
         return NO_ROOM
     if first < turned < last:
         return CUT
-    return first / room, (first - turned) % len(words) / room
+    return first / room, (first - turned) % len(words) / room, turned / len(words)
 
 
 def found_cut(text: str, rotated: str) -> int | None:

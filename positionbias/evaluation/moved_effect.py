@@ -7,9 +7,10 @@ after, both in [0, 1], and u the cut as a share of the passage, the damage D(u, 
 * weights n(1 − x) / (n(x) + n(1 − x)), where n counts draws in a stratum and in its mirror image: front and end weigh the same, and a
   collection whose answers stand in front costs no more precision than it must. Read backwards, a passage has its evidence at 1 − x, its cut
   at 1 − u and the opposite move; so damage that is the same read backwards adds nothing to the effect.
-* the original quality as a covariate. It was there before the draw, so it takes noise away and no bias in.
+* covariates. The original quality was there before the draw, so it takes noise away and brings no bias in; so does x within its stratum. From
+  three strata on, min(u, 1 − u) and its square take damage out that within-stratum differences would let through.
 
-The effect is the coefficient of the move in this weighted least squares, its error the cluster jackknife's of ``clustered``, with the effective
+The effect is the coefficient of y, which at a given x is that of the move, in this weighted least squares, its error the cluster jackknife's of ``clustered``, with the effective
 number of clusters (Σ w)² / Σ w², less one, as degrees of freedom [decision].
 """
 
@@ -48,13 +49,15 @@ def mirror_weights(strata: np.ndarray, count: int) -> np.ndarray:
 def moved_effect(
     before: np.ndarray,
     after: np.ndarray,
+    cuts: np.ndarray,
     change: np.ndarray,
     original: np.ndarray,
     clusters: Sequence[str],
     *,
     largest: float = 1.0,
 ) -> Estimate:
-    """The change of a quality for a move through the whole passage, ``(draws,)`` all: places before and after in [0, 1], change and original quality.
+    """The change of a quality for a move through the whole passage, ``(draws,)`` all: places before and after, the cut as a share of the passage, each in
+    [0, 1]; the change and the original quality.
 
     ``clusters`` names what was drawn together (the passage). ``largest`` is the largest change there can be; where no draw changed anything, the
     interval is ±3 · ``largest`` / clusters, by the rule of three.
@@ -63,12 +66,13 @@ def moved_effect(
         ValueError: arrays of different lengths, or places outside [0, 1].
     """
     x, y = np.asarray(before, np.float64), np.asarray(after, np.float64)
+    cut = np.asarray(cuts, np.float64)
     gain, start = np.asarray(change, np.float64), np.asarray(original, np.float64)
     draws = len(x)
-    if not len(y) == len(gain) == len(start) == len(clusters) == draws:
+    if not len(y) == len(cut) == len(gain) == len(start) == len(clusters) == draws:
         raise ValueError("wanted places, changes, original qualities and clusters of the same draws; found other lengths")
-    if draws and (min(x.min(), y.min()) < 0 or max(x.max(), y.max()) > 1):
-        raise ValueError("places: wanted numbers from 0 to 1; found others")
+    if draws and (min(x.min(), y.min(), cut.min()) < 0 or max(x.max(), y.max(), cut.max()) > 1):
+        raise ValueError("places and cuts: wanted numbers from 0 to 1; found others")
     if draws < 2:
         return Estimate(None, count=draws, undefined="fewer than two draws that move the evidence")
     strata = max(2, min(STRATA, cluster_queries(clusters, draws).count // CLUSTERS_A_STRATUM))
@@ -77,11 +81,14 @@ def moved_effect(
     kept = weight > 0
     if not kept.any():
         return Estimate(None, count=draws, undefined="all answers stand on one side of their passages")
-    x, y, gain, start, stratum, weight = (column[kept] for column in (x, y, gain, start, stratum, weight))
+    x, y, cut, gain, start, stratum, weight = (column[kept] for column in (x, y, cut, gain, start, stratum, weight))
     found = cluster_queries([label for label, keep in zip(clusters, kept, strict=True) if keep], int(kept.sum()))
     if found.count < 2:
         return Estimate(None, count=draws, undefined="fewer than two passages with answers")
-    columns = [y - x, start - start.mean(), *(np.equal(stratum, one).astype(np.float64) for one in range(strata))]
+    own = np.bincount(stratum, weights=x, minlength=strata) / np.maximum(np.bincount(stratum, minlength=strata), 1)
+    edge = np.minimum(cut, 1 - cut)
+    columns = [y, x - own[stratum], start - start.mean(), *([edge, edge**2] if strata > 2 else [])]
+    columns += [np.equal(stratum, one).astype(np.float64) for one in range(strata)]
     value, without = _fits(columns, gain, weight, found.codes, found.count)
     if value is None:
         return Estimate(None, count=draws, undefined="all draws move the evidence alike")
