@@ -131,6 +131,7 @@ def two_run_verdict(
         **{name: sum(moved.left_out[name] for moved in moves) for name in (CUT, UNCHANGED, NO_ROOM)},
         "passages that count": estimates[measure].freedom + 1 if estimates[measure].freedom else None,
         "rank cut-off": cutoff,
+        "queries that some run lacks": sum(any(query_id not in of for of in runs) for query_id in task.query_ids),
         "passage in no run": int((~seen).all(axis=0).sum()),
         "passage in the original run alone": int((seen[0] & ~seen[1:].any(axis=0)).sum()),
         "passage in rotated runs alone": int((~seen[0] & seen[1:].any(axis=0)).sum()),
