@@ -29,7 +29,7 @@ def check(
     """
     from positionbias.audit.audit import audit
     from positionbias.audit.limits import Limits, broken_limits
-    from positionbias.cli.audit.audit import audit_text
+    from positionbias.report.audit_text import audit_text
 
     limits = Limits(max_psi, max_rotation_gap)
     if max_rotation_gap is None:
