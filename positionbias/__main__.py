@@ -1,8 +1,21 @@
-"""``python -m positionbias``: the same as ``posbias``, for launchers that start a module (``accelerate launch -m positionbias``)."""
+"""``posbias`` and ``python -m positionbias``, for launchers that start a module (``accelerate launch -m positionbias``)."""
 
-from positionbias.cli.main import main
+import sys
 
 __all__ = ["main"]
+
+
+def main() -> None:
+    """Run the command line, or say in one line why it cannot start: Python itself would exit 1, which means a failed check."""
+    try:
+        from positionbias.cli.main import main as run
+    except Exception as error:
+        sys.stderr.write(
+            f"posbias: cannot start: {type(error).__name__}: {error}; install positionbias and its packages again\n"
+        )
+        sys.exit(70)
+    run()
+
 
 if __name__ == "__main__":
     main()

@@ -4,21 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from positionbias.audit.by_position import gain_result, position_results
 from positionbias.audit.evidence import evidence_of
 from positionbias.audit.examples import worst_queries
-from positionbias.audit.needles import Needles, make_needles, needle_curve
-from positionbias.audit.rotations import rotate_and_rank, rotation_results
+from positionbias.audit.lists import Nature, nature_of, order_slopes
+from positionbias.audit.manipulate import Asked, Manipulation, Measured, ask, measure
+from positionbias.audit.needles import RESPONSE, Needles, make_needles, needle_curve
+from positionbias.audit.reads import reads_of
+from positionbias.audit.rotations import Rotated, rotate_and_rank, rotation_results
 from positionbias.audit.segments import segment_similarity
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task, distinct_names
-from positionbias.audit.verdict import RESPONSE, adjusted, verdicts
+from positionbias.audit.trials import Trial, make_trials
+from positionbias.audit.verdict import VERDICT, list_verdict, passage_verdict
 from positionbias.core.collection import Collection
+from positionbias.core.duration import duration_in_words
 from positionbias.core.errors import InputError
-from positionbias.core.payloads import Statistics
+from positionbias.core.payloads import Interval, Statistics, Verdict
 from positionbias.core.result import Result
 from positionbias.core.run import Run
 from positionbias.core.seeds import key64
@@ -26,15 +32,17 @@ from positionbias.core.shard_work import MapShards
 from positionbias.evaluation.evaluate import check_run
 from positionbias.evaluation.significance import clusters_by_passage
 from positionbias.models.protocols import PassageEncoder, Ranker
+from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.probe.passages import sample_passages
 from positionbias.probe.term_vectors import probe_model
 from positionbias.ranking.config import RankingConfig
 
-__all__ = ["RETRIEVAL", "SEGMENTS", "audit", "make_task"]
+__all__ = ["MANIPULATIONS", "RETRIEVAL", "SEGMENTS", "audit", "make_task", "orders_wanted"]
 
 SEGMENTS = "segment similarity"
 EVIDENCE = "evidence"
 RETRIEVAL = "retrieval over the whole collection"
+MANIPULATIONS = "manipulations"
 
 
 def make_task(
@@ -90,10 +98,10 @@ def _of_queries(run: Run, query_ids: Sequence[str], depth: int) -> Run:
 def audit(
     task: Task, systems: Sequence[System], settings: AuditSettings, *, tell: Callable[[str], None] = lambda line: None
 ) -> list[Result]:
-    """All measures of all systems, p-values corrected over them, and the verdicts in front.
+    """The verdicts on all systems, and all measures that they and the description rest on.
 
-    A run gets the measures by position; a model also those that ask it again: rotated passages, the moved sentence, thirds, term vectors.
-    What a retriever will encode is told before it does.
+    A run gets the measures by position; a model also those that ask it again: moved sentences, rotated passages, thirds, term vectors.
+    ``tell`` is told what is done, and how long a model will take before it is asked for long.
 
     Raises:
         InputError: two systems of one name, a run that ranks none of the queries, or a model whose scores are no finite numbers.
@@ -107,7 +115,7 @@ def audit(
             tell(f"{system.name}: {system.retriever.cost(settings.draws)}")
     for system in by_name.values():
         tell(f"auditing {system.name}")
-        audits.append(_Audit(system, task, settings))
+        audits.append(_Audit(system, task, settings, tell))
         audits[-1].measure()
     first = next((of_system for of_system in audits if of_system.system.first_stage), None)
     for of_system in audits:
@@ -115,8 +123,7 @@ def audit(
         if first is not None and not of_system.system.first_stage:
             values, before = (one.values[settings.measures[0]] for one in (of_system, first))
             results.append(gain_result(of_system.system, task, values, first.system, before, settings))
-    results = adjusted(results)
-    return [*verdicts(results), *results]
+    return [result for of_system in audits for result in of_system.verdicts] + results
 
 
 def _counted(task: Task) -> Result:
@@ -128,6 +135,19 @@ def _counted(task: Task) -> Result:
     )
 
 
+PILOT = 50  # queries that the scorer's noise and speed are measured on
+ORDERS = (2, 4, 6, 8)
+CURVE = 200  # queries whose response by place is drawn
+
+
+class _Piloted(NamedTuple):
+    """What was asked of a model before its ranking: its nature, and the pilot's scores."""
+
+    query_ids: list[str]
+    nature: Nature
+    known: Asked
+
+
 @dataclass
 class _Audit:
     """One system's measures."""
@@ -135,42 +155,134 @@ class _Audit:
     system: System
     task: Task
     settings: AuditSettings
+    tell: Callable[[str], None]
+    verdicts: list[Result] = field(default_factory=list)
     found: list[Result] = field(default_factory=list)
     values: dict[str, np.ndarray] = field(default_factory=dict)
 
     def measure(self) -> None:
-        """Fill ``found`` and ``values``."""
+        """Fill ``verdicts``, ``found`` and ``values``."""
+        settings = self.settings
+        piloted = self._pilot() if self.system.model is not None and settings.needles else None
         ranked = self.system.ranked(self.task)
-        self.values = values = self.task.values(ranked, self.settings.measures)
-        self.found = position_results(self.system, self.task, values, self.settings)
+        self.values = values = self.task.values(ranked, settings.measures)
+        self.found = position_results(self.system, self.task, values, settings)
+        rotated = self._rotations(ranked, values) if self.system.model is not None and settings.draws else None
+        if piloted is not None:
+            self._manipulations(piloted, ranked, rotated)
+            self._needles(ranked, piloted)
         if self.system.model is not None:
-            if self.settings.draws:
-                self._rotations(ranked, values)
-            if self.settings.needles:
-                self._needles(ranked)
             # the rows of a sparse model are words and weights, of which no mean stands for the text
-            if self.settings.segments and isinstance(self.system.model, PassageEncoder) and self.system.kind != "sparse":
+            if settings.segments and isinstance(self.system.model, PassageEncoder) and self.system.kind != "sparse":
                 self._segments(self.system.model)
-            if self.settings.probe:
+            if settings.probe:
                 self._probe()
         if self.system.retriever is not None:
             rows = self.system.retriever.facts()
             count = len(self.task.collection)
             self.found.append(self.system.result(self.task, RETRIEVAL, Statistics(rows), value=float(count), count=count))
 
-    def _rotations(self, ranked: Run, values: dict[str, np.ndarray]) -> None:
+    def _pilot(self) -> _Piloted:
+        """Ask for the first queries' texts, and tell how long all will take."""
+        system, task, settings = self.system, self.task, self.settings
+        declared = {"pointwise": Nature(False, declared=True), "listwise": Nature(True, declared=True)}
+        nature = declared.get(settings.lists) or nature_of(system, task, settings.seed)
+        ids = sorted(task.query_ids, key=lambda query_id: (key64(settings.seed, "needle", query_id), query_id))
+        few = min(PILOT, settings.needles)
+        trials, _ = make_trials(task, ids, most=few, orders=ORDERS[0], seed=settings.seed)
+        known = Asked()
+        how = self._how(nature, Run("none", []), None)
+        ask(how, trials, known, f"{system.name}: pilot")
+        if known.texts:
+            self._tell_time(known, len(trials))
+        return _Piloted(ids, nature, known)
+
+    def _tell_time(self, known: Asked, piloted: int) -> None:
+        task, settings = self.task, self.settings
+        each = known.seconds / known.texts
+        moved = known.texts * (min(settings.needles, len(task.query_ids)) / max(1, piloted) - 1)
+        per_pass = (
+            len(task.collection) if self.system.retriever is not None
+            else len(task.candidates.passage_ids) if isinstance(self.system.model, PassageEncoder)
+            else task.candidates.pairs
+        )  # fmt: skip
+        texts = moved + per_pass * (1 + settings.draws)
+        seconds = texts * each
+        self.tell(
+            f"{self.system.name}: about {texts:,.0f} texts to score at {1 / each:,.0f} a second: {duration_in_words(seconds)}"
+        )
+
+    def _how(self, nature: Nature, ranked: Run, rotated: Run | None) -> Manipulation:
+        settings = self.settings
+        texts = RotatedTexts(self.task.collection, settings.rotations()[0]) if settings.draws else None
+        return Manipulation(
+            self.system, self.task, settings.measures[0], settings.seed, nature.listwise, ranked, rotated, texts
+        )
+
+    def _manipulations(self, piloted: _Piloted, ranked: Run, rotated: Rotated | None) -> None:
+        """The moved sentence and rotation at sentence boundaries, and the verdicts that rest on them."""
+        system, task, settings = self.system, self.task, self.settings
+        how = self._how(piloted.nature, ranked, rotated.first_run if rotated is not None else None)
+        reads = reads_of(system, task, declared=settings.reads, listwise=piloted.nature.listwise, seed=settings.seed)
+        few = min(PILOT, settings.needles)
+        pilot, _ = make_trials(task, piloted.query_ids, most=few, orders=ORDERS[0], seed=settings.seed)
+        first = measure(how, pilot, piloted.known, lambda query, texts: [True] * len(texts))
+        orders = orders_wanted(first, min(settings.needles, len(task.query_ids)), settings.margin)
+        trials, skipped = make_trials(task, piloted.query_ids, most=settings.needles, orders=orders, seed=settings.seed)
+        ask(how, trials, piloted.known, f"{system.name}: evidence moved")
+        measured = measure(how, trials, piloted.known, reads.fits)
+        notes = [f"{count:,} queries: {why}" for why, count in skipped.items()]
+        verdict = passage_verdict(system.name, measured, settings.measures[0], settings.margin, reads, notes)
+        self.verdicts.append(self._verdict(verdict))
+        slopes = None
+        if piloted.nature.listwise:
+            slopes = order_slopes(system, task, [one.query_id for one in trials], settings.seed)
+        self.verdicts.append(self._verdict(list_verdict(system.name, piloted.nature, slopes)))
+        self.found.append(self._counts(trials, skipped, orders, piloted.nature, reads.found))
+
+    def _verdict(self, verdict: Verdict) -> Result:
+        head = verdict.effects[0] if verdict.effects else None
+        bounds = None
+        if head is not None and head.low is not None and head.high is not None:
+            bounds = Interval(head.low, head.high, method="cluster jackknife, max-t over the contrasts")
+        value = head.value if head is not None else None
+        count = verdict.queries
+        return self.system.result(
+            self.task, VERDICT, verdict, value=value, interval=bounds, count=count, seed=self.settings.seed
+        )
+
+    def _counts(self, trials: Sequence[Trial], skipped: dict[str, int], orders: int, nature: Nature, reads: str) -> Result:
+        rows = {
+            "queries": len(trials),
+            **{f"left out: {why}": count for why, count in skipped.items()},
+            "orders of the other sentences": orders,
+            "texts": sum(len(one.texts) for one in trials),
+            "scores": ("listwise" if nature.listwise else "pointwise") + (" (declared)" if nature.declared else ""),
+            "change of a repeated call": nature.noise,
+            "change of a reversed list": nature.permuted,
+            "change of a passage by itself": nature.alone,
+            "length limit": reads,
+        }
+        value, count = float(len(trials)), len(trials)
+        return self.system.result(self.task, MANIPULATIONS, Statistics(rows), value=value, count=count, seed=self.settings.seed)
+
+    def _rotations(self, ranked: Run, values: dict[str, np.ndarray]) -> Rotated:
         rotated = rotate_and_rank(self.system, self.task, ranked, self.settings)
         self.found += rotation_results(self.system, self.task, values, rotated, self.settings)
         if self.settings.examples:
             first = values[self.settings.measures[0]]
             self.found.append(worst_queries(self.system, self.task, ranked, first, rotated, self.settings))
+        return rotated
 
-    def _needles(self, ranked: Run) -> None:
+    def _needles(self, ranked: Run, piloted: _Piloted) -> None:
+        """The response by place with the other sentences in their own order, which is looked at and decides nothing."""
         task, settings = self.task, self.settings
-        needles = make_needles(task.collection, task.evidence, most=settings.needles, seed=settings.seed)
+        if piloted.nature.listwise:
+            return
+        needles = make_needles(task.collection, task.evidence, most=min(CURVE, settings.needles), seed=settings.seed)
 
         def score(made: Needles) -> Run:
-            return self.system.scored(task, made, made.candidates(), f"{self.system.name}, evidence moved")
+            return self.system.scored(task, made, made.candidates(settings.seed), f"{self.system.name}: response by place")
 
         curve = needle_curve(needles, score, ranked, seed=settings.seed)
         if curve is not None:
@@ -201,3 +313,22 @@ class _Audit:
             seed=settings.seed,
             system=self.system.name,
         )
+
+
+def orders_wanted(pilot: Measured, queries: int, margin: float) -> int:
+    """In how many orders of the other sentences each query is asked: as few as give an interval of half the margin's width to either side, or as leave the
+    noise within a query a quarter of what queries differ by; 2 to 8 [decision]."""
+    contrasts, unit = pilot.by_unit["score"][:, 0], np.nanmean(pilot.units) if (~np.isnan(pilot.units)).any() else np.nan
+    known = contrasts[~np.isnan(contrasts)]
+    if len(known) < 2 or not unit > 0:
+        return ORDERS[0]
+    within = pilot.within / unit**2
+    between = max(0.0, float(known.var(ddof=1)) / unit**2 - within / ORDERS[0])
+    for orders in ORDERS:
+        half = _CRITICAL * float(np.sqrt((between + within / orders) / max(1, queries)))
+        if half <= margin / 2 or within / orders <= between / 4:
+            return orders
+    return ORDERS[-1]
+
+
+_CRITICAL = 2.4  # of three contrasts at once, many queries

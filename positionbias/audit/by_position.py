@@ -1,4 +1,8 @@
-"""What a ranking is worth by where the evidence stands: the buckets, PSI and direction, of any run."""
+"""Describe what a ranking is worth by where the evidence stands: buckets, PSI and direction of any run.
+
+These figures mix what a model prefers with how hard the questions are. They describe; no verdict rests on them. The lengths of passages go with
+both, so the first description is the one standardised over passage length; the one over all passages stands beside it.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +17,9 @@ from positionbias.audit.systems import System, Task
 from positionbias.core.payloads import PositionBuckets
 from positionbias.core.result import Result
 from positionbias.evaluation.buckets import Buckets, length_groups
-from positionbias.evaluation.sensitivity import bucket_means, bucket_means_by_length, means_by_bucket
+from positionbias.evaluation.sensitivity import bucket_means, bucket_means_by_length, means_by_bucket, standardised
 
-__all__ = ["GAIN", "PSI", "gain_result", "position_results"]
+__all__ = ["GAIN", "PSI", "gain_result", "position_results", "positions_of"]
 
 PSI = "PSI"
 GAIN = "gain by position"
@@ -23,17 +27,17 @@ _COLUMNS = {"relative": "relative", "characters": "start"}
 
 
 def position_results(system: System, task: Task, values: Mapping[str, np.ndarray], settings: AuditSettings) -> list[Result]:
-    """A Result for each measure and scale, over all passages; of the first measure also within groups of passage length.
+    """Results by measure and scale: standardised over passage length, then over all passages; of the first measure also within each length group.
 
-    ``values`` has each measure's value of every audited query, ``(queries,)``. The Result's value is PSI; its payload the buckets.
+    ``values`` has each measure's value of every audited query, ``(queries,)``. A Result's value is PSI, its payload the buckets, its count
+    the queries in them: answers that fill their passage have no position, and stand in ``figures["without_position"]``.
     """
     results = []
     for number, (measure, of_queries) in enumerate(values.items()):
-        for buckets in settings.buckets:
-            for payload in _payloads(task, measure, of_queries, buckets, settings, by_length=number == 0):
-                count = len(of_queries) if not payload.group else sum(payload.counts)
+        for buckets in settings.buckets_for(task.evidence.positioned):
+            for payload in _payloads(task, measure, of_queries, buckets, settings, grouped=number == 0):
                 value = payload.figures.get("psi")
-                results.append(system.result(task, PSI, payload, value=value, count=count, seed=settings.seed))
+                results.append(system.result(task, PSI, payload, value=value, count=sum(payload.counts), seed=settings.seed))
     return results
 
 
@@ -45,7 +49,7 @@ def gain_result(
     Questions differ in difficulty, and difficulty may go with position; what two rankings of the same questions make of them differs by
     less of it [decision]. ``values`` and ``before (queries,)`` are the first measure's; the Result's value is the slope of the gain.
     """
-    measure, buckets = settings.measures[0], settings.buckets[0]
+    measure, buckets = settings.measures[0], settings.buckets_for(task.evidence.positioned)[0]
     payload = means_by_bucket(
         values - before,
         positions_of(task.evidence, buckets),
@@ -56,16 +60,16 @@ def gain_result(
         quality=f"gain in {measure} over {first.name}",
     )
     slope = payload.figures.get("slope")
-    return system.result(task, GAIN, payload, value=slope, count=len(values), seed=settings.seed)
+    return system.result(task, GAIN, payload, value=slope, count=sum(payload.counts), seed=settings.seed)
 
 
 def positions_of(evidence: FoundEvidence, buckets: Buckets) -> np.ndarray:
-    """The position of each query's evidence on the buckets' scale, ``(queries,)``."""
-    return evidence.column(_COLUMNS[buckets.scale])
+    """The position of each query's evidence on the buckets' scale, ``(queries,)``; NaN where it fills its passage."""
+    return np.where(np.isnan(evidence.column("relative")), np.nan, evidence.column(_COLUMNS[buckets.scale]))
 
 
 def _payloads(
-    task: Task, measure: str, values: np.ndarray, buckets: Buckets, settings: AuditSettings, *, by_length: bool
+    task: Task, measure: str, values: np.ndarray, buckets: Buckets, settings: AuditSettings, *, grouped: bool
 ) -> list[PositionBuckets]:
     positions = positions_of(task.evidence, buckets)
     options: dict[str, Any] = {
@@ -74,8 +78,13 @@ def _payloads(
         "quality": measure,
         "permutations": settings.permutations,
     }
-    found = [bucket_means(values, positions, buckets, task.clusters, **options)]
-    if by_length and settings.length_groups > 1:
-        lengths = length_groups(task.evidence.column("words"), settings.length_groups)
-        found += bucket_means_by_length(values, positions, buckets, task.clusters, lengths, **options)
-    return found
+    whole = bucket_means(values, positions, buckets, task.clusters, **options)
+    if settings.length_groups < 2:
+        return [whole]
+    lengths = length_groups(task.evidence.column("words"), settings.length_groups)
+    if not grouped:
+        return [standardised(values, positions, buckets, task.clusters, lengths, **options), whole]
+    # equal shares that nobody asked for follow the number of queries in a group too
+    within = Buckets.relative_for if settings.buckets is None and buckets.scale == "relative" else None
+    first, *groups = bucket_means_by_length(values, positions, buckets, task.clusters, lengths, within=within, **options)
+    return [first, whole, *groups]

@@ -1,7 +1,13 @@
-"""Where the evidence of each query stands: the answer in its relevant passage, whose place the audit relates to the ranking."""
+"""Where the evidence of each query stands: the answer in its relevant passage, whose place the audit relates to the ranking.
+
+The relative position is the answer's first word over the last word at which it could start, so that 0 is the very front and 1 the very end
+for answers of every length [decision]. With the passage's words below the line instead, long answers would never be late. The
+histogram of answer positions (``positions``) keeps the paper's definition.
+"""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,8 +41,13 @@ class Evidence:
 
     @property
     def relative(self) -> float:
-        """The first word of the answer over the words of the passage, in [0, 1)."""
-        return self.first / self.words
+        """first / (words − length), in [0, 1]; NaN where the answer fills its passage: then it has no position."""
+        return self.relative_of(self.first)
+
+    def relative_of(self, first: int) -> float:
+        """The relative position with another first word."""
+        last = self.words - self.length
+        return first / last if last > 0 else math.nan
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +66,11 @@ class FoundEvidence:
         """One attribute of all evidence, ``(queries,)`` float64."""
         return np.array([getattr(item, name) for item in self.by_query.values()], np.float64)
 
+    @property
+    def positioned(self) -> int:
+        """How many queries have evidence with a position."""
+        return int(np.isfinite(self.column("relative")).sum())
+
     def of(self, query_ids: Sequence[str]) -> FoundEvidence:
         """That of these queries alone."""
         keep = set(query_ids)
@@ -72,7 +88,8 @@ def evidence_of(
 ) -> FoundEvidence:
     """The evidence of every query of a split: the earliest answer in a passage judged ``level`` or higher.
 
-    Where several relevant passages answer, the one judged highest counts, then the one answering earliest [decision].
+    Where several relevant passages answer, the one judged highest counts, then the one answering earliest; one that the answer fills
+    comes after all others of its grade, as it has no position [decision].
 
     Raises:
         InputError: no query has an answer that can be located in a relevant passage, or an answer lies outside its passage.
@@ -89,12 +106,13 @@ def evidence_of(
             if grade is None:
                 counts["in a passage not judged relevant"] += 1
                 continue
-            key = (-grade, item.relative, item.passage_id)
+            key = (-grade, math.inf if math.isnan(item.relative) else item.relative, item.passage_id)
             if item.query_id not in best or key < best[item.query_id][0]:
                 best[item.query_id] = (key, item)
     judged = {query_id for query_id, _ in grades}
     counts["queries with a relevant passage"] = len(judged)
     counts["queries with evidence"] = len(best)
+    counts["queries whose answer fills its passage"] = sum(math.isnan(item.relative) for _, item in best.values())
     counts["queries without a located answer"] = len(judged - answered)
     if not best:
         raise InputError(
@@ -121,8 +139,8 @@ def _shard(matching: Matching, shard: AnswerShard) -> tuple[list[Evidence], Coun
 
 @dataclass(frozen=True, slots=True)
 class Movement:
-    """What rotations did to the evidence, ``(draws, queries)`` each: the relative position after, NaN where the cut went through
-    the answer; and the end of the answer in characters, with which ``texts`` a model must read to see all of it (−1: cut through)."""
+    """What rotations did to the evidence, ``(draws, queries)`` each: the relative position after, on the scale of the one before, NaN where the
+    cut went through the answer and where it fills its passage; and the end of the answer in characters, with which ``texts`` a model must read to see all of it (−1: cut through)."""
 
     after: np.ndarray
     ends: np.ndarray
@@ -141,7 +159,7 @@ def movements(collection: Collection, evidence: FoundEvidence, rotations: Sequen
                 item = items[index]
                 if item.start < cut < item.end:
                     continue
-                after[draw, index] = (item.first - turned) % item.words / item.words
+                after[draw, index] = item.relative_of((item.first - turned) % item.words)
                 ends[draw, index] = item.end - cut if item.start >= cut else item.end + len(text) - cut + 1
     return Movement(after, ends)
 

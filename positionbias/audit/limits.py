@@ -1,63 +1,293 @@
-"""Limits that a model must keep: they break only where even the lower bound of what was measured lies beyond them."""
+"""Limits on position bias: each system passes, fails, or the data cannot tell; what was not measured never passes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import NamedTuple
 
 from positionbias.audit.by_position import PSI
 from positionbias.audit.rotations import GAP
+from positionbias.audit.systems import FIRST_STAGE
+from positionbias.core.checks import Check, Measured, Outcome, overall
 from positionbias.core.errors import SettingError
-from positionbias.core.formatting import decimal
-from positionbias.core.payloads import PositionBuckets, Statistics
+from positionbias.core.payloads import Contrast, PositionBuckets, Preference, Question, Statistics, Verdict
 from positionbias.core.result import Result
 
-__all__ = ["Limits", "broken_limits"]
+__all__ = ["EXIT_CODES", "MOST_QUERIES", "Check", "Limits", "Measured", "Outcome", "checks_of", "exit_code"]
+
+EXIT_CODES = {Outcome.PASS: 0, Outcome.FAIL: 1, Outcome.CANNOT_TELL: 3}
+MOST_QUERIES = 1_000_000  # no larger number is given as advice
+_RULE_OF_THREE = 3  # of n queries that all agree, up to 3/n of the population may still differ (95 %)
+_SCORES_ALONE = "scores each passage by itself: the order of the list cannot change a score"
+_GAP_NOTE = (
+    "--max-rotation-gap is the mean over all queries: where answers stand anywhere in their passages, rotation moves as many to the front "
+    "as to the end, and a preference cancels out; --max-movement sees it"
+)
+_PSI_NOTE = "--max-psi only describes: PSI mixes a preference with the difficulty of the questions; --max-response decides"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """The largest PSI beyond chance, and the largest mean change by rotation in either direction; None: no limit.
+    """The largest effects allowed, in either direction; None: no limit.
+
+    ``max_response``: of moving the answering sentence, in the first measure. ``max_movement``: of rotating the answer to the end instead of
+    to the front, in the first measure. ``max_order``: of a passage's place in the list, in ranks. ``max_rotation_gap``: of
+    rotation on the first measure's mean. ``max_psi``: the debiased PSI, which only describes.
 
     Raises:
-        SettingError: a limit below 0, or none at all.
+        SettingError: a limit that is negative or not finite, or none at all.
     """
 
-    max_psi: float | None = None
+    max_response: float | None = None
+    max_movement: float | None = None
+    max_order: float | None = None
     max_rotation_gap: float | None = None
+    max_psi: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("max_psi", "max_rotation_gap"):
-            value = getattr(self, name)
-            if value is not None and not value >= 0:
-                raise SettingError(f"--{name.replace('_', '-')}: wanted 0 or more; found {value}; raise it")
-        if self.max_psi is None and self.max_rotation_gap is None:
-            raise SettingError("check: wanted a limit; found none; give --max-psi, --max-rotation-gap or both")
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        for name, value in given.items():
+            if value is not None and not 0 <= value < math.inf:
+                raise SettingError(f"{_flag(name)}: wanted a number, 0 or more; found {value}; change it")
+        if all(value is None for value in given.values()):
+            raise SettingError(f"check: wanted a limit; found none; give one of {', '.join(map(_flag, given))}")
 
 
-def broken_limits(results: Sequence[Result], limits: Limits) -> list[str]:
-    """Why a system fails, a line a broken limit; of the first measure, over all passages, on every scale."""
-    reasons = []
-    measure = next((r.payload.quality for r in results if isinstance(r.payload, PositionBuckets) and r.measure == PSI), None)
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def checks_of(results: Sequence[Result], limits: Limits) -> list[Check]:
+    """Return a check for each system and limit, from the results of one audit.
+
+    A limit passes where the 95 % interval lies within ± the limit, and fails where it lies wholly beyond. All else is "cannot tell": an interval across
+    the limit, too few queries, nothing measured. The first stage is left out beside models or runs.
+    """
+    unit = _first_measure(results)
+    own = {system: [result for result in results if result.system == system] for system in _systems(results)}
+    return [check for system, found in own.items() for check in _checks(system, found, limits, unit)]
+
+
+def exit_code(checks: Sequence[Check]) -> int:
+    """The exit code of these checks together: 1 where any fails, else 3 where any cannot tell, else 0; 3 without a check."""
+    return EXIT_CODES[overall(checks)]
+
+
+def _systems(results: Sequence[Result]) -> list[str]:
+    """The systems by name; the first stage only where nothing else was audited."""
+    names = list(dict.fromkeys(result.system for result in results))
+    first = {result.system for result in results if result.facts.model == FIRST_STAGE}
+    return [name for name in names if name not in first] or names
+
+
+def _first_measure(results: Sequence[Result]) -> str | None:
+    """The measure that limits are in: that of the first buckets, else of the first effect or gap that is in one."""
+    for result in results:
+        if result.measure == PSI and isinstance(result.payload, PositionBuckets):
+            return result.payload.quality
+    for result in results:
+        if isinstance(result.payload, Verdict):
+            for effect in result.payload.effects:
+                if effect.unit not in ("deviations", "ranks"):
+                    return effect.unit
+        elif result.measure == GAP and isinstance(result.payload, Statistics):
+            return str(result.payload.rows["quality"])
+    return None
+
+
+def _checks(system: str, results: Sequence[Result], limits: Limits, unit: str | None) -> Iterable[Check]:
+    """The checks of one system, in the order of ``Limits``."""
+    if limits.max_response is not None:
+        yield _response(results, limits.max_response, unit).check(system, "max-response", limits.max_response)
+    if limits.max_movement is not None:
+        yield _movement(results, limits.max_movement, unit).check(system, "max-movement", limits.max_movement)
+    if limits.max_order is not None:
+        yield _order(results, limits.max_order).check(system, "max-order", limits.max_order)
+    if limits.max_rotation_gap is not None:
+        ruled = _rotation_gap(results, limits.max_rotation_gap, unit)
+        yield replace(ruled.check(system, "max-rotation-gap", limits.max_rotation_gap), note=_GAP_NOTE)
+    if limits.max_psi is not None:
+        measured = _psi(results, unit)
+        reason = "" if measured and _defined(measured) else "PSI is undefined here, or was not measured"
+        yield Check(system, "max-psi", limits.max_psi, Outcome.CANNOT_TELL, measured, None, reason, _PSI_NOTE, decides=False)
+
+
+class _Ruling(NamedTuple):
+    """What a limit's measurements say."""
+
+    outcome: Outcome
+    measured: Measured | None = None
+    wanted: int | None = None
+    reason: str = ""
+
+    def check(self, system: str, limit: str, at_most: float) -> Check:
+        return Check(system, limit, at_most, self.outcome, self.measured, self.wanted, self.reason)
+
+
+def _ruled(found: Sequence[Measured], at_most: float, missing: str = "") -> _Ruling:
+    """All must pass to pass, any fail fails; ``missing`` says what was not measured, which never passes."""
+    outcomes = [_outcome(one, at_most) for one in found]
+    failed = [one for one, outcome in zip(found, outcomes, strict=True) if outcome is Outcome.FAIL]
+    if failed:
+        return _Ruling(Outcome.FAIL, max(failed, key=_far))
+    open_ones = [one for one, outcome in zip(found, outcomes, strict=True) if outcome is Outcome.CANNOT_TELL]
+    undefined = [one for one in open_ones if not _defined(one)]
+    paths = [(one, *_would_do(one, at_most)) for one in open_ones if _defined(one)]
+    failing = [path for path in paths if path[1] is Outcome.FAIL and path[2] is not None]
+    if failing:  # one that fails is enough
+        measured, _, wanted = min(failing, key=lambda path: path[2] or 0)
+        return _Ruling(Outcome.CANNOT_TELL, measured, wanted, missing)
+    if missing:
+        return _Ruling(Outcome.CANNOT_TELL, max(found, key=_far, default=None), None, missing)
+    if undefined:
+        one = undefined[0]
+        return _Ruling(
+            Outcome.CANNOT_TELL,
+            one,
+            None,
+            f"{one.contrast} is undefined: {one.queries:,} queries give no interval in {one.unit}",
+        )
+    if paths:
+        measured, _, wanted = max(paths, key=lambda path: math.inf if path[2] is None else path[2])
+        return _Ruling(Outcome.CANNOT_TELL, measured, wanted, _too_few(measured, at_most, wanted))
+    return _Ruling(Outcome.PASS, max(found, key=_far))
+
+
+def _too_few(measured: Measured, at_most: float, wanted: int | None) -> str:
+    """Why the interval decides nothing, where that is not only its width."""
+    if at_most == 0:
+        return "no number of queries shows that an effect is exactly 0"
+    if measured.low == measured.high:
+        return f"all {measured.queries:,} queries agree; so few do not exclude rare changes"
+    return "" if wanted else f"the estimate lies at the limit: more than {MOST_QUERIES:,} queries would be needed"
+
+
+def _measured(
+    contrast: str, unit: str | None, value: float | None, low: float | None, high: float | None, queries: int
+) -> Measured:
+    """What was measured, as plain numbers; one that is not finite is undefined."""
+    numbers = [None if number is None or not math.isfinite(number) else float(number) for number in (value, low, high)]
+    return Measured(str(contrast), unit or "", numbers[0], numbers[1], numbers[2], int(queries))
+
+
+def _defined(measured: Measured) -> bool:
+    return None not in (measured.value, measured.low, measured.high)
+
+
+def _bounds(measured: Measured) -> tuple[float, float, float]:
+    assert measured.value is not None
+    assert measured.low is not None
+    assert measured.high is not None
+    return measured.value, measured.low, measured.high
+
+
+def _far(measured: Measured) -> float:
+    """How far from 0 the interval reaches; undefined: as far as can be."""
+    if not _defined(measured):
+        return math.inf
+    _, low, high = _bounds(measured)
+    return max(abs(low), abs(high))
+
+
+def _outcome(measured: Measured, at_most: float) -> Outcome:
+    """Whether the interval lies within ± the limit, or wholly beyond it. One without width needs 3 / limit queries to pass [decision]."""
+    if not _defined(measured):
+        return Outcome.CANNOT_TELL
+    _, low, high = _bounds(measured)
+    if low > at_most or high < -at_most:
+        return Outcome.FAIL
+    within = -at_most <= low and high <= at_most
+    enough = low < high or measured.queries * at_most >= _RULE_OF_THREE
+    return Outcome.PASS if within and enough else Outcome.CANNOT_TELL
+
+
+def _would_do(measured: Measured, at_most: float) -> tuple[Outcome, int | None]:
+    """What a check that cannot tell would become with more queries and the same estimate, and how many would do; None: beyond ``MOST_QUERIES``.
+
+    Half-widths shrink with √queries: the interval of n queries fits where its half-width is at most a share s of today's, so n = queries / s².
+    """
+    value, low, high = _bounds(measured)
+    if low == high:
+        return Outcome.PASS, _advice(_RULE_OF_THREE / at_most if at_most else math.inf)
+    size, below, above = abs(value), value - low, high - value
+    if size > at_most:
+        share = _ratio(size - at_most, below if value > 0 else above)
+        return Outcome.FAIL, _advice(measured.queries / share**2, beyond=True)
+    share = min(_ratio(at_most - value, above), _ratio(at_most + value, below))
+    return Outcome.PASS, _advice(measured.queries / share**2 if share > 0 else math.inf)
+
+
+def _ratio(room: float, half: float) -> float:
+    return room / half if half > 0 else math.inf
+
+
+def _advice(queries: float, *, beyond: bool = False) -> int | None:
+    """A whole number of queries; ``beyond``: one more where the number itself puts the interval's end on the limit."""
+    if not queries <= MOST_QUERIES:
+        return None
+    rounded = round(queries)
+    exact = math.isclose(queries, rounded, rel_tol=1e-9)
+    return rounded + beyond if exact else math.ceil(queries)
+
+
+def _response(results: Sequence[Result], at_most: float, unit: str | None) -> _Ruling:
+    """Of the moved sentence: both of its contrasts must have been measured."""
+    takes = "it takes a model that can be asked again, and passages of three sentences or more"
+    return _by_effects(_verdicts(results, Question.PASSAGE), at_most, ((Contrast.ENDS,), (Contrast.MIDDLE,)), unit, takes)
+
+
+def _movement(results: Sequence[Result], at_most: float, unit: str | None) -> _Ruling:
+    """Of rotation, measured by asking the model again or from two runs."""
+    takes = "it takes a model that can be asked again, or two runs, the second over the rotated collection (--rotated)"
+    return _by_effects(_verdicts(results, Question.PASSAGE), at_most, ((Contrast.ROTATION, Contrast.RUNS),), unit, takes)
+
+
+def _order(results: Sequence[Result], at_most: float) -> _Ruling:
+    """A model that was found to score each passage by itself has no order effect: its verdict has no effects, and no preference."""
+    verdicts = _verdicts(results, Question.LIST)
+    if verdicts and all(verdict.preference is Preference.NONE and not verdict.effects for verdict in verdicts):
+        return _Ruling(Outcome.PASS, reason=_SCORES_ALONE)
+    return _by_effects(verdicts, at_most, ((Contrast.ORDER,),), "ranks", "it takes a model that can be asked again")
+
+
+def _by_effects(
+    verdicts: Sequence[Verdict], at_most: float, needed: Sequence[Sequence[Contrast]], unit: str | None, takes: str
+) -> _Ruling:
+    """From the effects over all queries; of each group in ``needed`` at least one contrast must have been measured."""
+    named = [contrast for group in needed for contrast in group]
+    effects = [effect for verdict in verdicts for effect in verdict.effects if effect.unit == unit and not effect.subset]
+    effects = [effect for effect in effects if effect.contrast in named]
+    found = [_measured(one.contrast, one.unit, one.value, one.low, one.high, one.queries) for one in effects]
+    absent = [group for group in needed if not any(effect.contrast in group for effect in effects)]
+    if not absent:
+        return _ruled(found, at_most)
+    names = ", ".join(" or ".join(group) for group in absent)
+    said = " ".join(sentence for verdict in verdicts if not verdict.effects for sentence in verdict.sentences)
+    return _ruled(found, at_most, f"not measured{f' in {unit}' if unit else ''}: {names}; {said or takes}")
+
+
+def _verdicts(results: Sequence[Result], question: Question) -> list[Verdict]:
+    payloads = (result.payload for result in results)
+    return [payload for payload in payloads if isinstance(payload, Verdict) and payload.question is question]
+
+
+def _rotation_gap(results: Sequence[Result], at_most: float, unit: str | None) -> _Ruling:
+    found = []
+    for result in results:
+        if result.measure == GAP and isinstance(result.payload, Statistics) and result.payload.rows["quality"] == unit:
+            low, high = (result.interval.low, result.interval.high) if result.interval else (None, None)
+            found.append(_measured("rotated − original", unit, result.value, low, high, result.count))
+    takes = "it takes a model that can be asked again, and --draws above 0"
+    return _ruled(found, at_most, "" if found else f"not measured: rotated − original; {takes}")
+
+
+def _psi(results: Sequence[Result], unit: str | None) -> Measured | None:
+    """The first debiased PSI of the first measure."""
     for result in results:
         payload = result.payload
-        if result.facts.model == "first stage":
-            continue
-        if result.measure == PSI and isinstance(payload, PositionBuckets) and limits.max_psi is not None:
-            low = payload.figures.get("excess_low")
-            if payload.quality == measure and not payload.group and low is not None and low > limits.max_psi:
-                reasons.append(
-                    f"{result.system}: PSI of {measure} ({payload.scale} position) is at least {low:.3f} without what chance makes of it "
-                    f"(measured {payload.figures['excess']:.3f} above chance); the limit is {limits.max_psi:g}"
-                )
-        if result.measure == GAP and isinstance(payload, Statistics) and limits.max_rotation_gap is not None:
-            bounds = result.interval
-            if payload.rows["quality"] != measure or bounds is None or result.value is None:
-                continue
-            least = max(bounds.low, -bounds.high, 0.0)
-            if least > limits.max_rotation_gap:
-                reasons.append(
-                    f"{result.system}: rotating passages changes {measure} by at least {least:.3f} (measured {decimal(result.value, sign=True)}); "
-                    f"the limit is {limits.max_rotation_gap:g}"
-                )
-    return reasons
+        if result.measure == PSI and isinstance(payload, PositionBuckets) and payload.quality == unit:
+            value, low, high = (payload.figures.get(f"psi_debiased{name}") for name in ("", "_low", "_high"))
+            return _measured(f"debiased PSI of {unit}", "", value, low, high, result.count)
+    return None

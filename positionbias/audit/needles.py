@@ -16,7 +16,9 @@ from positionbias.core.run import Run
 from positionbias.core.seeds import key64
 from positionbias.evaluation.response import Moved, response_curve
 
-__all__ = ["Needles", "make_needles", "needle_curve"]
+__all__ = ["RESPONSE", "Needles", "make_needles", "needle_curve"]
+
+RESPONSE = "position response"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,15 +34,19 @@ class Needles:
         """The texts of these versions."""
         return [self.versions[passage_id] for passage_id in passage_ids]
 
-    def candidates(self) -> Run:
-        """Every query's versions, first place first."""
-        return Run(
-            "needle",
+    def candidates(self, seed: int) -> Run:
+        """Every query's versions, in an order that is drawn: a scorer may look at the order of its list."""
+        lists = (
             (
-                (query_id, [_version(query_id, place) for place in range(len(found.texts))], -np.arange(len(found.texts)))
-                for query_id, found in self.needles.items()
-            ),
+                query_id,
+                sorted(
+                    (_version(query_id, place) for place in range(len(found.texts))),
+                    key=lambda name: (key64(seed, "order of a list", name), name),
+                ),
+            )
+            for query_id, found in self.needles.items()
         )
+        return Run("needle", ((query_id, names, -np.arange(len(names))) for query_id, names in lists))
 
 
 def _version(query_id: str, place: int) -> str:

@@ -1,19 +1,58 @@
-"""Texts made for an audit: one sentence at every place of its passage, and a passage in thirds. Pure functions of strings."""
+"""Texts made for an audit: the evidence sentence at other places of its passage, and a passage in thirds. Pure functions of strings.
+
+Two sentences of a passage change places: the evidence and a *placebo*, a sentence without the answer that begins and ends like the evidence (so that
+a fragment at the passage's edge changes places with a fragment only). Nothing else differs between the two texts of such an exchange, so a
+scorer that reads every sentence, window or pair of neighbours for itself gives both the same score on average, and one that adds up its sentences
+exactly.
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from positionbias.text.words import WordMethod, sentence_starts, word_spans
+from positionbias.text.words import WordMethod, sentence_starts, split_words, word_spans
 
-__all__ = ["NOT_ONE_SENTENCE", "TOO_FEW", "Needle", "move_sentence", "sentences", "thirds"]
+__all__ = [
+    "NOT_ONE_SENTENCE",
+    "NO_PLACEBO",
+    "TOO_FEW",
+    "Exchange",
+    "Needle",
+    "Parts",
+    "exchanges",
+    "filler",
+    "move_sentence",
+    "parts_of",
+    "placebos",
+    "sentences",
+    "thirds",
+    "turned",
+]
 
 TOO_FEW = "passage of fewer than three sentences"
 NOT_ONE_SENTENCE = "answer in more than one sentence"
+NO_PLACEBO = "no other sentence begins and ends like the evidence"
 LEAST_SENTENCES = 3
+FILLER_WORDS = 20
+_PREFIX = 4  # letters that a word of filler must not share with a word of the query
+_CLOSING = "\"'”’)]}»"
+_ENDING = ".!?…。！？"
+# words that say nothing of anything; a query's own are left out, so that no scorer finds the query in them
+_FILLER = (
+    "Further remarks, sundry notes, various observations follow elsewhere, perhaps later, perhaps sooner, among several unrelated "
+    "matters, miscellaneous topics, additional details, minor asides, occasional digressions, assorted comments, incidental thoughts, "
+    "supplementary hints, optional reminders, general musings"
+).split()
+
+
+class Parts(NamedTuple):
+    """The sentences of a passage, and which of them holds the answer."""
+
+    sentences: list[str]
+    own: int
 
 
 class Needle(NamedTuple):
@@ -21,6 +60,17 @@ class Needle(NamedTuple):
 
     texts: list[str]
     own: int
+
+
+class Exchange(NamedTuple):
+    """Two texts that differ by the evidence and the placebo having changed places; the effect is ``score(after) − score(before)``.
+
+    ``middle`` False: the evidence stands last in ``after`` and first in ``before``. True: it stands in the middle, and at one end.
+    """
+
+    middle: bool
+    before: str
+    after: str
 
 
 def sentences(text: str) -> list[str]:
@@ -33,6 +83,21 @@ def sentences(text: str) -> list[str]:
     return [text[start:end].strip() for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
 
 
+def parts_of(text: str, start: int, end: int) -> Parts | str:
+    """The sentences of a text, and the one that holds characters ``[start, end)``; or why it cannot be moved.
+
+    >>> parts_of("One came. Two left. Three stayed.", 10, 13).own
+    1
+    """
+    starts = sentence_starts(text)
+    if len(starts) < LEAST_SENTENCES:
+        return TOO_FEW
+    own = max(0, bisect_right(starts, start) - 1)
+    if bisect_right(starts, max(start, end - 1)) - 1 != own:
+        return NOT_ONE_SENTENCE
+    return Parts(sentences(text), own)
+
+
 def move_sentence(text: str, start: int, end: int) -> Needle | str:
     """The sentence that holds characters ``[start, end)`` moved through its passage, the others in order; or why that cannot be.
 
@@ -41,15 +106,96 @@ def move_sentence(text: str, start: int, end: int) -> Needle | str:
     >>> move_sentence("One came. Two left. Three stayed.", 10, 13).texts[0]
     'Two left. One came. Three stayed.'
     """
-    starts = sentence_starts(text)
-    if len(starts) < LEAST_SENTENCES:
-        return TOO_FEW
-    own = max(0, bisect_right(starts, start) - 1)
-    if bisect_right(starts, max(start, end - 1)) - 1 != own:
-        return NOT_ONE_SENTENCE
-    parts = sentences(text)
+    found = parts_of(text, start, end)
+    if isinstance(found, str):
+        return found
+    parts, own = found
     needle, rest = parts[own], [*parts[:own], *parts[own + 1 :]]
     return Needle([" ".join([*rest[:place], needle, *rest[place:]]) for place in range(len(parts))], own)
+
+
+def placebos(parts: Parts) -> list[int]:
+    """The sentences that may change places with the evidence: those that begin and end like it.
+
+    >>> placebos(Parts(["and so on.", "One came.", "Two left.", "Three sta"], 1))
+    [2]
+    """
+    kind = _edges_of(parts.sentences[parts.own])
+    return [place for place, text in enumerate(parts.sentences) if place != parts.own and _edges_of(text) == kind]
+
+
+def _edges_of(sentence: str) -> tuple[bool, bool]:
+    """Whether a sentence begins in lower case, as one cut in its middle does, and whether it ends as a sentence."""
+    stripped = sentence.strip()
+    return stripped[:1].islower(), stripped.rstrip(_CLOSING)[-1:] in tuple(_ENDING)
+
+
+def exchanges(parts: Parts, query: str, orders: int, choose: Callable[[int, int, str], list[int]]) -> list[Exchange]:
+    """The exchanges of one query in so many orders of the other sentences, which come in mirrored pairs.
+
+    ``choose(count, size, purpose)`` draws ``size`` different numbers below ``count``. With e the evidence, p the placebo and r the others in a drawn order, an order
+    gives  e r p → p r e , the next one the same with r reversed: neighbours and broken transitions are then the same on both sides. With four sentences or more it also gives
+    f p f a f e f b  against  f e f a f p f b  (and the next order the reversal of both), r = a b: f is a filler of 20 words on either side of both, as a sentence in the
+    middle has two neighbours and a window or a pair of words may reach over to them, one at an end only one [decision].
+
+    Raises:
+        ValueError: no sentence can be the placebo.
+    """
+    texts, candidates, fill, made = parts.sentences, placebos(parts), filler(query), list[Exchange]()
+    if not candidates:
+        raise ValueError(NO_PLACEBO)
+    evidence = texts[parts.own]
+    for order in range(orders):
+        if order % 2 == 0:
+            place = candidates[choose(len(candidates), 1, f"placebo {order}")[0]]
+            others = [text for number, text in enumerate(texts) if number not in (parts.own, place)]
+            drawn = [others[number] for number in choose(len(others), len(others), f"order {order}")]
+        else:
+            drawn = drawn[::-1]
+        placebo = texts[place]
+        made.append(Exchange(False, _joined(evidence, *drawn, placebo), _joined(placebo, *drawn, evidence)))
+        if len(drawn) < 2:
+            continue
+        half = len(drawn) // 2 if order % 2 == 0 else len(drawn) - len(drawn) // 2
+
+        def arranged(edge: str, inner: str, *, mirrored: bool, half: int = half, drawn: list[str] = drawn) -> str:
+            first, last = [fill, edge, fill], [fill, inner, fill]
+            if mirrored:
+                return _joined(*drawn[:half], *last, *drawn[half:], *first)
+            return _joined(*first, *drawn[:half], *last, *drawn[half:])
+
+        mirrored = order % 2 == 1
+        before, after = (arranged(*pair, mirrored=mirrored) for pair in ((evidence, placebo), (placebo, evidence)))
+        made.append(Exchange(True, before, after))
+    return made
+
+
+def filler(query: str, words: int = FILLER_WORDS) -> str:
+    """So many words that say nothing, none of which begins like a word of the query.
+
+    >>> len(filler("What is oil?").split())
+    20
+    """
+    known = {word.casefold()[:_PREFIX] for word in split_words(query).words}
+    free = [word for word in _FILLER if word.casefold().rstrip(",")[:_PREFIX] not in known] or _FILLER
+    chosen = [free[place % len(free)] for place in range(words)]
+    return f"{' '.join(chosen).rstrip(',').capitalize()}."
+
+
+def turned(parts: Parts) -> tuple[str, str]:
+    """The passage rotated at sentence boundaries by a cut just before and just after the evidence: it stands first, and last.
+
+    Both texts have the same sentences in the same cyclic order.
+
+    >>> turned(Parts(["a.", "b.", "c."], 1))
+    ('b. c. a.', 'c. a. b.')
+    """
+    texts, own = parts.sentences, parts.own
+    return _joined(*texts[own:], *texts[:own]), _joined(*texts[own + 1 :], *texts[: own + 1])
+
+
+def _joined(*texts: str) -> str:
+    return " ".join(texts)
 
 
 def thirds(text: str, words: WordMethod = "blingfire") -> list[str]:

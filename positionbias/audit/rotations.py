@@ -1,4 +1,4 @@
-"""What rotating every passage does to a model's ranking, in several draws, beside what it did to the evidence."""
+"""What rotating every passage does to a model's ranking, in several draws: a description, beside how far the evidence moved."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from positionbias.audit.systems import System, Task
 from positionbias.core.payloads import Statistics
 from positionbias.core.result import Result
 from positionbias.core.run import Run
-from positionbias.evaluation.buckets import Buckets
 from positionbias.evaluation.clustered import clustered_mean
 from positionbias.evaluation.rank_overlap import rank_biased_overlaps
-from positionbias.evaluation.rotation_gap import change_by_movement, rotation_gap, stayed
+from positionbias.evaluation.rotation_gap import change_by_movement, rotation_gap
 from positionbias.models.protocols import PassageEncoder, Ranker
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotated_texts import RotatedTexts
@@ -25,7 +24,6 @@ __all__ = ["GAP", "MOVEMENT", "Rotated", "rotate_and_rank", "rotation_results"]
 
 GAP = "rotation gap"
 MOVEMENT = "rotation gap by movement"
-CONTROL_BUCKETS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,13 +70,10 @@ def rotation_results(
 ) -> list[Result]:
     """The gap of each measure, and of the first one against how far the evidence moved."""
     before = task.evidence.column("relative")
-    in_place = stayed(Buckets.relative(CONTROL_BUCKETS), before, rotated.movement.after)
     overlap = clustered_mean(rotated.overlap.mean(axis=0), task.clusters)
     results = []
     for measure, original in values.items():
-        gap = rotation_gap(
-            original, rotated.values[measure], task.clusters, in_place=in_place, first_changed=rotated.first_changed
-        )
+        gap = rotation_gap(original, rotated.values[measure], task.clusters, first_changed=rotated.first_changed)
         rows = {
             "quality": measure,
             **gap.rows(),

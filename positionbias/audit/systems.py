@@ -136,12 +136,13 @@ class System:
             )
         return self.run
 
-    def scored(self, task: Task, texts: PassageTexts, candidates: Run, description: str) -> Run:
-        """The model's scores of these candidates, read from ``texts``."""
+    def scored(
+        self, task: Task, texts: PassageTexts, candidates: Run, description: str, queries: Sequence[Query] | None = None
+    ) -> Run:
+        """The model's scores of these candidates, read from ``texts``, for the task's queries or others."""
         assert self.model is not None
-        return rescore(
-            self.model, texts, task.queries, candidates, name=self.name, config=task.config, description=description
-        ).run
+        asked = task.queries if queries is None else queries
+        return rescore(self.model, texts, asked, candidates, name=self.name, config=task.config, description=description).run
 
 
 def retrievers(

@@ -1,166 +1,264 @@
-"""What an audit's figures say, in words: which way, how much, how surely; and what could have been seen where nothing was."""
+"""What the manipulations say of a system, as one typed answer with the effects that it rests on.
+
+A contrast **shows** a preference where its simultaneous 95 % interval leaves out 0 and does not lie within ± the margin, the smallest effect of interest. An
+interval within the margin is *no preference larger than* its far end, also where it leaves out 0: with enough queries a scorer that is blind to places but looks at
+neighbouring words shows an effect of a few thousandths [decision]. What is neither is *cannot tell*.
+
+The moved sentence has two contrasts (end − front, middle − ends), rotation one; all three share one family. No preference needs the two of the moved sentence
+within the margin and none that shows one; rotation alone has one pair of texts a query, which noise of the scorer can leave wide.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from positionbias.audit.by_position import GAIN, PSI
-from positionbias.audit.rotations import GAP
-from positionbias.audit.systems import FIRST_STAGE
-from positionbias.core.formatting import decimal
-from positionbias.core.payloads import Finding, PositionBuckets, Statistics
-from positionbias.core.result import Result
-from positionbias.evaluation.clustered import family_wise
+import numpy as np
 
-__all__ = ["RESPONSE", "VERDICT", "adjusted", "verdicts"]
+from positionbias.audit.lists import Nature, OrderSlopes
+from positionbias.audit.manipulate import COLUMNS, Measured
+from positionbias.audit.reads import Reads
+from positionbias.core.formatting import count, decimal, percent
+from positionbias.core.payloads import Contrast, Effect, Preference, Question, Verdict
+from positionbias.evaluation.simultaneous import simultaneous
 
-RESPONSE = "position response"
+__all__ = ["DEVIATIONS", "ORDER_MARGIN", "RANKS", "VERDICT", "answer", "list_verdict", "passage_verdict", "wanted_queries"]
+
 VERDICT = "verdict"
-LEVEL = 0.05
+DEVIATIONS = "deviations"
+RANKS = "ranks"
+ORDER_MARGIN = 0.5  # ranks from a list's first place to its last [decision]
+READ = "read"
+LEAST_READ = 0.1  # of the trials: below it preference is taken over all texts
+_BELOW = {Contrast.ENDS: Preference.FRONT, Contrast.MIDDLE: Preference.ENDS, Contrast.ROTATION: Preference.FRONT}
+_ABOVE = {Contrast.ENDS: Preference.END, Contrast.MIDDLE: Preference.MIDDLE, Contrast.ROTATION: Preference.END}
 
 
-def adjusted(results: Sequence[Result]) -> list[Result]:
-    """The results with the p-values of the audit's headline tests corrected, as one family, by Holm.
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The answer of several effects: which preference, by which of them, whether its interval lies beyond the margin, and the queries that would do."""
 
-    The family: of every system PSI and slope of the first measure over all passages on the first scale, the rotation gap of that
-    measure, the slope of the gain over the first stage, that of the position response. Other p-values are printed as they are.
-    """
-    tests = {(place, name): result.payload for place, result in enumerate(results) for name in _tests(results, result)}
-    p_values = {f"{place} {name}": _figures(payload).get(name) for (place, name), payload in tests.items()}
-    corrected = family_wise(p_values)
-    out = list(results)
-    for place, name in tests:
-        figures = {**_figures(out[place].payload), f"{name}_adjusted": corrected[f"{place} {name}"]}
-        payload: Any = out[place].payload
-        changed = replace(payload, **{"rows" if isinstance(payload, Statistics) else "figures": figures})
-        out[place] = replace(out[place], payload=changed)
-    return out
+    preference: Preference
+    deciding: Effect
+    exceeds: bool | None
+    wanted: int | None
 
 
-def _tests(results: Sequence[Result], result: Result) -> Sequence[str]:
-    """Which of a result's p-values belong to the family; the first stage is not what is audited, and has none in it."""
-    payload = result.payload
-    if result.facts.model == FIRST_STAGE:
-        return ()
-    if result.measure == PSI and isinstance(payload, PositionBuckets):
-        head = next(other.payload for other in results if other.measure == PSI)
-        assert isinstance(head, PositionBuckets)
-        first = not payload.group and (payload.quality, payload.scale) == (head.quality, head.scale)
-        return ("p", "slope_p") if first else ()
-    if result.measure == GAP and isinstance(payload, Statistics):
-        head_gap = next(other.payload for other in results if other.measure == GAP)
-        assert isinstance(head_gap, Statistics)
-        return ("p",) if payload.rows["quality"] == head_gap.rows["quality"] else ()
-    return ("slope_p",) if result.measure in (GAIN, RESPONSE) else ()
+def within(effect: Effect, margin: float) -> bool:
+    """Whether the interval lies within ± margin."""
+    return effect.low is not None and effect.high is not None and -margin <= effect.low and effect.high <= margin
 
 
-def _figures(payload: Any) -> Mapping[str, Any]:
-    return payload.rows if isinstance(payload, Statistics) else payload.figures
-
-
-def verdicts(results: Sequence[Result]) -> list[Result]:
-    """A few verdicts a system, from adjusted results; the first stage gets none of its own."""
-    found = []
-    for system in dict.fromkeys(result.system for result in results):
-        heads = [result for result in results if result.system == system and _tests(results, result)]
-        findings = [_SAID[result.measure](result, result.payload) for result in heads]
-        found += [replace(heads[0], measure=VERDICT, value=None, interval=None, payload=finding) for finding in findings]
-    return found
-
-
-def _by_position(result: Result, payload: Any) -> Finding:
-    """From the slope over queries. It is the questions' as much as the ranking's, so it names no preference."""
-    figures, name, queries = payload.figures, payload.quality, f"{sum(payload.counts):,} queries"
-    begin = f"{result.system}, by where answers sit"
-    if figures.get("slope") is None:
-        return Finding(f"{begin}: undefined for {name}, {figures.get('slope_undefined', 'too few queries')}")
-    said = _Said("does better where answers stand early", "does better where answers stand late", f"no difference in {name}")
-    text, holds = said.of(figures, name, f" over {figures['slope_unit']}", queries)
-    if figures.get("excess") is not None:
-        text += (
-            f"; PSI {figures['psi']:.3f}, of which chance makes {figures['null_mean']:.3f} ({_p(figures.get('p_adjusted'))})"
-        )
-    return Finding(
-        f"{begin}: {text}. Harder questions may have their answers elsewhere, so this alone is no preference.", holds
+def shows(effect: Effect, margin: float) -> bool:
+    """Whether the interval leaves out 0 and does not lie within ± margin."""
+    return (
+        effect.low is not None and effect.high is not None and not effect.low <= 0 <= effect.high and not within(effect, margin)
     )
 
 
-def _by_gain(result: Result, payload: Any) -> Finding:
-    """What it adds to the first stage, by position: the questions are the same ones."""
-    figures, queries = payload.figures, f"{sum(payload.counts):,} queries"
-    begin = f"{result.system}, {payload.quality} by where answers sit"
-    if figures.get("slope") is None:
-        return Finding(f"{begin}: undefined, {figures.get('slope_undefined', 'too few queries')}")
-    said = _Said("helps more where answers stand early", "helps more where answers stand late", "no difference in the gain")
-    text, holds = said.of(figures, "the gain", f" over {figures['slope_unit']}", queries)
-    return Finding(f"{begin}: {text}.", holds)
+def beyond(effect: Effect, margin: float) -> bool:
+    """Whether the interval lies wholly beyond the margin."""
+    return effect.low is not None and effect.high is not None and (effect.low > margin or effect.high < -margin)
 
 
-def _by_rotation(result: Result, payload: Any) -> Finding:
-    rows, change, bounds = payload.rows, result.value, result.interval
-    name, queries = rows["quality"], f"{result.count:,} queries, {rows['draws']} rotations each"
-    begin = f"{result.system}, when passages are rotated"
-    if change is None or bounds is None:
-        return Finding(f"{begin}: undefined for {name}, too few passages")
-    said = _Said(f"loses {name}", f"gains {name}", f"no change of {name}")
-    figures = {
-        "slope": change,
-        "slope_low": bounds.low,
-        "slope_high": bounds.high,
-        "slope_p_adjusted": rows.get("p_adjusted"),
-        "slope_detectable": rows.get("smallest detectable change"),
-    }
-    text, holds = said.of(figures, name, "", queries)
-    control = rows.get("control change")
-    apart = "" if control is None else f"; where the answer stays in its fifth the change is {decimal(control, sign=True)}"
-    return Finding(f"{begin}: {text}{apart}.", holds)
+def wanted_queries(effect: Effect, margin: float) -> int | None:
+    """About how many queries would end in an answer, were the estimate right: an interval within the margin, or one that leaves out 0, whichever
+    comes first; two digits. None without an interval."""
+    if effect.value is None or effect.low is None or effect.high is None or not effect.queries:
+        return None
+    room = max(margin - abs(effect.value), abs(effect.value))
+    half = (effect.high - effect.low) / 2
+    number = effect.queries * (half / room) ** 2
+    if not math.isfinite(number):
+        return None
+    step = 10 ** max(0, math.floor(math.log10(max(number, 1))) - 1)
+    return max(effect.queries + 1, math.ceil(number / step) * step)
 
 
-def _by_response(result: Result, payload: Any) -> Finding:
-    figures = payload.figures
-    begin = f"{result.system}, with the answering sentence moved through its passage"
-    if figures.get("slope") is None:
-        return Finding(f"{begin}: undefined, no passage with a sentence to move")
-    said = _Said("prefers the front", "prefers the end", "no preference")
-    where = " deviations of its candidates' scores from first to last place"
-    text, holds = said.of(figures, "the score", where, f"{figures['queries']:,} queries")
-    return Finding(f"{begin}: {text}.", holds)
+def answer(effects: Sequence[Effect], margin: float) -> Answered:
+    """The answer of the contrasts of a moved sentence and of rotation, all in one unit, those of the moved sentence first.
+
+    Of several that show a preference the largest decides, one of the moved sentence before rotation.
+    """
+    moved = [effect for effect in effects if effect.contrast != Contrast.ROTATION and effect.queries]
+    showing = sorted(
+        (effect for effect in effects if shows(effect, margin)),
+        key=lambda one: (one.contrast == Contrast.ROTATION, -abs(one.value or 0)),
+    )
+    if showing:
+        first = showing[0]
+        side = _BELOW if (first.value or 0) < 0 else _ABOVE
+        return Answered(side[first.contrast], first, beyond(first, margin), None)
+    if moved and all(within(effect, margin) for effect in moved):
+        largest = max(moved, key=lambda one: max(abs(one.low or 0), abs(one.high or 0)))
+        return Answered(Preference.NONE, largest, None, None)
+    open_ones = [effect for effect in moved if not within(effect, margin)] or list(effects)
+    needs = [number for effect in open_ones if (number := wanted_queries(effect, margin)) is not None]
+    return Answered(Preference.UNKNOWN, open_ones[0], None, max(needs) if needs else None)
 
 
-class _Said(NamedTuple):
-    """The words for a value below 0, above 0, and for one that may be 0."""
+def effects_of(measured: Measured, measure: str, *, read: bool) -> list[Effect]:
+    """Every contrast in deviations, ranks and the measure; of texts that are ``read`` whole, or of all.
 
-    below: str
-    above: str
-    nothing: str
-
-    def of(self, figures: Mapping[str, Any], what: str, over: str, queries: str) -> tuple[str, bool | None]:
-        """Value and interval in words, and whether an effect was found (None: there is no interval)."""
-        value, low, high = figures["slope"], figures["slope_low"], figures["slope_high"]
-        if low is None or high is None:
-            return f"nothing can be said: {queries} of too few passages for an interval", None
-        p, detectable = figures.get("slope_p_adjusted"), figures.get("slope_detectable")
-        if p is not None and p < LEVEL:
-            least, most = (-high, -low) if value < 0 else (low, high)
-            verb = "falls" if value < 0 else "rises"
-            size = f"{what} {verb} by {abs(value):.3f}{over} (95 % interval {least:.3f} to {most:.3f})"
-            return f"{self.below if value < 0 else self.above}: {size}, {queries}", True
-        power = (
-            f"; one of {detectable:.3f} would have been found four times in five" if detectable and detectable > 5e-4 else ""
-        )
-        largest = max(abs(low), abs(high))
-        return f"{self.nothing} larger than {largest:.3f}{over} is compatible with these data, {queries}{power}", False
+    Intervals hold together over the contrasts of one unit.
+    """
+    found = []
+    for unit, name in (("score", DEVIATIONS), ("ranks", RANKS), (measure, measure)):
+        contrasts = measured.by_unit[unit]
+        if read:
+            contrasts = np.where(measured.whole, contrasts, np.nan)
+        estimates = simultaneous(contrasts, measured.clusters, measured.units if unit == "score" else None)
+        found += [
+            Effect(contrast, name, e.value, e.low, e.high, e.detectable, e.count, READ if read else "")
+            for contrast, e in zip(COLUMNS, estimates, strict=True)
+            if e.count
+        ]
+    return found
 
 
-def _p(value: float | None) -> str:
-    return "p undefined" if value is None else "p < 0.001" if value < 0.001 else f"p {value:.3f}"
+def passage_verdict(name: str, measured: Measured, measure: str, margin: float, reads: Reads, notes: Sequence[str]) -> Verdict:
+    """Does the place of the evidence in its passage matter to this system?"""
+    queries = len(measured.query_ids)
+    over_all = effects_of(measured, measure, read=False)
+    ends = COLUMNS.index(Contrast.ENDS)
+    unread = float(1 - measured.whole[:, ends].mean()) if queries else 0.0
+    restricted = 0 < unread <= 1 - LEAST_READ
+    own = effects_of(measured, measure, read=True) if restricted else over_all
+    in_unit = [effect for effect in own if effect.unit == DEVIATIONS]
+    if not in_unit:
+        why = "; ".join(notes) or "no query has a passage with a sentence to move"
+        sentence = f"{name}: cannot tell whether it prefers a place in the passage: {why}."
+        return Verdict(Question.PASSAGE, Preference.UNKNOWN, [sentence], margin=margin)
+    found = answer(in_unit, margin)
+    effects = [*_deciding_first(own, found.deciding), *([] if own is over_all else over_all)]
+    sentences = [_headline(name, found, effects, margin, restricted), _meaning(found, effects, measure), _next(found)]
+    if unread:  # the more certain finding comes first
+        sentences = [_unread(name, over_all, measure, reads, unread), sentences[0], sentences[2] or sentences[1]]
+    return Verdict(
+        Question.PASSAGE,
+        found.preference,
+        [sentence for sentence in sentences if sentence],
+        effects,
+        margin,
+        found.exceeds,
+        queries,
+        found.wanted,
+        reads.words if unread else None,
+        unread or None,
+    )
 
 
-_SAID: dict[str, Callable[[Result, Any], Finding]] = {
-    PSI: _by_position,
-    GAIN: _by_gain,
-    GAP: _by_rotation,
-    RESPONSE: _by_response,
-}
+def _deciding_first(effects: Sequence[Effect], deciding: Effect) -> list[Effect]:
+    return sorted(effects, key=lambda effect: effect.contrast != deciding.contrast)
+
+
+def _with_interval(effect: Effect) -> str:
+    places = 1 if effect.unit == RANKS else 3
+    value = decimal(effect.value, places, sign=True)
+    if effect.low is None or effect.high is None:
+        return f"{value} (no interval: queries of one passage only)"
+    return f"{value} [{decimal(effect.low, places, sign=True)}, {decimal(effect.high, places, sign=True)}]"
+
+
+def _headline(name: str, found: Answered, effects: Sequence[Effect], margin: float, restricted: bool) -> str:
+    head = found.deciding
+    where = ", within what it reads" if restricted else ""
+    size = f"{head.contrast} {_with_interval(head)} deviations ({count(head.queries)} queries)"
+    if found.preference == Preference.NONE:
+        largest = max(abs(head.low or 0), abs(head.high or 0))
+        if not largest:
+            return (
+                f"{name}: no preference{where}: its scores do not change when the answer moves ({count(head.queries)} queries)."
+            )
+        detects = f"; detects {decimal(head.detectable)} with 80 % power" if head.detectable else ""
+        return f"{name}: no preference larger than {decimal(largest)}{where}: {size}{detects}."
+    if found.preference == Preference.UNKNOWN:
+        more = f"; about {count(found.wanted)} queries would do" if found.wanted else ""
+        return f"{name}: cannot tell{where}: {size}, margin {margin:g}{more}."
+    compared = "beyond the margin of" if found.exceeds else "perhaps within the margin of"
+    return f"{name} {found.preference}{where}: {size}, {compared} {margin:g}."
+
+
+def _meaning(found: Answered, effects: Sequence[Effect], measure: str) -> str:
+    """The deciding contrast in ranks and in the measure."""
+    of = {effect.unit: effect for effect in effects if effect.contrast == found.deciding.contrast}
+    ranks, quality = of.get(RANKS), of.get(measure)
+    if ranks is None or quality is None or ranks.value is None:
+        return ""
+    if found.preference == Preference.NONE:
+        largest = max(abs(quality.low or 0), abs(quality.high or 0))
+        if not largest:
+            return ""
+        return f"Moving an answer within its passage changes {measure} by at most {decimal(largest)} on average."
+    if found.preference == Preference.UNKNOWN:
+        return f"Measured so far: {_with_interval(quality)} {measure}."
+    moved = {
+        Preference.FRONT: ("front", "end"), Preference.END: ("end", "front"),
+        Preference.MIDDLE: ("middle", "ends"), Preference.ENDS: ("ends", "middle"),
+    }[found.preference]  # fmt: skip
+    places = abs(ranks.value)
+    return (
+        f"A passage falls by {decimal(places, 1)} places on average when its answer moves from the {moved[0]} to the {moved[1]}; "
+        f"the change in {measure} is {_with_interval(_from_preferred(quality, found.preference))}."
+    )
+
+
+def _from_preferred(effect: Effect, preference: Preference) -> Effect:
+    """The effect as the change away from what is preferred."""
+    if preference in (Preference.FRONT, Preference.ENDS) or effect.value is None:
+        return effect
+    low, high = (None if bound is None else -bound for bound in (effect.high, effect.low))
+    return Effect(effect.contrast, effect.unit, -effect.value, low, high, effect.detectable, effect.queries, effect.subset)
+
+
+def _unread(name: str, over_all: Sequence[Effect], measure: str, reads: Reads, unread: float) -> str:
+    limit = f"about {reads.words:,.0f} words" if reads.words is not None else "its tokenizer's limit"
+    by_contrast = {(effect.contrast, effect.unit): effect for effect in over_all}
+    cost = by_contrast.get((Contrast.ENDS, measure))
+    said = (
+        ""
+        if cost is None
+        else f" Over all texts, moving an answer from front to end changes {measure} by {_with_interval(cost)}."
+    )
+    return f"{name} reads no further than {limit}; {percent(unread, 0)} of the queries have longer texts, whose ends are lost.{said}"
+
+
+def _next(found: Answered) -> str:
+    if found.preference == Preference.UNKNOWN:
+        return "Audit more queries (--needles, --queries), or accept a wider margin (--margin)."
+    if found.preference == Preference.NONE:
+        return ""
+    return "Train on rotated passages (posbias debias, or train --rotate) and audit again."
+
+
+def list_verdict(name: str, nature: Nature, slopes: OrderSlopes | None) -> Verdict:
+    """Does the place of a passage in the list that a scorer is handed matter to its rank?"""
+    unsteady = (
+        ""
+        if nature.repeatable
+        else f" It gives other scores when it is asked again ({percent(nature.noise, 0)} of a list's deviation)."
+    )
+    if not nature.listwise:
+        sentence = f"{name} scores each passage by itself: the order of the list cannot matter.{unsteady}"
+        return Verdict(Question.LIST, Preference.NONE, [sentence], margin=ORDER_MARGIN)
+    if slopes is None or not len(slopes.slopes):
+        sentence = f"{name} is listwise; its order bias was not measured: no list of three passages or more.{unsteady}"
+        return Verdict(Question.LIST, Preference.UNKNOWN, [sentence], margin=ORDER_MARGIN)
+    estimate = simultaneous(slopes.slopes[:, None], slopes.clusters)[0]
+    effect = Effect(Contrast.ORDER, RANKS, estimate.value, estimate.low, estimate.high, estimate.detectable, estimate.count)
+    size = f"{_with_interval(effect)} ranks lost from the list's first place to its last ({count(effect.queries)} queries)"
+    if shows(effect, ORDER_MARGIN):
+        side = Preference.FIRST if (effect.value or 0) > 0 else Preference.LAST
+        sentences = [
+            f"{name}, order in the list: {side}: {size}.{unsteady}",
+            "Shuffle the candidates before re-ranking, or average over several orders, and audit again.",
+        ]
+        return Verdict(Question.LIST, side, sentences, [effect], ORDER_MARGIN, beyond(effect, ORDER_MARGIN), effect.queries)
+    if within(effect, ORDER_MARGIN):
+        sentence = f"{name}, order in the list: no preference larger than {ORDER_MARGIN:g} ranks: {size}.{unsteady}"
+        return Verdict(Question.LIST, Preference.NONE, [sentence], [effect], ORDER_MARGIN, None, effect.queries)
+    wanted = wanted_queries(effect, ORDER_MARGIN)
+    more = f"; about {count(wanted)} queries would do" if wanted else ""
+    sentence = f"{name}, order in the list: cannot tell: {size}{more}.{unsteady}"
+    return Verdict(Question.LIST, Preference.UNKNOWN, [sentence], [effect], ORDER_MARGIN, None, effect.queries, wanted)

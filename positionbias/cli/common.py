@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import wraps
@@ -230,10 +230,12 @@ def say(text: str = "") -> None:
         click.echo(text, err=True)
 
 
-def emit(results: Sequence[Result], *, as_json: bool, table: Callable[[], str]) -> None:
-    """Print results on standard output: one JSON object, or the table."""
+def emit(
+    results: Sequence[Result], *, as_json: bool, table: Callable[[], str], beside: Mapping[str, Any] | None = None
+) -> None:
+    """Print results on standard output: one JSON object, in which ``beside`` stands before them, or the table."""
     if as_json:
-        document = {"results": [result.to_json() for result in results]}
+        document = {**(beside or {}), "results": [result.to_json() for result in results]}
         sys.stdout.write(json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n")
     else:
         click.echo(table())

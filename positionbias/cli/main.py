@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import click
@@ -13,6 +17,8 @@ from positionbias.cli.lazy import LazyGroup
 from positionbias.core.errors import PositionBiasError
 
 __all__ = ["COMMANDS", "main", "posbias"]
+
+INTERNAL_ERROR = 70  # EX_SOFTWARE of sysexits.h
 
 # name -> (module, attribute, one line of help): a command's module is imported only when it is called,
 # so that ``posbias --help`` is quick and no command pays for another's libraries.
@@ -39,7 +45,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "ats": ("positionbias.cli.probe", "ats", "Average term similarity by distance in position."),
     "mats": ("positionbias.cli.probe", "mats", "One number for position dependence (MATS)."),
     "audit": ("positionbias.cli.audit", "audit", "Is any model, or a run, position-biased?"),
-    "check": ("positionbias.cli.audit", "check", "Exit 1 where a model is more position-biased than allowed."),
+    "check": ("positionbias.cli.audit", "check", "Hold models to limits on position bias: pass, fail or cannot tell."),
     "leakage": ("positionbias.cli.leakage", "leakage", "Do training queries near-duplicate test queries?"),
     "pool": ("positionbias.cli.pool", "pool", "Can a test collection judge systems that did not help to make it?"),
     "contamination": ("positionbias.cli.contamination", "contamination", "Has a model seen the test set?"),
@@ -49,23 +55,49 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
 }
 
 
+# The commands that answer by their exit code: 1, a check failed; 3, it could not tell. From any other command these are a bug.
+_CHECKS = frozenset({"check"})
+_VERDICTS = frozenset({1, 3})
+
+
 class _ReaderGone(Exception):
-    """Standard output is a pipe that nobody reads any more; click would exit 1, which here means a check did not hold."""
+    """Standard output is a pipe that nobody reads any more; click would exit 1, which here means a failed check."""
+
+
+class UnexpectedExit(RuntimeError):
+    """Something other than ``check`` ended the command with an exit code of its own."""
+
+
+@contextmanager
+def _past_click() -> Iterator[None]:
+    """Rename what click answers with exit code 1 or passes on as the end of the process."""
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise _ReaderGone from error
+    except SystemExit as stop:
+        raise UnexpectedExit(f"a library called sys.exit({stop.code!r})") from stop
 
 
 class _Posbias(LazyGroup):
-    def invoke(self, ctx: click.Context) -> Any:
+    def make_context(self, *given: Any, **more: Any) -> click.Context:
+        with _past_click():
+            return super().make_context(*given, **more)
+
+    def invoke(self, ctx: click.Context) -> None:
+        """Run the command. What it returns is no exit code: only ``Exit`` is."""
         try:
-            value = super().invoke(ctx)
-            sys.stdout.flush()
-        except BrokenPipeError as error:
-            raise _ReaderGone from error
-        return value
+            with _past_click():
+                super().invoke(ctx)
+        except click.exceptions.Exit as stop:
+            if stop.exit_code in _VERDICTS and ctx.invoked_subcommand not in _CHECKS:
+                raise UnexpectedExit(f"{ctx.invoked_subcommand} exited with {stop.exit_code}") from stop
+            raise
 
 
 @click.group(cls=_Posbias, commands_at=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="posbias")
-@click.option("--quiet", "-q", is_flag=True, help="No progress bars, no remarks; results and errors only.")
+@click.option("--quiet", "-q", is_flag=True, help="No progress, no remarks; results and errors only.")
 def posbias(quiet: bool) -> None:
     """Find, measure and remove position bias in retrieval data and in the models trained on it.
 
@@ -76,44 +108,112 @@ def posbias(quiet: bool) -> None:
     set_quiet(quiet)
 
 
+def _show(text: str) -> None:
+    with suppress(OSError, ValueError):  # standard error may be full or closed; the exit code still tells
+        click.echo(text, err=True)
+
+
 def _complain(message: str) -> None:
-    click.echo(f"posbias: {' '.join(message.split())}", err=True)
+    _show(f"posbias: {' '.join(message.split())}")
 
 
-def _silence_stdout() -> None:
-    """Python flushes standard output once more as it ends, and must not fail there again."""
-    sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+def _prepare_streams() -> None:
+    """Open what the caller has closed, and let no character that an output cannot encode end a command."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 (for as long as the process runs)
+        elif mode == "w" and isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _settle_stdout() -> None:
+    """Python flushes standard output once more as it ends, and must not fail there."""
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run one command; exit 0, 1 (a check did not hold), 2 (bad input) or 130 (Ctrl-C)."""
+    """Run one command and exit with its code.
+
+    0: done. 1: a check failed (``check`` only). 2: bad input, or a file system, network or memory that refused.
+    3: a check could not tell (``check`` only). 70: an internal error, a bug; its report is in a file. 130: stopped by
+    Ctrl-C. 141: nobody reads standard output any more.
+    """
+    try:
+        _prepare_streams()
+        code = _run(arguments)
+    except KeyboardInterrupt:  # once more, while the first was being reported
+        code = 130
+    except BaseException as error:  # some libraries' failures are no Exception: a panic in Rust code
+        code = _internal_error(error, sys.argv[1:] if arguments is None else arguments)
+    _settle_stdout()
+    sys.exit(code)
+
+
+def _run(arguments: list[str] | None) -> int:
+    """Run one command and return its exit code; every error that is no bug is answered here."""
     try:
         code: Any = posbias.main(args=arguments, prog_name="posbias", standalone_mode=False)
+        sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message(), err=True)
-        sys.exit(2)
-    except click.UsageError as error:
-        place = f"{error.ctx.command_path}: " if error.ctx else ""
-        hint = f" (see {error.ctx.command_path} --help)" if error.ctx else ""
+        _show(error.format_message())
+        return 2
+    except click.ClickException as error:
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        place = f"{context.command_path}: " if context else ""
+        hint = f" (see {context.command_path} --help)" if context else ""
         _complain(f"{place}{error.format_message()}{hint}")
-        sys.exit(2)
+        return 2
     except (KeyboardInterrupt, click.Abort) as error:
         if isinstance(error.__cause__, EOFError):  # click takes it for the end of a prompt
             _complain(f"wanted a whole file; found {error.__cause__ or 'its end too early'}; fetch it again")
-            sys.exit(2)
+            return 2
         # whoever keeps work for the next run has left a note
         notes = getattr(error.__cause__ or error, "__notes__", ["nothing half-written was left under a final name"])
         _complain(f"stopped; {notes[0]}")
-        sys.exit(130)
+        return 130
     except PositionBiasError as error:
         _complain(str(error))
-        sys.exit(error.exit_code)
-    except _ReaderGone:
-        _silence_stdout()
-        sys.exit(141)
+        return error.exit_code
+    except (_ReaderGone, BrokenPipeError):
+        return 141
     except OSError as error:
         place = f"{error.filename}: " if error.filename else ""
         _complain(f"{place}wanted to read or write; found: {error.strerror or error}; check the path and the disk")
-        _silence_stdout()
-        sys.exit(2)
-    sys.exit(code if isinstance(code, int) else 0)
+        return 2
+    except MemoryError as error:
+        found = str(error) or "none left"
+        _complain(f"wanted more memory; found: {found}; give the command less at once (fewer --workers), or more memory")
+        return 2
+    except SystemExit as stop:  # click's end of answering a shell that asks for completions; commands' own are renamed above
+        if not stop.code:
+            return 0
+        found = os.environ.get("_POSBIAS_COMPLETE", "")
+        _complain(f"_POSBIAS_COMPLETE: wanted SHELL_source or SHELL_complete; found {found!r}; see posbias completion --help")
+        return 2
+    return code if isinstance(code, int) else 0
+
+
+def _internal_error(error: BaseException, arguments: Sequence[str]) -> int:
+    """Say in one line that this is a bug and where its report is; where no file can be written, show the report."""
+    try:
+        from positionbias.cli.internal_error import describe, in_one_line, write_report
+
+        what, report = in_one_line(error), describe(error, arguments)
+        try:
+            place = write_report(report)
+        except Exception as refused:
+            reason = in_one_line(refused.__cause__ or refused)
+            _complain(
+                f"internal error: {what}; this is a bug in posbias; no file for the details ({reason}); please report it with:"
+            )
+            _show(report)
+        else:
+            _complain(f"internal error: {what}; this is a bug in posbias; details in {place}; please report it with that file")
+    except Exception:  # out of memory, or a broken installation
+        with suppress(Exception):
+            traceback.print_exception(error)
+    return INTERNAL_ERROR

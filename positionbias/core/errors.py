@@ -13,6 +13,7 @@ __all__ = [
     "SettingError",
     "StorageError",
     "bad_input",
+    "printable",
     "where_raised",
 ]
 
@@ -30,10 +31,11 @@ class PositionBiasError(Exception):
     exit_code = 2
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(_shown(message))
+        super().__init__(printable(message))
 
 
-def _shown(text: str) -> str:
+def printable(text: str) -> str:
+    """Return the text on one line: what cannot be printed is escaped, and the middle of a long text left out."""
     if len(text) > _LONGEST:
         text = f"{text[: 2 * _LONGEST // 3]} … {text[-_LONGEST // 3 :]}"  # what to do stands at the end
     return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)

@@ -26,6 +26,7 @@ __all__ = [
     "home",
     "input_errors",
     "link_or_copy",
+    "log_folder",
     "open_bytes",
     "open_text",
     "read_json",
@@ -67,6 +68,18 @@ def home() -> Path:
     from platformdirs import user_data_path
 
     return user_data_path("posbias", appauthor=False)
+
+
+def log_folder() -> Path:
+    """Return the folder for reports of internal errors: ``$POSBIAS_HOME/.log``, else the user's log folder.
+
+    A plain name holds no dot, so no collection can take ``.log``.
+    """
+    if os.environ.get("POSBIAS_HOME"):
+        return home() / ".log"
+    from platformdirs import user_log_path
+
+    return user_log_path("posbias", appauthor=False)
 
 
 def refuse_existing(final: Path | str, *, overwrite: bool) -> None:

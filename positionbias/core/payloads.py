@@ -206,11 +206,11 @@ class Verdict:
 class PositionBuckets:
     """A quality by position: one entry a bucket, ``edges`` one more.
 
-    ``scale`` says what the edges are: "relative" (the answer's start, as a share of its passage's words), "characters" (its start),
+    ``scale`` says what the edges are: "relative" (the answer's first word over the last word at which it could start), "characters" (its start),
     "moved" (how far rotation moved the answer, as a share of the passage; negative: to the front), "segment" (thirds of a passage).
     ``quality`` is what is averaged ("nDCG@10", "change of nDCG@10", "cosine"); ``means`` and their intervals are None where a bucket is
     empty or too small for one. ``group`` names the passages ("92 to 121 words"; empty: all). ``figures`` holds what was tested over the
-    buckets: PSI, its null, excess, slope, rank correlations.
+    buckets: PSI, its null, the debiased PSI, slope, rank correlations.
     """
 
     scale: str

@@ -1,16 +1,25 @@
-"""Progress bars with rate and time left; silent when standard error is no terminal or ``--quiet`` is set."""
+"""Progress with rate and time left: a bar on a terminal, elsewhere a line now and then; silent with ``--quiet``."""
 
 from __future__ import annotations
 
+import atexit
 import sys
+import threading
+import time
+from collections import deque
 from collections.abc import Iterable, Iterator, Sized
-from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
+from contextlib import contextmanager, suppress
+from typing import Any, Protocol, TextIO, TypeVar
+
+from positionbias.core.duration import duration_in_words
 
 __all__ = ["Progress", "set_quiet", "step", "track"]
 
 T = TypeVar("T")
 _quiet = False
+_LINE_EVERY = 30.0  # seconds
+_LOOKS = 30  # between two lines
+_REMEMBERED = 10 * _LOOKS
 
 
 class Progress(Protocol):
@@ -40,17 +49,102 @@ class _Bar:
         self._bar.update(self._task, note=text)
 
 
+class _Lines:
+    """A line every ``_LINE_EVERY`` seconds, from a thread of its own: a batch may take longer than that.
+
+    The rate is that of the last five minutes. What comes in the first second is not counted: a run that goes on where it was
+    interrupted begins with all that is done.
+    """
+
+    def __init__(self, description: str, total: int | None, unit: str, stream: TextIO) -> None:
+        self._description, self._total, self._unit, self._stream = description, total, unit, stream
+        self._done, self._note = 0, ""
+        self._lock = threading.Lock()  # of ``_done``: several threads may advance one step
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._watch, args=(_LINE_EVERY,), name="progress", daemon=True)
+
+    def advance(self, amount: int = 1) -> None:
+        with self._lock:
+            self._done += amount
+
+    def note(self, text: str) -> None:
+        self._note = text
+
+    def start(self) -> None:
+        atexit.register(self.end)  # a step that is never ended must not write while Python shuts down
+        with suppress(RuntimeError):  # no thread to be had: no lines
+            self._thread.start()
+
+    def end(self) -> None:
+        """Nothing is written once this returns."""
+        self._ended.set()
+        # a generator that nobody holds any more is closed in whatever thread collects it
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join()
+        atexit.unregister(self.end)
+
+    def _watch(self, every: float) -> None:
+        looks: deque[tuple[float, int]] = deque(maxlen=_REMEMBERED)
+        began, look, line = time.monotonic(), 1, 1
+        while not self._ended.wait(max(0.0, began + look * every / _LOOKS - time.monotonic())):
+            now = time.monotonic()
+            looks.append((now, self._done))
+            look = int((now - began) * _LOOKS / every) + 1
+            if now - began >= line * every:
+                line = int((now - began) / every) + 1
+                if not _quiet and not self._write(f"{self._shown(looks)}\n"):
+                    return
+
+    def _shown(self, looks: deque[tuple[float, int]]) -> str:
+        (first, before), (last, done) = looks[0], looks[-1]
+        parts = [f"{self._description}: {done:,} {self._unit}"]
+        if self._total is not None:
+            parts = [f"{self._description}: {done:,} of {self._total:,} {self._unit}"]
+        if done > before and last > first:
+            rate = (done - before) / (last - first)
+            parts.append(_rate(rate, self._unit))
+            if self._total is not None and self._total > done:
+                parts.append(f"{duration_in_words((self._total - done) / rate)} left")
+        return ", ".join([*parts, self._note] if self._note else parts)
+
+    def _write(self, line: str) -> bool:
+        try:
+            self._stream.write(line)
+            self._stream.flush()
+        except (OSError, ValueError):  # nobody reads it any more: no reason to end the work
+            return False
+        return True
+
+
+def _rate(each_second: float, unit: str) -> str:
+    """Two figures at least: 1,234/s, 5.6/s, and by the minute where a second is too short."""
+    if each_second >= 10:
+        return f"{each_second:,.0f} {unit}/s"
+    return f"{each_second:.1f} {unit}/s" if each_second >= 1 else f"{60 * each_second:.2g} {unit}/min"
+
+
 def set_quiet(quiet: bool) -> None:
-    """Turn every progress bar off (``--quiet``)."""
+    """Turn all progress off (``--quiet``)."""
     global _quiet
     _quiet = quiet
 
 
 @contextmanager
 def step(description: str, total: int | None, *, unit: str = "items") -> Iterator[Progress]:
-    """A bar over a step of ``total`` units (None where it is unknown), on standard error."""
-    if _quiet or not sys.stderr.isatty():
+    """Show a step of ``total`` units (None where it is unknown) on standard error.
+
+    On a terminal it has a bar; elsewhere, as in the log of a CI job, a line every 30 seconds, and none if it is shorter.
+    """
+    if _quiet or sys.stderr is None:
         yield _Silent()
+        return
+    if not sys.stderr.isatty():
+        lines = _Lines(description, total, unit, sys.stderr)
+        lines.start()
+        try:
+            yield lines
+        finally:
+            lines.end()
         return
     from rich import progress as rich_progress
     from rich.console import Console
@@ -73,7 +167,7 @@ def step(description: str, total: int | None, *, unit: str = "items") -> Iterato
 
 
 def track(items: Iterable[T], description: str, total: int | None = None, *, unit: str = "items") -> Iterator[T]:
-    """Yield ``items`` under a bar."""
+    """Yield ``items`` and show how far they have come."""
     if total is None and isinstance(items, Sized):
         total = len(items)
     with step(description, total, unit=unit) as bar:

@@ -15,6 +15,8 @@ __all__ = ["PERCENT_BUCKETS", "SQUAD_POSQ", "Buckets", "LengthGroups", "length_g
 
 SCALES = ("relative", "characters", "moved", "segment")
 MOST_BUCKETS = 1_000
+MOST_RELATIVE = 20
+QUERIES_A_BUCKET = 30  # on average; 20 of them count, and answers crowd the front
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,17 @@ class Buckets:
         """Equal shares of the passage, from 0 to 1."""
         # a division each, so that an edge is the same float as the position k / n that falls on it
         return Buckets("relative", tuple(edge / bins for edge in range(bins + 1)))
+
+    @staticmethod
+    def relative_for(queries: int) -> Buckets:
+        """Equal shares for this many queries: as many as leave 30 queries a bucket on average, from 2 to 20 [decision].
+
+        More buckets for few queries would show noise: it lifts PSI with their number, and most would be below the minimum.
+
+        >>> [len(Buckets.relative_for(queries)) for queries in (0, 100, 300, 5_928)]
+        [2, 3, 10, 20]
+        """
+        return Buckets.relative(min(MOST_RELATIVE, max(2, queries // QUERIES_A_BUCKET)))
 
     @staticmethod
     def moved(bins: int = 10) -> Buckets:

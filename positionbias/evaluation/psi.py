@@ -2,18 +2,27 @@
 
     PSI = 1 − min_b m_b / max_b m_b,   m_b the mean quality of the queries whose evidence lies in bucket b
 
-It is never negative, and noise alone lifts it: the more so, the more buckets and the fewer queries. So there are three more figures:
+It is never negative, and noise alone lifts it: the more so, the more buckets and the fewer queries. Three figures stand beside it:
 
-* the **null**: PSI after the values have been dealt out to the positions anew (``dealt_means``); its mean is what noise alone gives, and the
+* the **null**: PSI after the values have been dealt out to the positions anew (``dealt_means``). Its mean is what noise alone gives; the
   share of such draws that reach the PSI seen is p = (1 + #{PSI* ≥ PSI}) / (1 + draws);
-* the **excess** = PSI − the null's mean: right on average where there is no bias, and too low by up to the null's mean where there is much;
-* an **interval of the PSI that the means would have without noise**, of which the excess is the estimate. The percentile bootstrap
-  of PSI is of no use for it: a resample adds its own noise to that of the means, so its whole interval may lie above the truth. Instead the
-  bounds come from those of 1 − μ_a / μ_b of each pair of buckets (Fieller 1954), with covariances from the bootstrap [decision]. The lower one is
-  the largest lower bound, all pairs holding at once (the critical value is a quantile of the largest studentised difference over
-  the resamples), so that it holds whichever pair happened to look worst. The upper one is the largest of the pairs' own upper bounds: the pair that is worst in truth
-  is one of them. Both err on the wide side. A bucket's variance is not taken below the one pooled over buckets (normal noise makes up what
-  is missing), so that twenty queries that happen to agree are not certainty. Where the excess lies below, the interval is stretched to it.
+* the **debiased PSI**: an estimate of the PSI that the means would have without noise;
+* its **interval**, by inverting a test.
+
+Both come from one family of truths [decision]. Let d_b be a shape, and let the true means be μ_b(θ) = m̄ + θ·d_b, clipped at 0. Their PSI grows with θ. For
+each θ the bootstrap's deviations are added to μ(θ), which gives the distribution of the PSI that would be seen. The estimate is the PSI of the
+θ at which the PSI seen is the median; the bounds are those at which it is the 99 % and the 1 % quantile (not 97.5 % and 2.5 %,
+as the shape is not known; so measured, the interval covers 95 %). Where even θ = 0
+gives more than the PSI seen, the value is 0. So the estimate lies in its interval, the interval begins at 0 where noise explains what
+was seen, and nothing is stretched. How far noise lifts PSI depends on how many buckets compete to be best and worst. Two shapes
+bracket that: the deviations as seen (few compete), and two levels, above and below the mean (all compete). The estimate is the mean of
+theirs; the interval reaches over both. ``benchmarks/audit_coverage.py`` measures its bias and its coverage.
+
+The PSI less the null's mean is no such estimate: it is right where there is no bias and too low by up to the null's mean where there is much. Nor
+is a percentile bootstrap: a resample adds its own noise to that of the means, so its whole interval may lie above the truth.
+
+A bucket's variance is not taken below the one pooled over buckets (normal noise makes up what is missing), so that twenty queries that
+happen to agree are not certainty.
 
 Within strata (groups of passage length) the means are those of an additive fit by least squares, value = stratum + bucket, averaged over
 strata by their numbers of queries [decision]: direct standardisation needs queries in every (stratum, bucket), and short passages have no late
@@ -35,6 +44,8 @@ __all__ = ["Cells", "Psi", "adjusted_means", "dealt_means", "psi_of", "psi_with_
 
 _BLOCK = 4_000_000  # values dealt out at a time
 _NOTHING = 1e-12
+_TAIL = 0.01  # of each bound; see above
+_HALVINGS = 24  # of the range of θ: a ten-millionth of it is left
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,25 +157,25 @@ def resampled_bucket_means(cells: Cells, clusters: Clusters, *, seed: int, resam
 
 @dataclass(frozen=True, slots=True)
 class Psi:
-    """PSI with its null, its excess and the interval of that; None where undefined, and ``undefined`` says why."""
+    """PSI with its null, and the debiased PSI with its interval; None where undefined, and ``undefined`` says why."""
 
     value: float | None = None
     null_mean: float | None = None
     p: float | None = None
-    excess: float | None = None
+    debiased: float | None = None
     interval: Interval | None = None
     undefined: str = ""
 
     def figures(self) -> dict[str, Any]:
-        """Named figures for a payload: psi, null_mean, p, excess, excess_low, excess_high and, where undefined, why."""
+        """Named figures for a payload: psi, null_mean, p, psi_debiased with _low, _high and _method and, where undefined, why."""
         found: dict[str, Any] = {
             "psi": self.value,
             "null_mean": self.null_mean,
             "p": self.p,
-            "excess": self.excess,
-            "excess_low": self.interval.low if self.interval else None,
-            "excess_high": self.interval.high if self.interval else None,
-            "excess_method": self.interval.method if self.interval else "",
+            "psi_debiased": self.debiased,
+            "psi_debiased_low": self.interval.low if self.interval else None,
+            "psi_debiased_high": self.interval.high if self.interval else None,
+            "psi_debiased_method": self.interval.method if self.interval else "",
         }
         return found | ({"psi_undefined": self.undefined} if self.undefined else {})
 
@@ -189,62 +200,64 @@ def psi_with_null(
     null = psi_of(dealt)
     p = float((1 + (null >= value - _NOTHING).sum()) / (1 + len(null)))
     null_mean = float(null.mean())
-    excess = value - null_mean
     if resampled is None:
-        return Psi(value, null_mean, p, excess, None, "the interval: fewer than two clusters of queries")
-    low, high = _bounds(cells, clusters, means, resampled, seed)
-    method = f"pairs of buckets, for the lower bound all at once; bootstrap, {len(resampled):,} resamples of {clusters.drawn}"
-    return Psi(value, null_mean, p, excess, Interval(min(low, excess), max(high, excess), LEVEL, method))
+        return Psi(value, null_mean, p, undefined="the debiased PSI: fewer than two clusters of queries")
+    debiased, low, high = _without_noise(cells, clusters, means, resampled, seed)
+    method = f"test inversion over two shapes of the means; bootstrap, {len(resampled):,} resamples of {clusters.drawn}"
+    return Psi(value, null_mean, p, debiased, Interval(low, high, LEVEL, method))
 
 
-def _bounds(cells: Cells, clusters: Clusters, means: np.ndarray, resampled: np.ndarray, seed: int) -> tuple[float, float]:
-    """Bounds of the PSI of the means without noise, from those of 1 − μ_a / μ_b of every pair (a, b) of buckets."""
-    from scipy import stats
+def _without_noise(
+    cells: Cells, clusters: Clusters, means: np.ndarray, resampled: np.ndarray, seed: int
+) -> tuple[float, float, float]:
+    """The debiased PSI and its bounds."""
+    noise = _noise(cells, clusters, means, resampled, seed)
+    counts = cells.sums().sum(axis=0)
+    centre = float((counts * means).sum() / counts.sum())
+    found = [_inverted(means, centre, shape, noise) for shape in _shapes(means, centre)]
+    estimates, lows, highs = zip(*found, strict=True)
+    return float(np.mean(estimates)), min(lows), max(highs)
 
+
+def _noise(cells: Cells, clusters: Clusters, means: np.ndarray, resampled: np.ndarray, seed: int) -> np.ndarray:
+    """Draws of what noise adds to each mean, ``(resamples, buckets)``."""
     deviations = np.where(np.isnan(resampled), 0.0, resampled - means)  # an empty bucket says nothing
     # the bootstrap of the mean of g clusters has (g − 1) / g of its variance
     pairs = np.unique(cells.buckets * clusters.count + clusters.codes) // clusters.count
     held = np.bincount(pairs, minlength=len(means))
     deviations *= np.sqrt(held / np.maximum(held - 1, 1))
-    covariance = np.einsum("rb,rc->bc", deviations, deviations) / len(deviations)
     counts = cells.sums().sum(axis=0)
     residuals = cells.values - (cells.sums(cells.values).sum(axis=0) / counts)[cells.buckets]
     pooled = float((residuals**2).sum()) / max(1, len(residuals) - len(means))
-    lifted = np.maximum(pooled / counts - covariance.diagonal(), 0)
-    deviations += np.sqrt(lifted) * generator(seed, "pooled variance").normal(size=deviations.shape)
-    covariance += np.diag(lifted)
-    quantile = (1 + LEVEL) / 2
-    at_once = float(np.quantile(_largest_difference(deviations, covariance), quantile))
-    alone = stats.t.ppf(quantile, held[:, None] + held - 2)
-    _, beyond = _ratio_bounds(means, covariance, at_once)
-    below, _ = _ratio_bounds(means, covariance, alone)
-    others = ~np.eye(len(means), dtype=bool)
-    return float(1 - beyond[others].min()), float(1 - below[others].min())
+    lifted = np.maximum(pooled / counts - (deviations**2).mean(axis=0), 0)
+    return deviations + np.sqrt(lifted) * generator(seed, "pooled variance").normal(size=deviations.shape)
 
 
-def _largest_difference(deviations: np.ndarray, covariance: np.ndarray) -> np.ndarray:
-    """max over a, b of |d_a − d_b| over its standard error, ``(resamples,)`` of ``deviations (resamples, buckets)``."""
-    variance = covariance.diagonal()
-    errors = np.sqrt(np.maximum(variance[:, None] + variance - 2 * covariance, 0))
-    largest = np.zeros(len(deviations))
-    for bucket, own in enumerate(errors):
-        differences = np.abs(deviations - deviations[:, bucket, None])
-        scaled = np.divide(differences, own, out=np.zeros_like(differences), where=own > 0)
-        np.maximum(largest, scaled.max(axis=1), out=largest)
-    return largest
+def _shapes(means: np.ndarray, centre: float) -> list[np.ndarray]:
+    """The shapes that the true means may have: as seen, and two levels. Equal means have neither, so any two levels stand for them."""
+    if np.ptp(means) <= _NOTHING:
+        return [np.where(np.arange(len(means)) % 2, -1.0, 1.0)]
+    return [means - centre, np.where(means >= centre, 1.0, -1.0)]
 
 
-def _ratio_bounds(means: np.ndarray, covariance: np.ndarray, critical: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Fieller's bounds of μ_a / μ_b, ``(buckets, buckets)`` each, from 0; ∞ where the denominator may be 0.
+def _inverted(means: np.ndarray, centre: float, shape: np.ndarray, noise: np.ndarray) -> tuple[float, float, float]:
+    """The PSI of the θ at which the PSI of ``means`` is the median of what noise makes of it, and at which it is either bound."""
+    seen = float(psi_of(means)) - _NOTHING
+    most = centre / -float(shape.min())  # the lowest mean is 0 there, and PSI 1
 
-    μ_a / μ_b = λ is not rejected while (λ·m_b − m_a)² ≤ c²·(v_a − 2λ·v_ab + λ²·v_b), so the bounds are the roots of that.
-    """
-    variance, square = covariance.diagonal(), np.square(critical)
-    leading = means**2 - square * variance  # of b
-    linear = means[:, None] * means - square * covariance
-    constant = means[:, None] ** 2 - square * variance[:, None]
-    root = np.sqrt(np.maximum(linear**2 - leading * constant, 0))
-    bounded = leading > 0
-    divisor = np.where(bounded, leading, 1)
-    low = np.where(bounded, np.maximum((linear - root) / divisor, 0), 0)
-    return low, np.where(bounded, (linear + root) / divisor, np.inf)
+    def true_psi(quantile: float) -> float:
+        """Bisects for the θ at which this quantile of the PSI under noise is the PSI seen."""
+
+        def reached(theta: float) -> bool:
+            drawn = psi_of(np.maximum(centre + theta * shape + noise, 0.0))
+            return float(np.quantile(np.nan_to_num(drawn, nan=1.0), quantile)) >= seen
+
+        if reached(0.0):
+            return 0.0
+        below, above = 0.0, most
+        for _ in range(_HALVINGS):
+            middle = (below + above) / 2
+            below, above = (below, middle) if reached(middle) else (middle, above)
+        return float(psi_of(np.maximum(centre + above * shape, 0.0)))
+
+    return true_psi(0.5), true_psi(1 - _TAIL), true_psi(_TAIL)

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from positionbias.core.payloads import ResponseCurve
-from positionbias.evaluation.bootstrap import LEVEL, RESAMPLES, cluster_queries
+from positionbias.evaluation.bootstrap import LEVEL, RESAMPLES, cluster_queries, resampled_sums
 from positionbias.evaluation.clustered import clustered_slope
-from positionbias.evaluation.psi import Cells, adjusted_means, resampled_bucket_means
 
 __all__ = ["Moved", "response_curve"]
 
@@ -52,9 +51,9 @@ def response_curve(
 ) -> ResponseCurve:
     """Score and reciprocal rank by the place of the evidence, at ``points`` of them from 0 to 1, each place counting at the nearest.
 
-    Every query's own mean is taken off its scores, and what is left is divided by ``unit``; ranks likewise, with the mean over queries added again, since
-    passages of two sentences have a first and a last place only [decision]. A query counts once at a point, with the mean of its places there. A
-    query with fewer than two places says nothing and is left out.
+    The points are those of the least-squares fit  score = query + point  (passages differ in their number of places, and centring each query on its own
+    mean would bend the curve), in units of ``unit`` and with a mean of 0 over the points; ranks likewise, with the mean over queries added again. A query counts once at
+    a point, with the mean of its places there. A query with fewer than two places says nothing and is left out.
 
     Figures: ``unit``, ``queries``, ``left_out`` queries; ``slope`` of the scores on the places within queries (last − first, for a straight line) with ``_low``,
     ``_high``, ``_p``, ``_detectable``; ``rank_slope`` the same of reciprocal ranks. Intervals are clustered by ``Moved.cluster``.
@@ -82,17 +81,42 @@ def response_curve(
     pairs, cell = np.unique(query * points + nearest, return_inverse=True)
     size = np.bincount(cell)
     counts = np.bincount(pairs % points, minlength=points)
-    rows = []
-    for column in (scores, ranks):
-        rows.append(Cells(np.bincount(cell, weights=column) / size, pairs % points, np.zeros(len(pairs), np.int64), points, 1))
-    means, rank_means = (adjusted_means(row.sums(row.values), row.sums()) for row in rows)
-    drawn = cluster_queries([labels[q] for q in pairs // points], len(pairs))
+    codes = cluster_queries(labels, len(used)).codes
+    by_column = [np.bincount(cell, weights=column) / size for column in (scores, ranks)]
+    sums = [_normal_equations(pairs // points, pairs % points, values, codes, points) for values in by_column]
+    means, rank_means = (_fit(each.sum(axis=0)[None], points)[0] for each in sums)
     bounds = np.full((2, points), np.nan)
-    if (resampled := resampled_bucket_means(rows[0], drawn, seed=seed, resamples=resamples)) is not None:
+    if len(sums[0]) > 1:
+        drawn = _fit(resampled_sums(sums[0], seed=seed, resamples=resamples), points)
         held = counts > 0
-        bounds[:, held] = np.nanquantile(resampled[:, held], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+        bounds[:, held] = np.nanquantile(drawn[:, held], [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
     shown, lows, highs, ranked = (_listed(row) for row in (means, *bounds, rank_means + level))
     return ResponseCurve(places_shown, counts.tolist(), shown, lows, highs, ranked, figures)
+
+
+def _normal_equations(query: np.ndarray, point: np.ndarray, values: np.ndarray, codes: np.ndarray, points: int) -> np.ndarray:
+    """What each cluster adds to the normal equations of value = query + point with the queries eliminated, ``(clusters, points · (points + 1))``:
+
+    A = Σ_q diag(c_q) − c_q c_qᵀ / n_q,   b = Σ_q y_q − c_q Σ y_q / n_q,   c_q and y_q counts and sums of query q by point
+    """
+    queries = int(query.max()) + 1
+    counts, sums = np.zeros((queries, points)), np.zeros((queries, points))
+    counts[query, point], sums[query, point] = 1.0, values
+    number = counts.sum(axis=1)[:, None]
+    matrices = counts[:, :, None] * np.eye(points) - counts[:, :, None] * counts[:, None, :] / number[:, :, None]
+    rights = sums - counts * sums.sum(axis=1)[:, None] / number
+    rows = np.concatenate([matrices.reshape(queries, -1), rights], axis=1)
+    out = np.zeros((int(codes.max()) + 1, rows.shape[1]))
+    np.add.at(out, codes, rows)
+    return out
+
+
+def _fit(sums: np.ndarray, points: int) -> np.ndarray:
+    """The points' effects, ``(n, points)`` with mean 0 over those that hold a query and NaN at the others, of ``sums (n, points · (points + 1))``."""
+    matrices = sums[:, : points * points].reshape(-1, points, points)
+    effects = np.einsum("nij,nj->ni", np.linalg.pinv(matrices, rcond=1e-10, hermitian=True), sums[:, points * points :])
+    effects[np.einsum("nii->ni", matrices) <= 1e-12] = np.nan
+    return effects - np.nanmean(effects, axis=1, keepdims=True)
 
 
 def _centred(values: np.ndarray, query: np.ndarray) -> tuple[np.ndarray, float]:

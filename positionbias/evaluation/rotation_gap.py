@@ -1,4 +1,4 @@
-"""What rotating the passages changes in a ranking's quality, against how far the evidence moved, and beside a control."""
+"""What rotating the passages changes in a ranking's quality, against how far the evidence moved."""
 
 from __future__ import annotations
 
@@ -13,17 +13,15 @@ from positionbias.evaluation.buckets import Buckets
 from positionbias.evaluation.clustered import Estimate, clustered_mean
 from positionbias.evaluation.sensitivity import MINIMUM, means_by_bucket
 
-__all__ = ["RotationGap", "change_by_movement", "rotation_gap", "stayed"]
+__all__ = ["RotationGap", "change_by_movement", "rotation_gap"]
 
 
 @dataclass(frozen=True, slots=True)
 class RotationGap:
     """The mean change by rotation (rotated − original), and what it is made of.
 
-    ``per_query (queries,)`` is the change of each query, the mean over its draws. ``control`` is the mean change over the draws in
-    which the evidence stayed in its bucket: what rotation does beside moving the evidence (a broken sentence, other text truncated);
-    ``control_draws`` counts these (query, draw) pairs and ``control_queries`` the queries they are of. ``first_changed`` is the share of
-    (query, draw) pairs whose first passage is another one than before.
+    ``per_query (queries,)`` is the change of each query, the mean over its draws. ``first_changed`` is the share of (query, draw) pairs whose first
+    passage is another one than before.
     """
 
     change: Estimate
@@ -31,14 +29,10 @@ class RotationGap:
     original_mean: float
     rotated_mean: float
     draws: int
-    control: Estimate
-    control_draws: int
-    control_queries: int
     first_changed: Estimate
 
     def rows(self) -> dict[str, Any]:
         """Named figures for ``core.payloads.Statistics``; the change itself is the Result's value and interval."""
-        bounds = self.control.interval
         return {
             "draws": self.draws,
             "queries": len(self.per_query),
@@ -47,10 +41,6 @@ class RotationGap:
             "p": self.change.p,
             "smallest detectable change": self.change.detectable,
             "top-1 changed": self.first_changed.value,
-            "control change": self.control.value,
-            "control low": bounds.low if bounds else None,
-            "control high": bounds.high if bounds else None,
-            "queries in the control": self.control_queries,
         }
 
 
@@ -59,24 +49,21 @@ def rotation_gap(
     rotated: np.ndarray,
     clusters: Sequence[str] | None = None,
     *,
-    in_place: np.ndarray | None = None,
     first_changed: np.ndarray | None = None,
 ) -> RotationGap:
     """The mean over queries of (quality with rotated passages − quality with the original ones), paired per query.
 
-    ``original (queries,)``, ``rotated (draws, queries)``; ``in_place (draws, queries)`` says where the evidence stayed in its bucket
-    (``stayed``), ``first_changed (draws, queries)`` where the first passage is another. The interval is the cluster jackknife's over
-    ``clusters``, the passages: all queries of one share its draws.
+    ``original (queries,)``, ``rotated (draws, queries)``; ``first_changed (draws, queries)`` where the first passage is another. The interval is the
+    cluster jackknife's over ``clusters``, the passages: all queries of one share its draws. The mean says little where answers stand anywhere: what rotation
+    moves to the front and what it moves to the end cancel. A draw that leaves the answer in its place is no control, but a cut near an edge.
 
     Raises:
         ValueError: shapes that do not agree, no draw, or a quality that is no number.
     """
     original, rotated = np.asarray(original, np.float64), np.asarray(rotated, np.float64)
-    _check(original, rotated, in_place=in_place, first_changed=first_changed)
+    _check(original, rotated, first_changed=first_changed)
     changes = rotated - original
     per_query = changes.mean(axis=0)
-    kept = np.zeros(changes.shape, bool) if in_place is None else np.asarray(in_place, bool)
-    control, control_queries = _over_pairs(changes, kept, clusters)
     if first_changed is None:
         changed = Estimate(None, undefined="first passages were not given")
     else:
@@ -87,17 +74,8 @@ def rotation_gap(
         original_mean=float(original.mean()),
         rotated_mean=float(rotated.mean()),
         draws=len(rotated),
-        control=control,
-        control_draws=int(kept.sum()),
-        control_queries=control_queries,
         first_changed=changed,
     )
-
-
-def stayed(buckets: Buckets, before: np.ndarray, after: np.ndarray) -> np.ndarray:
-    """Where the evidence is in the bucket it was in: positions ``before (queries,)`` and ``after (draws, queries)``, NaN where cut through."""
-    numbers = buckets.assign(after)
-    return (numbers == buckets.assign(before)) & (numbers >= 0)
 
 
 def change_by_movement(
@@ -130,14 +108,6 @@ def change_by_movement(
         minimum=minimum,
         quality=quality,
     )
-
-
-def _over_pairs(changes: np.ndarray, kept: np.ndarray, clusters: Sequence[str] | None) -> tuple[Estimate, int]:
-    """The mean change over the (draw, query) pairs that are kept, and how many queries these are of."""
-    if not kept.any():
-        return Estimate(None, undefined="no draw leaves the evidence in its bucket"), 0
-    labels = _labels(clusters, changes.shape)
-    return clustered_mean(changes[kept], labels[kept].tolist()), int(kept.any(axis=0).sum())
 
 
 def _labels(clusters: Sequence[str] | None, shape: tuple[int, ...]) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,15 @@ from positionbias.evaluation.clustered import clustered_slope
 from positionbias.evaluation.psi import Cells, Psi, adjusted_means, dealt_means, psi_with_null, resampled_bucket_means
 from positionbias.evaluation.rank_correlation import kendall, spearman
 
-__all__ = ["MINIMUM", "PERMUTATIONS", "STANDARDISED", "bucket_means", "bucket_means_by_length", "means_by_bucket"]
+__all__ = [
+    "MINIMUM",
+    "PERMUTATIONS",
+    "STANDARDISED",
+    "bucket_means",
+    "bucket_means_by_length",
+    "means_by_bucket",
+    "standardised",
+]
 
 MINIMUM = 20
 PERMUTATIONS = 1_000
@@ -44,13 +52,13 @@ def bucket_means(
 ) -> PositionBuckets:
     """A quality by the position of the evidence, and what is tested over it: the payload and all its figures.
 
-    ``values (queries,)`` of each query, ``positions (queries,)`` of its evidence (NaN where it has none), ``clusters`` what queries are drawn
+    ``values (queries,)`` of each query, ``positions (queries,)`` of its evidence (NaN where it has none: an answer that fills its passage), ``clusters`` what queries are drawn
     with (their passage). Buckets of fewer than ``minimum`` queries, or without two clusters, have no mean and count in no figure.
     ``strata (queries,)`` whole numbers, the groups of passage length: means, PSI, its null and the slope are then taken within them
     (``evaluation.psi``). The order of queries changes nothing but rounding.
 
-    Figures: ``queries`` in a bucket, ``outside`` of all, ``left_out`` the number of buckets below the minimum and ``too_small`` their labels; ``psi``, ``null_mean``, ``p`` of
-    ``permutations``, ``excess`` with ``_low`` and ``_high``; ``slope`` of the queries' values on their positions per ``slope_unit``, with ``_low``, ``_high``, ``_p``,
+    Figures: ``queries`` in a bucket, ``outside`` of all, ``without_position`` those of them without a position, ``left_out`` the number of buckets below the minimum and ``too_small`` their labels; ``psi``, ``null_mean``, ``p`` of
+    ``permutations``, ``psi_debiased`` with ``_low`` and ``_high``; ``slope`` of the queries' values on their positions per ``slope_unit``, with ``_low``, ``_high``, ``_p``,
     ``_detectable``; ``spearman`` and ``kendall`` of the means with the buckets' middles, with ``_low`` and ``_high`` (basic bootstrap) and
     ``_p`` (the share of the null's draws that are as far from 0): noise draws both towards 0, so they and their intervals are of what as many
     queries show, not of the means without noise; the slope is. What is undefined is None, with ``…_undefined``
@@ -79,18 +87,35 @@ def bucket_means_by_length(
     buckets: Buckets,
     clusters: Sequence[str] | None,
     lengths: LengthGroups,
+    *,
+    within: Callable[[int], Buckets] | None = None,
     **options: Any,
 ) -> list[PositionBuckets]:
-    """``bucket_means`` standardised over groups of passage length, then within each group, by its name; options are passed on."""
+    """``bucket_means`` standardised over groups of passage length, then within each group, by its name; options are passed on.
+
+    ``within`` gives the buckets of a group by its number of queries; without it they are ``buckets`` too.
+    """
     labels = None if clusters is None else np.asarray(clusters, dtype=np.str_)
-    found = [bucket_means(values, positions, buckets, clusters, group=STANDARDISED, strata=lengths.numbers, **options)]
+    found = [standardised(values, positions, buckets, clusters, lengths, **options)]
     for number, label in enumerate(lengths.labels):
         own = lengths.numbers == number
         of_group = None if labels is None else labels[own].tolist()
-        found.append(
-            bucket_means(np.asarray(values)[own], np.asarray(positions)[own], buckets, of_group, group=label, **options)
-        )
+        places = np.asarray(positions)[own]
+        fitting = within(int(np.isfinite(places).sum())) if within else buckets
+        found.append(bucket_means(np.asarray(values)[own], places, fitting, of_group, group=label, **options))
     return found
+
+
+def standardised(
+    values: np.ndarray,
+    positions: np.ndarray,
+    buckets: Buckets,
+    clusters: Sequence[str] | None,
+    lengths: LengthGroups,
+    **options: Any,
+) -> PositionBuckets:
+    """``bucket_means`` within groups of passage length, as if all buckets held passages of the same lengths; options are passed on."""
+    return bucket_means(values, positions, buckets, clusters, group=STANDARDISED, strata=lengths.numbers, **options)
 
 
 def means_by_bucket(
@@ -131,6 +156,7 @@ class _Table:
     cells: Cells
     drawn: Clusters
     outside: int
+    without_position: int
     minimum: int
 
     @staticmethod
@@ -145,7 +171,7 @@ class _Table:
         values, positions = np.asarray(values, np.float64), np.asarray(positions, np.float64)
         strata = np.zeros(len(values), np.int64) if strata is None else np.asarray(strata)
         _check(values, positions, strata, clusters)
-        outside = buckets.assign(positions) < 0
+        outside, without = buckets.assign(positions) < 0, int(np.isnan(positions).sum())
         order = np.lexsort((strata, values, positions))
         order = order[~outside[order]]
         labels = None if clusters is None else np.asarray(clusters, dtype=np.str_)[order]
@@ -160,7 +186,9 @@ class _Table:
         cells = Cells(values[used], renumbered[numbers[used]], stratum, int(large.sum()), len(kept))
         drawn = cluster_queries(None if labels is None else labels[used].tolist(), int(used.sum()))
         named = None if labels is None else labels.tolist()
-        return _Table(buckets, values, positions, strata, named, counts, large, cells, drawn, int(outside.sum()), minimum)
+        return _Table(
+            buckets, values, positions, strata, named, counts, large, cells, drawn, int(outside.sum()), without, minimum
+        )
 
     def figures(self) -> dict[str, Any]:
         """How many queries are where, and the slope, which needs no bucket of a size."""
@@ -169,6 +197,7 @@ class _Table:
         return {
             "queries": int(self.counts.sum()),
             "outside": self.outside,
+            "without_position": self.without_position,
             "minimum": self.minimum,
             "left_out": int((~self.large).sum()),
             "too_small": [label for label, large in zip(self.buckets.labels, self.large, strict=True) if not large],

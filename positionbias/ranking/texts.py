@@ -67,7 +67,7 @@ def _scores(model: TextScorer, name: str, query_id: str, query: str, passages: S
         raise InputError(f"{name}, query {query_id!r}: {error}") from error
     except PositionBiasError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         wanted = f"scores of the {len(passages):,} passages of query {query_id!r}"
         raise InputError(f"{name}: wanted {wanted}; found that it fails, {where_raised(error)}; mend it") from error
     wanted, found = f"{len(passages):,} scores", None

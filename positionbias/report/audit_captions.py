@@ -17,6 +17,7 @@ from positionbias.report.audit_select import (
     SEGMENTS,
     bounds_of,
     buckets,
+    described_group,
     gap_of,
     main_quality,
     of_measure,
@@ -53,20 +54,25 @@ def _listed(parts: Sequence[str]) -> list[str]:
     return [f"{'; '.join(parts)}."] if 0 < len(parts) <= MOST_NAMED else []
 
 
+def _standardised(results: Sequence[Result]) -> str:
+    return ", as if all buckets held passages of the same lengths" if described_group(results) else ""
+
+
 def quality_caption(results: Sequence[Result], scale: str) -> str:
-    """Give each system's PSI, the part above chance, and its p."""
+    """Give each system's PSI, the debiased one, and its p."""
     quality, series = main_quality(results), series_of(results)
-    found = buckets(results, PSI, scale=scale, quality=quality, group="")
+    found = buckets(results, PSI, scale=scale, quality=quality, group=described_group(results))
     parts = []
     for result, payload in found:
         figures = payload.figures
         text = f"{series[system_of(result)].label}: PSI {decimal(figures.get('psi', result.value))}"
-        if figures.get("excess") is not None:
-            text += f", above chance {_signed(figures['excess'], bounds_of(figures, 'excess_low', 'excess_high'))}"
+        if figures.get("psi_debiased") is not None:
+            bounds = bounds_of(figures, "psi_debiased_low", "psi_debiased_high")
+            text += f", debiased {with_interval(decimal(figures['psi_debiased']), interval(bounds))}"
         parts.append(text + (f", p {p_value(figures['p'])}" if figures.get("p") is not None else ""))
     sentences = [
-        f"{quality} of the queries whose answer starts at each place ({SCALE_NAMES.get(scale, scale)}). Bands are "
-        f"{_level(bounds_of(p.figures, 'excess_low', 'excess_high') for _, p in found)}; a line breaks where a bucket has too few queries."
+        f"{quality} of the queries whose answer starts at each place ({SCALE_NAMES.get(scale, scale)}){_standardised(results)}. Bands are "
+        f"{_level(bounds_of(p.figures, 'psi_debiased_low', 'psi_debiased_high') for _, p in found)}; a line breaks where a bucket has too few queries."
     ]
     if any(series[system_of(result)].first_stage for result, _ in found):
         sentences.append("Grey: the first stage on the same queries; where it bends too, the queries differ in difficulty.")

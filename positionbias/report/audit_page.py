@@ -19,6 +19,7 @@ from positionbias.report.audit_select import (
     RESPONSE,
     SEGMENTS,
     buckets,
+    described_group,
     is_first_stage,
     is_of_audit,
     main_quality,
@@ -53,7 +54,7 @@ class _Kind:
 
 
 def _has_scale(results: Sequence[Result], scale: str) -> bool:
-    return bool(buckets(results, PSI, scale=scale, quality=main_quality(results), group=""))
+    return bool(buckets(results, PSI, scale=scale, quality=main_quality(results), group=described_group(results)))
 
 
 def _has_lengths(results: Sequence[Result]) -> bool:

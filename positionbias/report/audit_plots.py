@@ -19,6 +19,7 @@ from positionbias.report.audit_select import (
     Series,
     bucket_labels,
     buckets,
+    described_group,
     main_quality,
     series_of,
     system_of,
@@ -62,7 +63,8 @@ def quality_figure(
         InputError: no such buckets among the results.
     """
     quality = quality or main_quality(results)
-    found = required(buckets(results, PSI, scale=scale, quality=quality, group=""), f"{quality} by bucket ({scale})")
+    group = described_group(results)
+    found = required(buckets(results, PSI, scale=scale, quality=quality, group=group), f"{quality} by bucket ({scale})")
     series = series_of(results)
     models = [(r, p) for r, p in found if not series[system_of(r)].first_stage]
     first = [(r, p) for r, p in found if series[system_of(r)].first_stage]
@@ -265,7 +267,7 @@ def _mark_buckets(figure: Figure, grid: Sequence[Axes], payload: PositionBuckets
     grid[0].set_xlim(payload.edges[0], payload.edges[-1])
     if (payload.edges[0], payload.edges[-1]) == (0, 1):
         grid[0].set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
-    under_all(figure, "Start of the answer: 0 first word, 1 passage end", width)
+    under_all(figure, "Start of the answer: 0 first word, 1 last possible start", width)
 
 
 def series_legend(figure: Figure, shown: Sequence[Series], width: float) -> None:

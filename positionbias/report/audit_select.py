@@ -10,6 +10,7 @@ from typing import Any
 from positionbias.core.formatting import count, decimal
 from positionbias.core.payloads import Interval, PositionBuckets, ResponseCurve, Statistics, Verdict
 from positionbias.core.result import Result
+from positionbias.evaluation.sensitivity import STANDARDISED
 from positionbias.report.drawing import DASHES, MARKERS, colour_of
 from positionbias.report.figure import MUTED
 from positionbias.report.select import distinct, labels
@@ -29,6 +30,7 @@ __all__ = [
     "bounds_of",
     "bucket_labels",
     "buckets",
+    "described_group",
     "curve_of",
     "gap_of",
     "is_first_stage",
@@ -134,6 +136,12 @@ def main_quality(results: Iterable[Result]) -> str:
     """The quality that figures show: nDCG@10 where it was measured, else the first that was."""
     found = distinct(_payload(result).quality for result in of_measure(results, PSI))
     return "nDCG@10" if "nDCG@10" in found or not found else found[0]
+
+
+def described_group(results: Iterable[Result]) -> str:
+    """The passages that figures describe: standardised over length where that was measured, else all."""
+    found = (_payload(result).group for result in of_measure(results, PSI))
+    return STANDARDISED if STANDARDISED in found else ""
 
 
 def buckets(

@@ -8,6 +8,7 @@ from typing import Any
 from positionbias.core.formatting import slug
 from positionbias.core.payloads import PositionBuckets
 from positionbias.core.result import Result
+from positionbias.evaluation.sensitivity import STANDARDISED
 from positionbias.report.audit_select import (
     GAP,
     PSI,
@@ -44,9 +45,9 @@ Found = Sequence[tuple[Result, PositionBuckets]]
 
 
 def psi_tables(results: Sequence[Result], quality: str, *, grouped: bool = False) -> list[Table]:
-    """Return each system's PSI beside what chance gives, and the slope: over all passages, or ``grouped`` by their lengths."""
+    """Return each system's PSI beside what chance gives, and the slope: standardised over length and over all passages, or ``grouped`` by length."""
     series = series_of(results)
-    found = [(r, p) for r, p in buckets(results, PSI, quality=quality) if bool(p.group) == grouped]
+    found = [(r, p) for r, p in buckets(results, PSI, quality=quality) if (p.group not in ("", STANDARDISED)) == grouped]
     order, systems = distinct((payload.scale, payload.group) for _, payload in found), list(series)
     found.sort(key=lambda one: (order.index((one[1].scale, one[1].group)), systems.index(system_of(one[0]))))
     name = f"-lengths-{slug(quality)}" if grouped else f"-{slug(quality)}"
@@ -56,7 +57,7 @@ def psi_tables(results: Sequence[Result], quality: str, *, grouped: bool = False
 
 
 def _psi_table(found: Found, series: Mapping[System, Series], name: str, title: str) -> Table:
-    ranges = [bounds_of(payload.figures, "excess_low", "excess_high") for _, payload in found]
+    ranges = [bounds_of(payload.figures, "psi_debiased_low", "psi_debiased_high") for _, payload in found]
     rows = []
     for (result, payload), bounds in zip(found, ranges, strict=True):
         figures = payload.figures
@@ -66,7 +67,7 @@ def _psi_table(found: Found, series: Mapping[System, Series], name: str, title: 
                 count_cell(result.count),
                 decimal_cell(figures.get("psi", result.value)),
                 decimal_cell(figures.get("null_mean")),
-                decimal_cell(figures.get("excess"), bounds, sign=True),
+                decimal_cell(figures.get("psi_debiased"), bounds),
                 p_cell(figures.get("p")),
                 count_cell(len(payload.counts) - (figures.get("left_out") or 0)),
                 count_cell(figures.get("left_out")),
@@ -77,14 +78,15 @@ def _psi_table(found: Found, series: Mapping[System, Series], name: str, title: 
         Column("Queries"),
         Column("PSI"),
         Column("By chance"),
-        Column(level_heading("Above chance", ranges)),
+        Column(level_heading("Debiased", ranges)),
     ]
     columns += [Column("p"), Column("used", "Buckets"), Column("left out", "Buckets")]
     drop_empty(columns, rows, first=5)
     _, kept = drop_constant(columns, rows, [0, 1])
     notes = [
-        "PSI = 1 − worst bucket / best bucket. By chance: its mean when positions are shuffled over queries. Above chance: the "
-        "difference, as noise alone lifts PSI above 0.",
+        "PSI = 1 − worst bucket / best bucket. By chance: its mean when positions are shuffled over queries. Debiased: an estimate "
+        "without what noise adds; 0 where noise explains all of it. PSI mixes preference with the questions' difficulty.",
+        *_without_position(found),
         *_bucket_rules([payload for _, payload in found]),
         *_undefined(found, series, ("psi",)),
     ]
@@ -135,6 +137,12 @@ def _undefined(found: Found, series: Mapping[System, Series], names: Sequence[st
 
 def _title(name: str) -> str:
     return "PSI" if name == "psi" else name.capitalize()
+
+
+def _without_position(found: Found) -> list[str]:
+    """How many answers have no position, where any has none."""
+    numbers = distinct(payload.figures.get("without_position") or 0 for _, payload in found if not payload.group)
+    return [f"Left out: {number:,} queries whose answer fills its passage." for number in numbers if number]
 
 
 def _bucket_rules(payloads: Sequence[PositionBuckets]) -> list[str]:

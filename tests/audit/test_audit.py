@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from positionbias.audit.audit import audit, make_task
-from positionbias.audit.limits import Limits, broken_limits
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
 from positionbias.core.collection import Collection
@@ -242,31 +241,6 @@ def test_one_query_alone_is_measured_as_far_as_it_goes(collection: Collection) -
 def test_settings_out_of_range_name_their_flag(changes: dict, message: str) -> None:
     with pytest.raises(SettingError, match=message):
         AuditSettings(**changes)
-
-
-def test_limits_break_by_the_lower_bound_alone(results: list[Result]) -> None:
-    gap = one(results, "rotation gap", "front_lover")
-    assert gap.interval is not None
-    least = max(gap.interval.low, -gap.interval.high)
-    own = [result for result in results if result.system in ("front_lover", "bm25")]
-    assert least > 0
-    assert broken_limits(own, Limits(max_rotation_gap=least + 1e-9)) == []
-    broken = broken_limits(own, Limits(max_rotation_gap=least - 1e-4))
-    assert len(broken) == 1
-    assert broken[0].startswith("front_lover: rotating passages changes nDCG@10 by at least 0.")
-    psi = one(results, "PSI", "front_lover").payload
-    assert isinstance(psi, PositionBuckets)
-    low = psi.figures["excess_low"]
-    assert broken_limits(own, Limits(max_psi=max(0.0, low) + 1e-9)) == []
-    if low > 0:
-        assert broken_limits(own, Limits(max_psi=low / 2))
-
-
-def test_limits_that_say_nothing_are_refused() -> None:
-    with pytest.raises(SettingError, match="wanted a limit"):
-        Limits()
-    with pytest.raises(SettingError, match="--max-psi: wanted 0 or more"):
-        Limits(max_psi=-0.1)
 
 
 def test_the_blind_scorer_used_here_is_blind() -> None:

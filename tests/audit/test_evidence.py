@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from positionbias.audit.evidence import evidence_of, movements
+from positionbias.audit.by_position import positions_of
+from positionbias.audit.evidence import Evidence, evidence_of, movements
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
 from positionbias.core.records import Answer, Passage, Qrel, Query
+from positionbias.evaluation.buckets import SQUAD_POSQ, Buckets
 from positionbias.positions.locate import Matching
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotated_texts import RotatedTexts
@@ -48,6 +51,7 @@ def test_the_earliest_answer_of_the_highest_judged_passage_counts_and_the_others
         "in a passage not judged relevant": 1,
         "queries with a relevant passage": 4,
         "queries with evidence": 1,
+        "queries whose answer fills its passage": 0,
         "queries without a located answer": 2,
     }
 
@@ -58,6 +62,30 @@ def test_a_higher_judgement_outweighs_an_earlier_answer(tmp_path: Path) -> None:
     item = evidence_of(collection, "test", qrels, Matching()).by_query["q1"]
     # "gold" is the seventh of eight words: a full stop is a word
     assert (item.passage_id, item.first, item.words) == ("p1", 6, 8)
+
+
+def test_positions_run_from_the_front_to_the_last_place_the_answer_could_have() -> None:
+    # an answer of 3 words in 8 can start at the words 0 to 5
+    places = [Evidence("q", "p", 0, 1, first, 3, 8).relative for first in range(6)]
+    assert places == [0, 1 / 5, 2 / 5, 3 / 5, 4 / 5, 1]
+    assert math.isnan(Evidence("q", "p", 0, 1, 0, 8, 8).relative)
+
+
+def test_an_answer_that_fills_its_passage_has_no_position_and_is_chosen_last(tmp_path: Path) -> None:
+    with create_collection(tmp_path / "c") as writer:
+        writer.add_passages([Passage("p1", "gold"), Passage("p2", "all of it is gold")])
+        queries = [Query("q1", "which?"), Query("q2", "what?")]
+        qrels = [Qrel("q1", "p1", 1), Qrel("q1", "p2", 1), Qrel("q2", "p1", 1)]
+        writer.add_split("test", queries, qrels, [Answer(qrel.query_id, qrel.passage_id, "gold") for qrel in qrels])
+        writer.finish(name="filled", command="a test", settings={})
+    collection = Collection(tmp_path / "c")
+    found = evidence_of(collection, "test", qrels, Matching())
+    assert (found.by_query["q1"].passage_id, found.by_query["q1"].relative) == ("p2", 1)
+    assert found.by_query["q2"].passage_id == "p1"
+    assert (found.positioned, found.counts["queries whose answer fills its passage"]) == (1, 1)
+    for buckets in (Buckets.relative(2), SQUAD_POSQ):
+        assert np.isnan(positions_of(found, buckets)).tolist() == [False, True]
+    assert np.isnan(movements(collection, found, [Rotation(seed=1)]).after[0, 1])
 
 
 def test_no_evidence_at_all_is_an_error(tmp_path: Path) -> None:
@@ -87,7 +115,8 @@ def test_movements_are_where_the_answer_stands_in_the_rotated_text(tmp_path: Pat
             assert after[end - (item.end - item.start) : end] == before[item.start : item.end]
             # words before the answer, counted in the rotated text itself
             first = sum(stop <= end - (item.end - item.start) for _, stop in word_spans(after))
-            assert moved.after[draw, index] == pytest.approx(first / item.words, abs=2 / item.words)
+            last = item.words - item.length
+            assert moved.after[draw, index] == pytest.approx(first / last, abs=2 / last)
     assert whole > len(evidence.by_query) * 2
 
 

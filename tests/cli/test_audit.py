@@ -1,4 +1,4 @@
-"""``posbias audit`` and ``posbias check``: what they print, keep and refuse, as a user meets them."""
+"""``posbias audit``: what it prints, keeps and refuses, as a user meets it."""
 
 from __future__ import annotations
 
@@ -98,17 +98,6 @@ def test_the_candidates_given_as_a_run_too_are_measured_once(
     assert "two systems are called" in said
 
 
-def test_check_passes_and_fails_by_the_lower_bound(posbias: Command, collection: Collection, run_path: Path) -> None:
-    of = ("check", collection.path, "--candidates", run_path, *QUICK)
-    assert posbias(*of, "--model", BLIND, "--max-rotation-gap", 0.02)[0] == 0
-    code, printed, said = posbias(*of, "--model", FRONT, "--max-rotation-gap", 0.001, "--max-psi", 0.9)
-    assert code == 1
-    assert "posbias check:" in said
-    assert "rotating passages changes nDCG@10 by at least" in said
-    assert "PSI of" not in said
-    assert "when passages are rotated" in printed
-
-
 def test_a_retriever_over_the_whole_collection_with_and_without_its_vectors(
     posbias: Command, collection: Collection, run_path: Path, tmp_path: Path
 ) -> None:
@@ -155,16 +144,6 @@ def test_what_cannot_retrieve_is_said_before_bm25_goes_through_the_collection(
         code, printed, said = posbias("audit", collection.path, "--retrieve", *arguments)
         assert (code, printed, said.count("\n")) == (2, "", 1), said
         assert message in said
-
-
-def test_check_holds_a_retriever_to_its_limits(
-    posbias: Command, collection: Collection, run_path: Path, tmp_path: Path
-) -> None:
-    saved_dot(tmp_path / "dot")
-    of = ("check", collection.path, "--model", tmp_path / "dot", "--retrieve", "--candidates", run_path, "--queries", 20)
-    code, printed, _ = posbias(*of, "--permutations", 100, "--draws", 1, "--max-rotation-gap", 1)
-    assert code == 0
-    assert "dot, whole collection" in printed
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,18 @@
-"""Progress: nothing but the items, where nobody watches."""
+"""Progress: a bar on a terminal, a line now and then in a log, and nothing but the items where a step is short."""
 
 from __future__ import annotations
 
 import io
+import subprocess
 import sys
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
 
 import pytest
 
+from positionbias.core import progress
 from positionbias.core.progress import set_quiet, step, track
 
 
@@ -38,3 +44,153 @@ def test_a_terminal_sees_the_step_its_count_and_its_note(monkeypatch: pytest.Mon
     before = terminal.getvalue()
     assert list(track(["a"], "reading")) == ["a"]
     assert terminal.getvalue() == before
+
+
+class Log(io.StringIO):
+    """Standard error as a CI job has it."""
+
+    @property
+    def lines(self) -> list[str]:
+        return self.getvalue().splitlines()
+
+
+def as_log(monkeypatch: pytest.MonkeyPatch, every: float = 0.02) -> Log:
+    """Standard error that is no terminal, with a line every 20 ms instead of every 30 s."""
+    log = Log()
+    monkeypatch.setattr(sys, "stderr", log)
+    monkeypatch.setattr(progress, "_LINE_EVERY", every)
+    return log
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + 20
+    while not holds():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.005)
+
+
+def watchers() -> int:
+    return sum(thread.name == "progress" for thread in threading.enumerate())
+
+
+def test_a_log_gets_lines_while_a_single_batch_runs_and_none_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = as_log(monkeypatch)
+    with step("encoding", 9_000, unit="passages") as bar:
+        wait_until(lambda: len(log.lines) >= 3)
+        assert set(log.lines) == {"encoding: 0 of 9,000 passages"}
+        bar.advance(64)
+        bar.note("on the CPU")
+        wait_until(lambda: log.lines[-1].endswith(" left, on the CPU"))
+        assert log.lines[-1].startswith("encoding: 64 of 9,000 passages, ")
+    before = log.getvalue()
+    assert watchers() == 0
+    time.sleep(0.1)
+    assert log.getvalue() == before
+
+
+def test_a_line_comes_when_it_is_due(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert progress._LINE_EVERY == 30
+    log = as_log(monkeypatch, every=0.5)
+    began = time.monotonic()
+    with step("encoding", 10):
+        time.sleep(0.3)
+        assert log.lines == [] or time.monotonic() - began >= 0.5
+        wait_until(lambda: len(log.lines) >= 2)
+        assert time.monotonic() - began >= 1.0
+
+
+def shown(description: str, total: int | None, looks: list[tuple[float, int]], note: str = "") -> str:
+    lines = progress._Lines(description, total, "passages", io.StringIO())
+    lines.note(note)
+    return lines._shown(deque(looks))
+
+
+def test_the_rate_and_the_time_left_are_of_what_was_done_while_watched() -> None:
+    # 1,650 passages in 30 s are 55 a second; 6,350 more take 115 s. The 1,000 of the first second may be an earlier run's.
+    assert shown("encoding", 9_000, [(1, 1_000), (16, 1_300), (31, 2_650)]) == (
+        "encoding: 2,650 of 9,000 passages, 55 passages/s, about 2 minutes left"
+    )
+    assert shown("reading", None, [(1, 0), (31, 123_000)]) == "reading: 123,000 passages, 4,100 passages/s"
+    assert shown("slow", 100, [(1, 0), (61, 3)], "loss 0.5") == (
+        "slow: 3 of 100 passages, 3 passages/min, about 32 minutes left, loss 0.5"
+    )
+    assert shown("quick", 10, [(0, 0), (4, 10)]) == "quick: 10 of 10 passages, 2.5 passages/s"
+    assert shown("waiting", 10, [(1, 5), (31, 5)]) == "waiting: 5 of 10 passages"
+    assert shown("begun", 10, [(1, 5)]) == "begun: 5 of 10 passages"
+
+
+def test_quiet_ends_the_lines_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = as_log(monkeypatch)
+    with step("encoding", 10):
+        wait_until(lambda: len(log.lines) >= 1)
+        set_quiet(True)
+        before = len(log.lines)
+        time.sleep(0.1)
+        with step("searching", 10):
+            assert watchers() == 1
+            time.sleep(0.1)
+        assert len(log.lines) <= before + 1  # one was being written
+
+
+def test_several_threads_may_advance_one_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    log = as_log(monkeypatch)
+    with step("encoding", None) as bar:
+
+        def work() -> None:
+            for _ in range(5_000):
+                bar.advance()
+
+        threads = [threading.Thread(target=work) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        wait_until(lambda: any(line.startswith("encoding: 20,000 items") for line in log.lines))
+
+
+def test_an_error_and_an_abandoned_generator_end_the_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    as_log(monkeypatch)
+    with pytest.raises(ZeroDivisionError), step("encoding", 10):
+        _ = 1 / 0
+    assert watchers() == 0
+    items = track([1, 2, 3], "reading")
+    assert next(items) == 1
+    assert watchers() == 1
+    del items
+    assert watchers() == 0
+
+
+class Broken(Log):
+    writes = 0
+
+    def write(self, text: str) -> int:
+        self.writes += 1
+        raise BrokenPipeError
+
+
+@pytest.mark.parametrize("stream", [Broken(), None])
+def test_a_log_that_cannot_be_written_changes_nothing(monkeypatch: pytest.MonkeyPatch, stream: Broken | None) -> None:
+    as_log(monkeypatch)
+    monkeypatch.setattr(sys, "stderr", stream)
+    with step("encoding", 2) as bar:
+        if stream is not None:
+            wait_until(lambda: watchers() == 0)
+            assert stream.writes == 1
+        bar.advance(2)
+    assert list(track([3, 1, 2], "reading")) == [3, 1, 2]
+
+
+NEVER_ENDED = """
+import time
+from positionbias.core import progress
+
+progress._LINE_EVERY = 0.01
+never_ended = progress.step("encoding", 10)
+never_ended.__enter__()
+time.sleep(0.2)
+"""
+
+
+def test_a_step_that_is_never_ended_lets_python_end() -> None:
+    done = subprocess.run([sys.executable, "-c", NEVER_ENDED], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, set(done.stderr.splitlines())) == (0, {"encoding: 0 of 10 items"})

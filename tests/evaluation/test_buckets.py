@@ -32,6 +32,11 @@ def test_positions_on_an_edge_belong_to_the_bucket_that_it_starts(words, data):
     assert PERCENT_BUCKETS.assign(np.array([first / words])).tolist() == [int(20 * Fraction(first, words))]
 
 
+@pytest.mark.parametrize(("queries", "count"), [(0, 2), (89, 2), (90, 3), (599, 19), (600, 20), (1_000_000, 20)])
+def test_default_buckets_follow_the_number_of_queries(queries, count):
+    assert len(Buckets.relative_for(queries)) == count
+
+
 def test_moved_buckets_are_symmetric():
     assert Buckets.moved(4).edges == (-1, -0.5, 0, 0.5, 1)
     assert Buckets.moved(4).assign(np.array([-1, -0.2, 0, 1])).tolist() == [0, 1, 2, 3]

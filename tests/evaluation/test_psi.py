@@ -1,18 +1,17 @@
-"""PSI, its null and its interval: by hand, against enumeration and least squares, and where they are undefined."""
+"""PSI, its null and its interval: by hand, against enumeration, least squares and a grid, and where they are undefined."""
 
-from itertools import combinations, permutations, product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
-from scipy.optimize import brentq
 
 from positionbias.core.seeds import generator
 from positionbias.evaluation.bootstrap import cluster_queries
 from positionbias.evaluation.psi import (
     Cells,
+    _inverted,
     adjusted_means,
     dealt_means,
     psi_of,
@@ -132,61 +131,69 @@ def test_resampled_means_are_those_of_drawn_clusters():
         assert row == pytest.approx(expected)
 
 
-def plain_bounds(cells, labels, means, resampled):
-    """The bounds by solving for each pair the λ at which the studentised difference meets the critical value."""
+def plain_inversion(cells, labels, means, resampled, steps=400):
+    """The estimate and bounds by trying every θ on a grid: PSI of the truth where a quantile of the PSI under noise first reaches the PSI seen."""
     count = len(means)
     clusters = [len({label for label, b in zip(labels, cells.buckets, strict=True) if b == bucket}) for bucket in range(count)]
-    deviations = (resampled - means) * np.sqrt([g / (g - 1) for g in clusters])
-    covariance = (deviations.T @ deviations) / len(deviations)
+    noise = (resampled - means) * np.sqrt([g / (g - 1) for g in clusters])
     sizes = np.bincount(cells.buckets)
     plain = np.array([cells.values[cells.buckets == b].mean() for b in range(count)])
     pooled = ((cells.values - plain[cells.buckets]) ** 2).sum() / (len(cells.values) - count)
-    noise = generator(1, "pooled variance").normal(size=deviations.shape)
+    normal = generator(1, "pooled variance").normal(size=noise.shape)
     for b in range(count):
-        if pooled / sizes[b] > covariance[b, b]:
-            deviations[:, b] += (pooled / sizes[b] - covariance[b, b]) ** 0.5 * noise[:, b]
-            covariance[b, b] = pooled / sizes[b]
-    largest = []
-    for row in deviations:
-        pairs = combinations(range(count), 2)
-        largest.append(
-            max(abs(row[a] - row[b]) / (covariance[a, a] + covariance[b, b] - 2 * covariance[a, b]) ** 0.5 for a, b in pairs)
-        )
-    critical = np.quantile(largest, 0.975)
-    low, high = -np.inf, -np.inf
-    for a, b in product(range(count), repeat=2):
-        if a == b:
-            continue
-
-        def beyond(ratio, limit, side, a=a, b=b):
-            variance = covariance[a, a] - 2 * ratio * covariance[a, b] + ratio**2 * covariance[b, b]
-            return side * (ratio * means[b] - means[a]) - limit * variance**0.5
-
-        own = stats.t.ppf(0.975, clusters[a] + clusters[b] - 2)
-        if means[b] > critical * covariance[b, b] ** 0.5:
-            low = max(low, 1 - brentq(beyond, means[a] / means[b], 1e6, args=(critical, 1), xtol=1e-14))
-        sure = means[b] > own * covariance[b, b] ** 0.5 and means[a] > own * covariance[a, a] ** 0.5
-        high = max(high, 1 - brentq(beyond, 0, means[a] / means[b], args=(own, -1), xtol=1e-14) if sure else 1)
-    return low, high
+        noise[:, b] += max(0, pooled / sizes[b] - (noise[:, b] ** 2).mean()) ** 0.5 * normal[:, b]
+    centre, seen = cells.values.mean(), 1 - min(means) / max(means)
+    found = []
+    for shape in ([m - centre for m in means], [1 if m >= centre else -1 for m in means]):
+        grid = np.linspace(0, centre / -min(shape), steps + 1)
+        truths = [1 - (centre + t * min(shape)) / (centre + t * max(shape)) for t in grid]
+        drawn = [np.maximum(centre + t * np.array(shape) + noise, 0) for t in grid]
+        psis = [1 - d.min(axis=1) / d.max(axis=1) for d in drawn]
+        found.append([truths[next(i for i, q in enumerate(psis) if np.quantile(q, at) >= seen)] for at in (0.5, 0.99, 0.01)])
+    (one, two), lows, highs = zip(*found, strict=True)
+    return (one + two) / 2, min(lows), max(highs)
 
 
+@settings(max_examples=25)
 @given(st.integers(0, 10_000))
-def test_the_bounds_are_the_largest_over_pairs(seed):
+def test_estimate_and_bounds_are_those_of_every_truth_tried(seed):
     cells = random_cells(seed, strata=1)
     labels = [f"p{i // 2}" for i in range(len(cells.values))]
     clusters = cluster_queries(labels, len(labels))
     means = adjusted_means(cells.sums(cells.values), cells.sums())
     resampled = resampled_bucket_means(cells, clusters, seed=1, resamples=100)
     found = psi_with_null(cells, clusters, means, dealt_means(cells, clusters, seed=1, permutations=50), resampled, seed=1)
-    assert found.excess == pytest.approx(found.value - found.null_mean)
-    low, high = plain_bounds(cells, labels, means, resampled)
-    assert found.interval.low == pytest.approx(min(found.excess, low))
-    assert found.interval.high == pytest.approx(max(found.excess, high))
+    debiased, low, high = plain_inversion(cells, labels, means, resampled)
+    # the grid's step is 1/400 of PSI's range or so, and its first θ that reaches lies up to a step above
+    assert found.debiased == pytest.approx(debiased, abs=0.006)
+    assert (found.interval.low, found.interval.high) == pytest.approx((low, high), abs=0.006)
+    assert 0 <= found.interval.low <= found.debiased <= found.interval.high <= 1
+
+
+def test_the_debiased_psi_by_hand():
+    # two buckets; noise of ±0.02 with even chance in the first alone; m = 0.6, 0.5, so PSI is 1/6; the truth is 0.55 ± θ.
+    # The draws' PSI are 1 − (0.55 − θ)/(0.57 + θ) and, from θ = 0.01, 1 − (0.55 − θ)/(0.53 + θ). The larger reaches 1/6 where
+    # 0.55 − θ = 5/6·(0.57 + θ), θ = 0.075 / (11/6); the smaller where 0.55 − θ = 5/6·(0.53 + θ), θ = (0.55 − 2.65/6) / (11/6)
+    noise = np.tile([[0.02, 0.0], [-0.02, 0.0]], (50, 1))
+    estimate, low, high = _inverted(np.array([0.6, 0.5]), 0.55, np.array([0.05, -0.05]), noise)
+    first, last = 0.075 * 6 / 11, (0.55 - 2.65 / 6) * 6 / 11
+    assert (low, high) == pytest.approx((1 - (0.55 - first) / (0.55 + first), 1 - (0.55 - last) / (0.55 + last)), abs=1e-5)
+    assert low < estimate < high
+
+
+def test_without_noise_it_is_what_is_seen_and_with_much_it_is_nothing():
+    means, still = np.array([0.6, 0.5, 0.3]), np.zeros((100, 3))
+    centre = means.mean()
+    assert _inverted(means, centre, means - centre, still) == pytest.approx((0.5, 0.5, 0.5), abs=1e-5)
+    loud = generator(1, "test").normal(0, 0.3, size=(400, 3))
+    estimate, low, high = _inverted(means, centre, means - centre, loud)
+    assert (estimate, low) == (0, 0)
+    assert high > 0.5
 
 
 def test_twenty_queries_that_agree_are_no_certainty():
-    # 20 zeros beside 200 coins: of its own the bucket has no variance. Pooled 50/218, so its error is 0.107, that of the other 0.035,
-    # and at 2.24 errors of the difference 1 − μ_a/μ_b is at least 0.5 or so
+    # 20 zeros beside 200 coins: of its own the bucket has no variance. Pooled 50/218, so its error is 0.107: a mean of 0.25 (2.33 errors)
+    # gives 0 in one draw of a hundred, beside one of 0.48 or so
     values = np.concatenate([np.zeros(20), np.tile([0.0, 1.0], 100)])
     cells = cells_of(values, [0] * 20 + [1] * 200)
     clusters = cluster_queries(None, 220)
@@ -200,7 +207,7 @@ def test_twenty_queries_that_agree_are_no_certainty():
         seed=1,
     )
     assert found.value == 1
-    assert found.interval.low == pytest.approx(0.5, abs=0.06)
+    assert found.interval.low == pytest.approx(0.48, abs=0.06)
 
 
 def test_p_counts_the_draws_that_reach_it():
@@ -208,8 +215,9 @@ def test_p_counts_the_draws_that_reach_it():
     dealt = np.array([[0.2, 0.5], [0.4, 0.4], [0.6, 0.3]])  # PSI 0.6, 0, 0.5
     found = psi_with_null(cells, cluster_queries(None, 3), np.array([0.2, 0.5]), dealt, None, seed=1)
     assert (found.value, found.p) == pytest.approx((0.6, 2 / 4))
-    assert (found.null_mean, found.excess) == pytest.approx((1.1 / 3, 0.6 - 1.1 / 3))
-    assert (found.interval, found.undefined) == (None, "the interval: fewer than two clusters of queries")
+    assert found.null_mean == pytest.approx(1.1 / 3)
+    assert (found.debiased, found.interval) == (None, None)
+    assert found.undefined == "the debiased PSI: fewer than two clusters of queries"
 
 
 @pytest.mark.parametrize(
@@ -223,7 +231,7 @@ def test_p_counts_the_draws_that_reach_it():
 def test_undefined_psi_says_why(means, why):
     cells = cells_of(means, list(range(len(means))))
     found = psi_with_null(cells, cluster_queries(None, len(means)), np.array(means), np.array([means]), None, seed=1)
-    assert (found.value, found.p, found.excess, found.interval, found.undefined) == (None, None, None, None, why)
+    assert (found.value, found.p, found.debiased, found.interval, found.undefined) == (None, None, None, None, why)
     assert found.figures()["psi_undefined"] == why
 
 
@@ -234,6 +242,6 @@ def test_all_values_equal_is_no_sensitivity():
     dealt = dealt_means(cells, clusters, seed=1, permutations=20)
     resampled = resampled_bucket_means(cells, clusters, seed=1, resamples=50)
     found = psi_with_null(cells, clusters, means, dealt, resampled, seed=1)
-    assert (found.value, found.null_mean, found.excess) == pytest.approx((0, 0, 0), abs=1e-12)
+    assert (found.value, found.null_mean, found.debiased) == pytest.approx((0, 0, 0), abs=1e-12)
     assert found.p == 1
     assert (found.interval.low, found.interval.high) == pytest.approx((0, 0), abs=1e-6)

@@ -43,7 +43,7 @@ def test_by_hand():
     null = [1 - min(sum(pair), 2 - sum(pair)) / max(sum(pair), 2 - sum(pair)) for pair in pairs]
     assert figures["null_mean"] == pytest.approx(np.mean(null), abs=0.05)
     assert figures["p"] == pytest.approx(np.mean(np.array(null) >= 2 / 3 - 1e-9), abs=0.05)
-    assert figures["excess"] == pytest.approx(2 / 3 - figures["null_mean"])
+    assert figures["psi_debiased_low"] <= figures["psi_debiased"] <= figures["psi_debiased_high"]
 
 
 @given(st.integers(0, 10_000))
@@ -115,7 +115,7 @@ def test_positions_outside_and_missing_ones_are_counted():
     positions = np.array([10.0, 50, 150, 250, 4_000, np.nan, 3_120])
     payload = bucket_means(np.ones(7), positions, SQUAD_POSQ, seed=1, minimum=1)
     assert list(payload.counts) == [2, 1, 1, 0, 0, 1]
-    assert (payload.figures["outside"], payload.figures["queries"]) == (2, 5)
+    assert (payload.figures["outside"], payload.figures["without_position"], payload.figures["queries"]) == (2, 1, 5)
     # slopes by the character would be lost in rounding: they are by the hundred
     rising = bucket_means(np.array([0.1, 0.2, 0.3]), np.array([0.0, 100, 200]), SQUAD_POSQ, seed=1)
     assert (rising.figures["slope"], rising.figures["slope_unit"]) == (pytest.approx(0.1), "100 characters")
@@ -155,17 +155,28 @@ def test_length_is_not_mistaken_for_position():
     groups = length_groups(lengths)
     plain = bucket_means(values, positions, SQUAD_POSQ, clusters, seed=1, permutations=200, resamples=200)
     assert plain.figures["p"] < 0.01
-    assert plain.figures["excess_low"] > 0.1
+    assert plain.figures["psi_debiased_low"] > 0.1
     found = bucket_means_by_length(values, positions, SQUAD_POSQ, clusters, groups, seed=1, permutations=200, resamples=200)
     assert [payload.group for payload in found] == [STANDARDISED, "60 words", "120 words", "240 words"]
     assert sum(payload.figures["queries"] for payload in found[1:]) == found[0].figures["queries"]
     for payload in found:
         assert payload.figures["p"] > 0.01
-        assert payload.figures["excess_low"] < 0.02
+        assert payload.figures["psi_debiased_low"] < 0.02
         assert payload.figures["slope_low"] < 0 < payload.figures["slope_high"]
     # short passages have no late characters: their last buckets are empty, the standardised ones are not
     assert found[1].figures["left_out"] == 2
     assert found[0].figures["left_out"] == 0
+
+
+def test_groups_may_have_buckets_of_their_own():
+    values, positions, clusters = random_queries(9)
+    positions[:7] = np.nan
+    groups = length_groups(np.repeat([10, 20], 60))
+    found = bucket_means_by_length(
+        values, positions, QUARTERS, clusters, groups, within=lambda queries: Buckets.relative(2 + (queries == 60)), seed=1
+    )
+    assert [len(payload.counts) for payload in found] == [4, 2, 3]  # 53 and 60 queries with a position
+    assert [payload.figures["without_position"] for payload in found] == [7, 7, 0]
 
 
 def test_lengths_that_share_no_bucket_cannot_be_compared():
@@ -176,17 +187,17 @@ def test_lengths_that_share_no_bucket_cannot_be_compared():
 
 
 def test_a_preference_is_found_and_a_lack_of_one_is_not():
-    rng = generator(8, "test")
+    rng = generator(9, "test")
     positions = rng.random(4_000)
     noise = rng.normal(0, 0.2, 4_000)
     flat = bucket_means(0.6 + noise, positions, PERCENT_BUCKETS, seed=1).figures
     assert flat["p"] > 0.05
-    assert flat["excess_low"] < 0.02
+    assert flat["psi_debiased_low"] < 0.02
     steep = bucket_means(0.6 - 0.2 * positions + noise, positions, PERCENT_BUCKETS, seed=1).figures
     assert steep["p"] == pytest.approx(1 / 1_001)
     # the bucket's true means run from 0.595 to 0.405
-    assert steep["excess_low"] < 1 - 0.405 / 0.595 < steep["excess_high"]
-    assert steep["excess_low"] > 0.15
+    assert steep["psi_debiased_low"] < 1 - 0.405 / 0.595 < steep["psi_debiased_high"]
+    assert steep["psi_debiased_low"] > 0.15
     assert steep["slope_low"] < -0.2 < steep["slope_high"]
     assert steep["kendall_p"] < 0.01
 

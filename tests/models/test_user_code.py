@@ -47,6 +47,8 @@ def nan(query, passages): return [0.0] * (len(passages) - 1) + [float("nan")]
 def huge(query, passages): return [1e39] * len(passages)
 def fails(query, passages):
     raise KeyError("a key of mine")
+def leaves(query, passages):
+    raise SystemExit(1)
 
 class Weighted:
     def __init__(self, weight): self.weight = weight
@@ -188,6 +190,7 @@ BAD_SCORES = {
     "nan": "wanted finite scores for query 'q1'; found nan for passage 4",
     "huge": "wanted finite scores for query 'q1'; found inf for passage 1",
     "fails": "wanted scores of the 4 passages of query 'q1'; found that it fails, with KeyError at mine.py:.*'a key of mine'",
+    "leaves": "wanted scores of the 4 passages of query 'q1'; found that it fails, with SystemExit at mine.py:.*: 1; mend it",
 }
 
 

@@ -196,7 +196,7 @@ def test_captions_have_the_numbers() -> None:
     assert "Mean change in nDCG@10: minilm −0.036 [−0.042, −0.030]." in caption
     assert "Bands are 95 % intervals" in caption
     figures = payload_of(ONE, "minilm", "relative").figures
-    assert f"minilm: PSI {figures['psi']:.3f}, above chance +{figures['excess']:.3f}" in audit_captions.quality_caption(
+    assert f"minilm: PSI {figures['psi']:.3f}, debiased {figures['psi_debiased']:.3f}" in audit_captions.quality_caption(
         ONE, "relative"
     )
     assert "p <0.001; bm25" in audit_captions.quality_caption(ONE, "relative")

@@ -12,7 +12,8 @@ import pytest
 
 from positionbias.core.payloads import Interval, PositionBuckets, ResponseCurve, Statistics
 from positionbias.core.result import Facts, Result
-from positionbias.report import audit_data, audit_tables
+from positionbias.evaluation.sensitivity import STANDARDISED
+from positionbias.report import audit_captions, audit_data, audit_tables
 from positionbias.report.table import Table, as_csv, as_latex
 
 from . import invented_audit
@@ -40,14 +41,14 @@ def by_bucket(system: str, means: Sequence[float | None], group: str = "", *, mo
 
 def test_psi_beside_chance() -> None:
     found = by_bucket(
-        "m", [0.8, 0.6], psi=0.25, null_mean=0.05, excess=0.2, excess_low=0.1, excess_high=0.3, p=0.0001,
+        "m", [0.8, 0.6], psi=0.25, null_mean=0.05, psi_debiased=0.2, psi_debiased_low=0.1, psi_debiased_high=0.3, p=0.0001,
         left_out=0, minimum=20, permutations=1_000,
     )  # fmt: skip
     (table,) = audit_tables.psi_tables([found], "nDCG@10")
     assert heads(table) == [
-        "System", "Queries", "PSI", "By chance", "Above chance [95 %]", "p", "Buckets used", "Buckets left out",
+        "System", "Queries", "PSI", "By chance", "Debiased [95 %]", "p", "Buckets used", "Buckets left out",
     ]  # fmt: skip
-    assert shown(table) == [["m", "60", "0.250", "0.050", "+0.200 [+0.100, +0.300]", "<0.001", "2", "0"]]
+    assert shown(table) == [["m", "60", "0.250", "0.050", "0.200 [0.100, 0.300]", "<0.001", "2", "0"]]
     assert table.notes[1:3] == ["Buckets of fewer than 20 queries are left out.", "Permutations: 1,000."]
     record = next(csv.DictReader(io.StringIO(as_csv(table))))
     assert (float(record["PSI"]), float(record["p"])) == (0.25, 0.0001)
@@ -159,3 +160,19 @@ def test_names_of_any_kind_can_be_printed(name: str) -> None:
     for table in tables:
         assert f"minilm {name}" in "".join(cell.text for row in table.rows for cell in row) + "".join(heads(table))
         assert "\\begin{tabular}" in as_latex(table)
+
+
+def test_the_description_standardised_over_length_stands_first() -> None:
+    found = [by_bucket("m", [0.8, 0.6], psi=0.25), by_bucket("m", [0.7, 0.6], STANDARDISED, psi=0.14)]
+    found += [by_bucket("m", [0.9, 0.6], "5 to 9 words", psi=1 / 3, without_position=3)]
+    (table,) = audit_tables.psi_tables(found[::-1], "nDCG@10")
+    assert [row[:1] + row[3:4] for row in shown(table)] == [[STANDARDISED, "0.140"], ["all", "0.250"]]
+    (within,) = audit_tables.psi_tables(found, "nDCG@10", grouped=True)
+    assert [row[-2] for row in shown(within)] == ["0.333"]
+    assert "PSI 0.140" in audit_captions.quality_caption(found, "relative")
+    assert "PSI 0.250" in audit_captions.quality_caption(found[:1], "relative")
+
+
+def test_answers_without_a_position_are_counted() -> None:
+    (table,) = audit_tables.psi_tables([by_bucket("m", [0.8, 0.6], psi=0.25, without_position=3)], "nDCG@10")
+    assert "Left out: 3 queries whose answer fills its passage." in table.notes

@@ -1,0 +1,138 @@
+"""Scorers that are handed a list: does one score each passage by itself, and if not, does it matter where in the list a passage stands?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from positionbias.audit.systems import System, Task
+from positionbias.core.records import Query
+from positionbias.core.run import Run
+from positionbias.core.seeds import key64
+from positionbias.models.protocols import TextScorer
+
+__all__ = ["Nature", "OrderSlopes", "nature_of", "order_slopes"]
+
+TRIED = 20  # queries that the nature of a scorer is found on
+ALONE = 3  # passages of each that are scored by themselves
+SHARE = 0.01  # of a list's deviation: a change below it is none
+BEYOND_NOISE = 2.0
+LEAST = 3  # passages of a list
+
+
+@dataclass(frozen=True, slots=True)
+class Nature:
+    """How a scorer treats a list, each figure a root mean square as a share of the list's deviation.
+
+    ``noise``: the same list twice; ``permuted``: the list reversed; ``alone``: passages by themselves. ``declared`` says that nothing was tried.
+    """
+
+    listwise: bool
+    repeatable: bool = True
+    noise: float = 0.0
+    permuted: float = 0.0
+    alone: float = 0.0
+    declared: bool = False
+
+
+def nature_of(system: System, task: Task, seed: int) -> Nature:
+    """Find out whether a scorer of texts is listwise; models that score pairs of token numbers are pointwise by their making.
+
+    It is listwise if reversing a list, or leaving the other passages out, changes scores by more than twice what the same call changes when it is
+    repeated, and by more than 1 % of the list's deviation [decision]. It is not repeatable where the same call differs by more than that 1 %.
+    """
+    if not isinstance(system.model, TextScorer):
+        return Nature(False)
+    chosen = [query_id for query_id in _drawn(task, seed) if len(task.candidates[query_id].passage_ids) >= LEAST][:TRIED]
+    if not chosen:
+        return Nature(False)
+    lists = {query_id: task.candidates[query_id].passage_ids for query_id in chosen}
+    asked = [(f"{query_id}\x1f{what}", query_id, order) for query_id, ids in lists.items() for what, order in _ways(ids)]
+    scores = _score(system, task, asked, f"{system.name}: pointwise or listwise?")
+    parts: dict[str, list[np.ndarray]] = {"again": [], "reversed": [], "alone": []}
+    deviations = []
+    for query_id, ids in lists.items():
+        first = scores[f"{query_id}\x1fonce"]
+        plain = np.array([first[name] for name in ids])
+        deviations.append(plain.var())
+        for what in ("again", "reversed"):
+            other = scores[f"{query_id}\x1f{what}"]
+            parts[what].append(np.array([other[name] for name in ids]) - plain)
+        parts["alone"].append(
+            np.array([scores[f"{query_id}\x1falone {place}"][ids[place]] - plain[place] for place in range(ALONE)])
+        )
+    spread = float(np.sqrt(np.mean(deviations)))
+    noise, permuted, alone = (_share(parts[what], spread) for what in ("again", "reversed", "alone"))
+    listwise = max(permuted, alone) > max(SHARE, BEYOND_NOISE * noise)
+    return Nature(listwise, noise <= SHARE, noise, permuted, alone)
+
+
+def _ways(ids: Sequence[str]) -> Iterable[tuple[str, Sequence[str]]]:
+    yield "once", ids
+    yield "again", ids
+    yield "reversed", ids[::-1]
+    for place in range(ALONE):
+        yield f"alone {place}", [ids[place]]
+
+
+def _share(changes: Sequence[np.ndarray], spread: float) -> float:
+    size = float(np.sqrt(np.mean(np.concatenate(changes) ** 2)))
+    return size / spread if spread > 0 else (0.0 if size == 0 else float("inf"))
+
+
+def _drawn(task: Task, seed: int) -> list[str]:
+    return sorted(task.candidates, key=lambda query_id: (key64(seed, "nature of a scorer", query_id), query_id))
+
+
+def _score(
+    system: System, task: Task, asked: Sequence[tuple[str, str, Sequence[str]]], description: str
+) -> dict[str, dict[str, float]]:
+    """Scores by passage of each (name, query id, passages in their order)."""
+    texts = {query.query_id: query.text for query in task.queries}
+    run = Run("made", ((name, list(order), -np.arange(len(order))) for name, _, order in asked))
+    queries = [Query(name, texts[query_id]) for name, query_id, _ in asked]
+    found = system.scored(task, task.collection, run, description, queries)
+    return {name: dict(zip(found[name].passage_ids, found[name].scores.tolist(), strict=True)) for name, _, _ in asked}
+
+
+class OrderSlopes(NamedTuple):
+    """By how many ranks a passage falls when it is handed in last instead of first, one a query, and the queries' clusters."""
+
+    slopes: np.ndarray
+    clusters: list[str]
+
+
+def order_slopes(system: System, task: Task, query_ids: Sequence[str], seed: int) -> OrderSlopes:
+    """The within-query slope of output rank on input place, from four orders of each list: a drawn one, the same begun at its half, both reversed.
+
+    With x the input place over the last one and y the output rank (ties share the mean), both less the passage's mean over the orders, the slope is
+    Σ x·y / Σ x². A passage's mean place is the middle of the list, so that its relevance says nothing.
+    """
+    from scipy import stats
+
+    labels = dict(zip(task.query_ids, task.clusters, strict=True))
+    asked = []
+    lists: dict[str, list[list[str]]] = {}
+    for query_id in query_ids:
+        ids = task.candidates[query_id].passage_ids if query_id in task.candidates else []
+        if len(ids) < LEAST:
+            continue
+        drawn = sorted(ids, key=lambda name: (key64(seed, "order of a list", query_id, name), name))
+        shifted = [*drawn[len(drawn) // 2 :], *drawn[: len(drawn) // 2]]
+        lists[query_id] = [drawn, drawn[::-1], shifted, shifted[::-1]]
+        asked += [(f"{query_id}\x1f{number}", query_id, order) for number, order in enumerate(lists[query_id])]
+    if not asked:
+        return OrderSlopes(np.empty(0), [])
+    scores = _score(system, task, asked, f"{system.name}: lists in other orders")
+    slopes = []
+    for query_id, orders in lists.items():
+        ids = sorted(orders[0])
+        places = np.array([[order.index(name) for name in ids] for order in orders]) / (len(ids) - 1)
+        given = np.array([[scores[f"{query_id}\x1f{number}"][name] for name in ids] for number in range(len(orders))])
+        ranks = stats.rankdata(-given, axis=1)
+        x, y = places - places.mean(axis=0), ranks - ranks.mean(axis=0)
+        slopes.append(float((x * y).sum() / (x * x).sum()))
+    return OrderSlopes(np.array(slopes), [labels.get(query_id, query_id) for query_id in lists])

@@ -1,0 +1,124 @@
+"""How far into a text a system reads: by its tokenizer, by what the user says, or by where its scores stop to change.
+
+What is not read is no preference: a verdict on preference is taken over texts that are read whole, and what the limit costs is said apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from positionbias.audit.manipulate import Fits, Texts
+from positionbias.audit.perturb import filler, parts_of
+from positionbias.audit.systems import System, Task
+from positionbias.core.records import Query
+from positionbias.core.run import Run
+from positionbias.core.seeds import key64
+from positionbias.models.protocols import PassageEncoder, Ranker
+
+__all__ = ["Reads", "reads_of"]
+
+TRIED = 200
+LEAST_UNREAD = 5
+MOST_WRONG = 0.05
+SAME = 1e-5  # of the scores' deviation: rounding
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """What a system reads. ``words``: its limit in words, None where it is counted in tokens or where none was found; ``found`` says how it is known."""
+
+    fits: Fits
+    words: float | None
+    found: str
+
+
+def reads_of(system: System, task: Task, *, declared: int | None, listwise: bool, seed: int) -> Reads:
+    """The limit of a model: ``declared`` in words, else its tokenizer's, else the cliff in its scores (``cliff``), else none."""
+    if declared is not None:
+        return Reads(_by_words(declared), float(declared), "declared")
+    model = system.model
+    if isinstance(model, Ranker | PassageEncoder):
+        return Reads(_by_tokens(model), None, "its tokenizer")
+    if listwise:
+        return Reads(_everything, None, "not tried: the scorer is listwise")
+    words = cliff(system, task, seed)
+    return Reads(_everything, None, "no limit found") if words is None else Reads(_by_words(words), words, "its scores")
+
+
+def _everything(query: str, texts: Sequence[str]) -> list[bool]:
+    return [True] * len(texts)
+
+
+def _by_words(limit: float) -> Fits:
+    def fits(query: str, texts: Sequence[str]) -> list[bool]:
+        return [len(text.split()) <= limit for text in texts]
+
+    return fits
+
+
+def _by_tokens(model: Ranker | PassageEncoder) -> Fits:
+    """One that just fills the limit counts as cut: what was cut off cannot be seen from here."""
+
+    def fits(query: str, texts: Sequence[str]) -> list[bool]:
+        used = 0 if isinstance(model, PassageEncoder) else len(model.read_queries([query])[0])
+        return [len(row) + used < model.room for row in model.read_passages(list(texts))]
+
+    return fits
+
+
+def cliff(system: System, task: Task, seed: int) -> float | None:
+    """The number of words after which a scorer's scores stop to change; None where they never do.
+
+    For up to 200 queries the evidence stands before and behind the passage's other sentences, and so does filler of as many words. Where the evidence in front scores
+    other than filler there, and behind scores the same, it was not read. A limit of L words is found where at least five texts with the evidence wholly behind L were not read, and at
+    most 5 % of the texts are on the wrong side: not read though wholly before L, or read though wholly behind it; of
+    several such L the least, so that no text counts as read whole that is not [decision].
+    """
+    made: dict[str, str] = {}
+    lists, starts, ends = [], {}, {}
+    queries = {query.query_id: query.text for query in task.queries}
+    for query_id in sorted(task.query_ids, key=lambda one: (key64(seed, "cliff", one), one))[:TRIED]:
+        item = task.evidence.by_query[query_id]
+        parts = parts_of(task.collection.texts([item.passage_id])[0], item.start, item.end)
+        if isinstance(parts, str):
+            continue
+        evidence = parts.sentences[parts.own]
+        rest = " ".join(text for place, text in enumerate(parts.sentences) if place != parts.own)
+        blank = filler(queries[query_id], len(evidence.split()))
+        versions = (f"{evidence} {rest}", f"{blank} {rest}", f"{rest} {evidence}", f"{rest} {blank}")
+        names = [f"{query_id}\x1f{place}" for place in range(len(versions))]
+        made |= zip(names, versions, strict=True)
+        lists.append((query_id, names))
+        starts[query_id], ends[query_id] = len(rest.split()), len(versions[2].split())
+    if not lists:
+        return None
+    run = Run("made", ((name, ids, -np.arange(len(ids))) for name, ids in lists))
+    asked = [Query(name, queries[name]) for name, _ in lists]
+    scored = system.scored(task, Texts(made, task.collection), run, f"{system.name}: how far does it read?", asked)
+    rows = []
+    for name, ids in lists:
+        by_id = dict(zip(scored[name].passage_ids, scored[name].scores.astype(np.float64).tolist(), strict=True))
+        rows.append([by_id[one] for one in ids])
+    table = np.array(rows)
+    same = SAME * float(table.std())
+    matters = np.abs(table[:, 0] - table[:, 1]) > same
+    unread = np.abs(table[:, 2] - table[:, 3]) <= same
+    first, last = (np.array(list(words.values()))[matters] for words in (starts, ends))
+    return _limit(first, last, unread[matters])
+
+
+def _limit(starts: np.ndarray, ends: np.ndarray, unread: np.ndarray) -> float | None:
+    """The number of words L of a limit, from where the evidence starts and ends and whether it was read, ``(texts,)`` each; None where there is none."""
+    if not len(starts):
+        return None
+    limits = np.arange(1, int(ends.max()) + 1)[:, None]
+    wrong = (unread & (ends <= limits)).sum(axis=1) + (~unread & (starts >= limits)).sum(axis=1)
+    behind = (unread & (starts >= limits)).sum(axis=1)
+    allowed = (wrong <= MOST_WRONG * len(starts)) & (behind >= LEAST_UNREAD)
+    if not allowed.any():
+        return None
+    best = limits[allowed & (wrong == wrong[allowed].min()), 0]
+    return float(best.min())

@@ -1,0 +1,113 @@
+"""What is made of each query for the manipulations: the texts, and which of them are compared.
+
+The moved sentence exchanges the evidence with a placebo (``perturb.exchanges``); rotation at sentence boundaries cuts just before and just after the
+evidence (``perturb.turned``), and has another query as its placebo: what that query's score changes is what the scorer thinks of the two texts themselves.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from positionbias.audit.perturb import NO_PLACEBO, Parts, exchanges, parts_of, placebos, turned
+from positionbias.audit.systems import Task
+from positionbias.core.payloads import Contrast
+from positionbias.core.seeds import below, choose
+
+__all__ = ["PLACEBO_QUERY", "Pair", "Trial", "make_trials", "text_name"]
+
+PLACEBO_QUERY = "placebo query"
+
+
+class Pair(NamedTuple):
+    """Two of a trial's texts; the contrast is that of ``after`` less that of ``before``."""
+
+    contrast: Contrast
+    before: int
+    after: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What is made of one query: its texts, which of them are compared, and whose query the placebo is ("" where there is none)."""
+
+    query_id: str
+    passage_id: str
+    texts: Sequence[str]
+    pairs: Sequence[Pair]
+    placebo_query: str = ""
+
+    @property
+    def names(self) -> list[str]:
+        """The ids of the texts."""
+        return [text_name(self.query_id, place) for place in range(len(self.texts))]
+
+    @property
+    def rotated(self) -> tuple[int, ...]:
+        """The places of the texts with the evidence rotated to the front and to the end; none where there are none."""
+        return next(((pair.before, pair.after) for pair in self.pairs if pair.contrast == Contrast.ROTATION), ())
+
+    def of(self, contrast: Contrast) -> list[Pair]:
+        """The pairs of one contrast."""
+        return [pair for pair in self.pairs if pair.contrast == contrast]
+
+
+def make_trials(
+    task: Task, query_ids: Iterable[str], *, most: int, orders: int, seed: int, rotate: bool = True
+) -> tuple[list[Trial], dict[str, int]]:
+    """Trials of the first ``most`` of these queries that can have one, and why the others that were looked at have none."""
+    texts = {query.query_id: query.text for query in task.queries}
+    trials: list[Trial] = []
+    counts: Counter[str] = Counter()
+    for query_id in query_ids:
+        if len(trials) == most:
+            break
+        item = task.evidence.by_query[query_id]
+        parts = parts_of(task.collection.texts([item.passage_id])[0], item.start, item.end)
+        if isinstance(parts, str):
+            counts[parts] += 1
+        elif not placebos(parts):
+            counts[NO_PLACEBO] += 1
+        else:
+            trials.append(_trial(query_id, item.passage_id, parts, texts[query_id], orders, seed, rotate))
+    others = _placebo_queries(task, trials, seed) if rotate else {}
+    trials = [replace(one, placebo_query=others.get(one.query_id, "")) for one in trials]
+    return sorted(trials, key=lambda one: one.query_id), dict(counts)
+
+
+def _trial(query_id: str, passage_id: str, parts: Parts, query: str, orders: int, seed: int, rotate: bool) -> Trial:
+    texts: list[str] = []
+    pairs = []
+
+    def drawn(count: int, size: int, purpose: str) -> list[int]:
+        return choose(count, size, seed, "moved sentence", query_id, purpose)
+
+    def add(contrast: Contrast, before: str, after: str) -> None:
+        pairs.append(Pair(contrast, len(texts), len(texts) + 1))
+        texts.extend((before, after))
+
+    if rotate:  # first, so that more orders of the other sentences add texts and change none
+        add(Contrast.ROTATION, *turned(parts))
+    for one in exchanges(parts, query, orders, drawn):
+        add(Contrast.MIDDLE if one.middle else Contrast.ENDS, one.before, one.after)
+    return Trial(query_id, passage_id, texts, pairs)
+
+
+def _placebo_queries(task: Task, trials: Sequence[Trial], seed: int) -> dict[str, str]:
+    """For each trial another audited query, of another passage, drawn by the seed; none where all queries share a passage."""
+    ids = task.query_ids
+    found = {}
+    for one in trials:
+        start = below(len(ids), seed, PLACEBO_QUERY, one.query_id)
+        turn = (ids[(start + step) % len(ids)] for step in range(len(ids)))
+        other = next((name for name in turn if task.evidence.by_query[name].passage_id != one.passage_id), None)
+        if other is not None:
+            found[one.query_id] = other
+    return found
+
+
+def text_name(query_id: str, what: int | str) -> str:
+    """The id of a query's text by its place, or of what else is made of the query."""
+    return f"{query_id}\x1f{what}"

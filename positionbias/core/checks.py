@@ -1,0 +1,68 @@
+"""A Check: one limit of one system, what was measured of it, and whether the system keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import Any
+
+__all__ = ["Check", "Measured", "Outcome", "deciding", "overall"]
+
+
+class Outcome(StrEnum):
+    """The answer of a check. Undefined, not measured and too few queries are all ``CANNOT_TELL``."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    CANNOT_TELL = "cannot tell"
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What was measured: a contrast in a unit with its 95 % interval, over ``queries``. Undefined numbers are None."""
+
+    contrast: str
+    unit: str
+    value: float | None
+    low: float | None
+    high: float | None
+    queries: int
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One limit of one system; its fields are those of ``posbias check --json``.
+
+    ``limit`` is the limit's name ("max-response"), ``at_most`` its value. Of several contrasts ``measured`` is the one that decides.
+    ``wanted`` is the number of queries that would decide the check, None where no number can be given. ``reason`` says why
+    the outcome does not follow from ``measured``, ``note`` what this limit cannot show. A check with ``decides`` false only describes.
+    """
+
+    system: str
+    limit: str
+    at_most: float
+    outcome: Outcome
+    measured: Measured | None = None
+    wanted: int | None = None
+    reason: str = ""
+    note: str = ""
+    decides: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        """A JSON-ready dictionary."""
+        return asdict(self)
+
+
+def deciding(checks: Sequence[Check]) -> list[Check]:
+    """The checks that decide; where all of them only describe, all, so that nothing passes by a description."""
+    return [check for check in checks if check.decides] or list(checks)
+
+
+def overall(checks: Sequence[Check]) -> Outcome:
+    """One outcome for several checks: fail before cannot tell before pass; cannot tell where there is no check."""
+    outcomes = {check.outcome for check in deciding(checks)}
+    for outcome in (Outcome.FAIL, Outcome.CANNOT_TELL):
+        if outcome in outcomes:
+            return outcome
+    return Outcome.PASS if outcomes else Outcome.CANNOT_TELL

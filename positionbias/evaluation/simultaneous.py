@@ -1,0 +1,146 @@
+"""Several contrasts of one experiment at once: each with an interval, all of which hold together with 95 % confidence.
+
+A contrast k is a mean over queries of d_ik / u, where u is the mean over queries of a unit u_i (the deviation of a query's candidates' scores), so
+that the interval covers that the unit is estimated too. With θ(g) the estimates without cluster g, of G,
+
+    cov = (G − 1) / G · Σ_g (θ(g) − θ)(θ(g) − θ)ᵀ,   interval θ_k ± c · se_k
+
+c is the 0.95 quantile of max_k |T_k|, T multivariate t with G − 1 degrees of freedom and the correlations of cov ("max-t"), computed from
+keyed draws, so that it is the same everywhere. With one contrast c is the quantile of |t|.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from positionbias.core.seeds import generator
+from positionbias.evaluation.bootstrap import LEVEL, cluster_queries
+from positionbias.evaluation.clustered import POWER
+
+__all__ = ["Simultaneous", "simultaneous"]
+
+DRAWS = 100_000
+_NOTHING = 1e-12  # of a contrast's largest value: what rounding alone leaves of a spread
+
+
+@dataclass(frozen=True, slots=True)
+class Simultaneous:
+    """One of several contrasts. ``low`` and ``high`` hold for all of them together; None where fewer than two clusters have the contrast.
+
+    ``p`` is corrected for the number of contrasts, None where all clusters agree. ``critical`` is c, ``count`` the queries that have the contrast.
+    """
+
+    value: float | None
+    low: float | None
+    high: float | None
+    p: float | None
+    standard_error: float | None
+    critical: float | None
+    freedom: int
+    count: int
+
+    @property
+    def detectable(self) -> float | None:
+        """The smallest effect that the simultaneous test finds with 80 % power: (c + t(0.8)) · se."""
+        from scipy import stats
+
+        if self.standard_error is None or self.critical is None:
+            return None
+        return float((self.critical + stats.t.ppf(POWER, self.freedom)) * self.standard_error)
+
+
+def simultaneous(
+    contrasts: np.ndarray, clusters: Sequence[str] | None = None, units: np.ndarray | None = None
+) -> list[Simultaneous]:
+    """Estimates of ``contrasts (queries, k)``, NaN where a query lacks one; ``units (queries,)``, NaN where a query has none.
+
+    Without units, or where no query has one above 0, the contrasts stay in their own unit.
+
+    Raises:
+        ValueError: shapes that do not agree, or an infinite value.
+    """
+    contrasts = np.asarray(contrasts, np.float64)
+    if contrasts.ndim != 2 or np.isinf(contrasts).any():
+        raise ValueError(f"contrasts: wanted finite numbers (queries, k), or NaN; found shape {contrasts.shape}")
+    if units is not None and np.shape(units) != (len(contrasts),):
+        raise ValueError(f"units: wanted one a query, {len(contrasts):,}; found shape {np.shape(units)}")
+    found = cluster_queries(clusters, len(contrasts))
+    held = ~np.isnan(contrasts)
+    means, without = _left_out(np.nan_to_num(contrasts), held, found.codes, found.count)
+    unit, unit_without = _unit(units, found.codes, found.count)
+    values, replicates = means / unit, without / unit_without[:, None]
+    present = _by_cluster(held, found.codes, found.count) > 0
+    groups = present.sum(axis=0)
+    largest = np.abs(np.nan_to_num(contrasts)).max(axis=0, initial=0.0) / unit
+    deviations = np.nan_to_num(replicates - values)
+    spread = np.sqrt(np.maximum(groups - 1, 0) / np.maximum(groups, 1) * (deviations**2).sum(axis=0))
+    errors = np.where(spread <= _NOTHING * largest, 0.0, spread)
+    usable = (groups > 1) & (errors > 0)
+    freedom = int(groups[usable].min()) - 1 if usable.any() else 0
+    draws = _largest(deviations[:, usable], freedom) if usable.any() else np.zeros(1)
+    critical = float(np.quantile(draws, LEVEL)) if usable.any() else None
+    return [
+        _one(values[k], errors[k], int(groups[k]), int(held[:, k].sum()), critical, freedom, draws)
+        for k in range(contrasts.shape[1])
+    ]
+
+
+def _one(
+    value: float, error: float, groups: int, count: int, critical: float | None, freedom: int, draws: np.ndarray
+) -> Simultaneous:
+    value = float(value)
+    if not count:
+        return Simultaneous(None, None, None, None, None, None, 0, 0)
+    if groups < 2:
+        return Simultaneous(value, None, None, None, None, None, 0, count)
+    if error == 0:
+        return Simultaneous(value, value, value, None, 0.0, critical, freedom, count)
+    assert critical is not None
+    half = critical * float(error)
+    p = (1 + int((draws >= abs(value) / error).sum())) / (1 + len(draws))
+    return Simultaneous(value, value - half, value + half, p, float(error), critical, freedom, count)
+
+
+def _by_cluster(columns: np.ndarray, codes: np.ndarray, count: int) -> np.ndarray:
+    """Sums over each cluster's queries, ``(clusters, k)``."""
+    return np.column_stack(
+        [np.bincount(codes, weights=column, minlength=count) for column in columns.T.astype(np.float64)]
+    ).reshape(count, columns.shape[1])
+
+
+def _left_out(values: np.ndarray, held: np.ndarray, codes: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """The mean of each column over the queries that have it, ``(k,)``, and the same without each cluster, ``(clusters, k)``."""
+    counts = held.sum(axis=0)
+    means = values.sum(axis=0) / np.maximum(counts, 1)
+    # around the mean, so that the difference of two large sums loses nothing
+    sums = _by_cluster(np.where(held, values - means, 0.0), codes, count)
+    sizes = _by_cluster(held, codes, count)
+    left = counts - sizes
+    without = means + np.where(left > 0, (sums.sum(axis=0) - sums) / np.maximum(left, 1), 0.0)
+    return means, without
+
+
+def _unit(units: np.ndarray | None, codes: np.ndarray, count: int) -> tuple[float, np.ndarray]:
+    """The mean unit, and without each cluster, ``(clusters,)``; 1 where there is none above 0."""
+    one = 1.0, np.ones(count)
+    if units is None:
+        return one
+    column = np.asarray(units, np.float64)[:, None]
+    mean, without = _left_out(np.nan_to_num(column), ~np.isnan(column), codes, count)
+    if not mean[0] > 0 or not (without[:, 0] > 0).all():
+        return one
+    return float(mean[0]), without[:, 0]
+
+
+def _largest(deviations: np.ndarray, freedom: int) -> np.ndarray:
+    """Draws of max_k |T_k|, T multivariate t with the correlations of ``deviations (clusters, k)``."""
+    scaled = deviations / np.sqrt((deviations**2).sum(axis=0))
+    values, vectors = np.linalg.eigh(scaled.T @ scaled)
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    rng = generator(0, "max-t")
+    normal = rng.normal(size=(DRAWS, deviations.shape[1])) @ root.T
+    scale = np.sqrt(rng.chisquare(freedom, size=DRAWS) / freedom)
+    return np.abs(normal / scale[:, None]).max(axis=1)

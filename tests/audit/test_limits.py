@@ -1,0 +1,272 @@
+"""Limits on position bias, on verdicts made by hand: pass, fail, cannot tell, and how many queries would tell."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+from typing import Any
+
+import pytest
+
+from positionbias.audit.limits import Check, Limits, Measured, Outcome, checks_of, exit_code
+from positionbias.core.errors import SettingError
+from positionbias.core.payloads import (
+    Contrast,
+    Effect,
+    Interval,
+    PositionBuckets,
+    Preference,
+    Question,
+    Statistics,
+    Verdict,
+)
+from positionbias.core.result import Facts, Result
+
+ENDS, MIDDLE, ROTATION, RUNS, ORDER = Contrast
+NDCG = "nDCG@10"
+
+
+def effect(contrast: Contrast, value: float | None, low: float | None, high: float | None, **more: Any) -> Effect:
+    return Effect(contrast, **{"unit": NDCG, "value": value, "low": low, "high": high, "queries": 100, **more})
+
+
+def result(payload: Any, *, system: str = "minilm", measure: str = "verdict", **more: Any) -> Result:
+    named: dict[str, Any] = {"value": None, "interval": None, "count": 100, "facts": Facts(model="bert_dot"), **more}
+    return Result(measure, "squad", "test", system, 1, payload=payload, **named)
+
+
+def passage(*effects: Effect, system: str = "minilm", says: str = "prefers nothing", **more: Any) -> Result:
+    return result(Verdict(Question.PASSAGE, Preference.UNKNOWN, [says], effects, **more), system=system)
+
+
+def listed(*effects: Effect, preference: Preference = Preference.UNKNOWN, says: str = "…", system: str = "minilm") -> Result:
+    return result(Verdict(Question.LIST, preference, [says], effects), system=system)
+
+
+def gap(value: float | None, low: float | None, high: float | None, *, quality: str = NDCG) -> Result:
+    bounds = None if low is None or high is None else Interval(low, high)
+    return result(Statistics({"quality": quality}), measure="rotation gap", value=value, interval=bounds)
+
+
+def psi(*, quality: str = NDCG, group: str = "", system: str = "minilm", facts: Facts | None = None, **figures: Any) -> Result:
+    payload = PositionBuckets("relative", quality, [0, 0.5, 1], [50, 50], [0.5, 0.4], [0.4, 0.3], [0.6, 0.5], group, figures)
+    return result(payload, measure="PSI", system=system, value=figures.get("psi"), facts=facts or Facts(model="bert_dot"))
+
+
+def one(results: list[Result], **limits: float) -> Check:
+    (check,) = checks_of(results, Limits(**limits))
+    return check
+
+
+def response(
+    ends: tuple[float, float, float], middle: tuple[float, float, float] = (0.0, -0.001, 0.001), at_most: float = 0.02
+) -> Check:
+    return one([passage(effect(ENDS, *ends), effect(MIDDLE, *middle))], max_response=at_most)
+
+
+@pytest.mark.parametrize(
+    ("ends", "outcome", "wanted"),
+    [
+        ((0.005, -0.01, 0.02), Outcome.PASS, None),  # the limit itself is within
+        ((-0.03, -0.035, -0.025), Outcome.FAIL, None),
+        ((0.03, 0.0201, 0.0399), Outcome.FAIL, None),
+        # half-width 0.04 must shrink to 0.02: to 1/2, so 100 · 2² queries
+        ((0.0, -0.04, 0.04), Outcome.CANNOT_TELL, 400),
+        # on the upper side 0.01 of 0.04 is left: a quarter, so 100 · 4²
+        ((0.01, -0.03, 0.05), Outcome.CANNOT_TELL, 1_600),
+        ((-0.01, -0.05, 0.03), Outcome.CANNOT_TELL, 1_600),
+        # beyond the limit: the near end, 0.08 away, must come nearer than 0.06: 100 · (4/3)² = 177.8
+        ((-0.08, -0.16, 0.0), Outcome.CANNOT_TELL, 178),
+        # 0.08 away, nearer than 0.04: 100 · 2² puts the end on the limit, which is still within it
+        ((0.06, -0.02, 0.14), Outcome.CANNOT_TELL, 401),
+        ((0.02, 0.01, 0.03), Outcome.CANNOT_TELL, None),  # at the limit no number would do
+        # 0.0001 of 0.1 is left: 100 · 1,000² queries
+        ((0.0199, -0.0801, 0.1199), Outcome.CANNOT_TELL, None),
+    ],
+)  # fmt: skip
+def test_an_interval_within_passes_one_beyond_fails_all_else_is_open(
+    ends: tuple[float, float, float], outcome: Outcome, wanted: int | None
+) -> None:
+    check = response(ends)
+    assert (check.outcome, check.wanted) == (outcome, wanted)
+    assert check.measured == Measured("end − front", NDCG, *ends, 100)
+    assert ("more than 1,000,000 queries" in check.reason) == (outcome is Outcome.CANNOT_TELL and wanted is None)
+
+
+def test_of_several_contrasts_all_must_pass_and_one_is_enough_to_fail() -> None:
+    inside, open_, beyond = (0.0, -0.01, 0.01), (0.0, -0.04, 0.04), (0.05, 0.03, 0.07)
+    assert response(inside, inside).outcome is Outcome.PASS
+    assert response(inside, open_).outcome is Outcome.CANNOT_TELL
+    failed = response(open_, beyond)
+    assert failed.outcome is Outcome.FAIL
+    assert failed.measured
+    assert failed.measured.contrast == "middle − ends"
+    # both head for a pass, at 400 and 1,600 queries: the later one counts
+    assert response(open_, (0.01, -0.03, 0.05)).wanted == 1_600
+    # the second heads for a failure at 401 queries, and one failure decides: 1,600 are not needed
+    assert response((0.01, -0.03, 0.05), (0.06, -0.02, 0.14)).wanted == 401
+
+
+def test_a_contrast_that_was_not_measured_never_passes() -> None:
+    inside, beyond = effect(ENDS, 0.0, -0.01, 0.01), effect(ENDS, 0.05, 0.03, 0.07)
+    check = one([passage(inside)], max_response=0.02)
+    assert (check.outcome, check.wanted) == (Outcome.CANNOT_TELL, None)
+    assert check.reason.startswith("not measured in nDCG@10: middle − ends;")
+    assert one([passage(beyond)], max_response=0.02).outcome is Outcome.FAIL
+
+
+@pytest.mark.parametrize(
+    "ends",
+    [
+        effect(ENDS, None, None, None),
+        effect(ENDS, 0.0, None, None),
+        effect(ENDS, math.nan, -0.01, 0.01),
+        effect(ENDS, 0.0, -0.01, math.nan),
+        effect(ENDS, 0.0, -0.01, 0.01, unit="deviations"),
+        effect(ENDS, 0.0, -0.01, 0.01, unit="RR@10"),
+        effect(ENDS, 0.0, -0.01, 0.01, subset="read"),
+    ],
+    ids=["undefined", "no interval", "NaN", "NaN bound", "deviations", "another measure", "a subset"],
+)
+def test_what_is_undefined_or_of_something_else_cannot_tell(ends: Effect) -> None:
+    check = one([psi(), passage(ends, effect(MIDDLE, 0.0, -0.01, 0.01))], max_response=0.02)
+    assert check.outcome is Outcome.CANNOT_TELL
+    assert check.reason
+    json.dumps(check.to_json(), allow_nan=False)
+
+
+def test_a_run_alone_cannot_tell_and_says_what_its_verdict_says() -> None:
+    run = passage(says="Unusual; rotate to find out.")
+    check = one([psi(), run], max_movement=0.02)
+    assert check.outcome is Outcome.CANNOT_TELL
+    assert check.reason.endswith(
+        "rotated to the end − to the front or two runs: moved to the end − to the front; Unusual; rotate to find out."
+    )
+    assert one([psi()], max_movement=0.02).reason.endswith("(--rotated)")
+    assert one([psi()], max_order=1).outcome is Outcome.CANNOT_TELL
+    assert exit_code(checks_of([psi()], Limits(max_response=0.02))) == 3
+
+
+@pytest.mark.parametrize("contrast", [ROTATION, RUNS])
+def test_movement_is_read_from_a_model_or_from_two_runs(contrast: Contrast) -> None:
+    assert one([passage(effect(contrast, 0.0, -0.01, 0.01))], max_movement=0.02).outcome is Outcome.PASS
+    assert one([passage(effect(contrast, -0.05, -0.08, -0.03))], max_movement=0.02).outcome is Outcome.FAIL
+
+
+def test_order_is_in_ranks_and_a_pointwise_model_passes() -> None:
+    steady = listed(effect(ORDER, 0.2, -0.1, 0.5, unit="ranks"))
+    assert one([steady], max_order=1).outcome is Outcome.PASS
+    assert one([steady], max_order=0.4).outcome is Outcome.CANNOT_TELL
+    assert one([listed(effect(ORDER, 3, 2, 4, unit="ranks"))], max_order=1).outcome is Outcome.FAIL
+    pointwise = one([listed(preference=Preference.NONE)], max_order=1)
+    assert pointwise.outcome is Outcome.PASS
+    assert "scores each passage by itself" in pointwise.reason
+    unsteady = one([listed(says="Scores change from call to call.")], max_order=1)
+    assert unsteady.outcome is Outcome.CANNOT_TELL
+    assert unsteady.reason.endswith("Scores change from call to call.")
+    # a verdict on passages says nothing about lists
+    assert one([passage(effect(ENDS, 0.0, -0.01, 0.01))], max_order=1).outcome is Outcome.CANNOT_TELL
+
+
+def test_a_few_queries_that_all_agree_do_not_pass() -> None:
+    # of 100 queries without a change, up to 3 in 100 may have one: 150 exclude 0.02
+    alike = response((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
+    assert (alike.outcome, alike.wanted) == (Outcome.CANNOT_TELL, 150)
+    assert "all 100 queries agree" in alike.reason
+    assert response((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), at_most=0.03).outcome is Outcome.PASS
+    exact = response((0.0, 0.0, 0.0), at_most=0)
+    assert (exact.outcome, exact.wanted) == (Outcome.CANNOT_TELL, None)
+    assert "exactly 0" in exact.reason
+
+
+def test_the_rotation_gap_is_ruled_alike_and_says_what_it_cannot_see() -> None:
+    found = [psi(), gap(0.5, 0.4, 0.6, quality="RR@10"), gap(-0.001, -0.01, 0.008)]
+    check = one(found, max_rotation_gap=0.02)
+    assert check.outcome is Outcome.PASS
+    assert check.measured == Measured("rotated − original", NDCG, -0.001, -0.01, 0.008, 100)
+    assert "--max-movement sees it" in check.note
+    assert one([gap(-0.05, -0.06, -0.04)], max_rotation_gap=0.02).outcome is Outcome.FAIL
+    assert one([gap(0.0, None, None)], max_rotation_gap=0.02).outcome is Outcome.CANNOT_TELL
+    missing = one([psi()], max_rotation_gap=0.02)
+    assert missing.outcome is Outcome.CANNOT_TELL
+    assert "--draws above 0" in missing.reason
+
+
+@pytest.mark.parametrize(
+    "figures",
+    [
+        {"psi_debiased": 0.01, "psi_debiased_low": 0.0, "psi_debiased_high": 0.02},
+        {"psi_debiased": 0.4, "psi_debiased_low": 0.3, "psi_debiased_high": 0.5},
+        {},
+    ],
+    ids=["small", "large", "undefined"],
+)
+def test_psi_only_describes(figures: dict[str, Any]) -> None:
+    found = [psi(**figures), passage(effect(ENDS, 0.0, -0.01, 0.01), effect(MIDDLE, 0.0, -0.01, 0.01))]
+    alone = checks_of(found, Limits(max_psi=0.05))
+    assert [check.outcome for check in alone] == [Outcome.CANNOT_TELL]
+    assert alone[0].measured
+    assert alone[0].measured.value == figures.get("psi_debiased")
+    assert bool(alone[0].reason) == (not figures)
+    assert "only describes" in alone[0].note
+    assert exit_code(alone) == 3
+    assert exit_code(checks_of(found, Limits(max_psi=0.05, max_response=0.02))) == 0
+    assert exit_code(checks_of(found, Limits(max_psi=0.05, max_response=0.001))) == 3
+
+
+def of_system(system: str, value: float, half: float) -> Result:
+    return passage(effect(ROTATION, value, value - half, value + half), system=system)
+
+
+def test_of_several_models_fail_comes_before_cannot_tell_before_pass() -> None:
+    passing, failing, open_ = of_system("a", 0.0, 0.01), of_system("b", 0.1, 0.01), of_system("c", 0.0, 0.1)
+    limits = Limits(max_movement=0.02)
+    assert exit_code(checks_of([passing], limits)) == 0
+    assert exit_code(checks_of([passing, open_], limits)) == 3
+    assert exit_code(checks_of([open_, failing, passing], limits)) == 1
+    assert [check.system for check in checks_of([open_, failing, passing], limits)] == ["c", "b", "a"]
+    assert exit_code([]) == 3
+
+
+def test_the_first_stage_is_not_held_to_limits_beside_models() -> None:
+    first = psi(system="bm25", facts=Facts(model="first stage"))
+    counted = result(Statistics({}), system="bm25", measure="evidence", facts=Facts())
+    assert [c.system for c in checks_of([counted, first, of_system("a", 0.0, 0.01)], Limits(max_movement=0.02))] == ["a"]
+    # where there is nothing else, nothing must not pass
+    assert exit_code(checks_of([counted, first], Limits(max_movement=0.02))) == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "check: wanted a limit; found none; give one of --max-response, --max-movement, --max-order"),
+        ({"max_response": -0.1}, "--max-response: wanted a number, 0 or more; found -0.1"),
+        ({"max_movement": math.nan}, "--max-movement: wanted a number"),
+        ({"max_order": math.inf}, "--max-order: wanted a number"),
+        ({"max_rotation_gap": -1}, "--max-rotation-gap: wanted"),
+        ({"max_psi": -0.1, "max_response": 0.1}, "--max-psi: wanted"),
+    ],
+    ids=["none", "negative", "NaN", "infinite", "gap", "psi"],
+)
+def test_limits_that_say_nothing_are_refused(given: dict[str, float], message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        Limits(**given)
+
+
+def test_a_check_is_json_with_the_names_of_its_fields() -> None:
+    check = response((0.01, -0.03, 0.05))
+    assert check.to_json() == {
+        "system": "minilm",
+        "limit": "max-response",
+        "at_most": 0.02,
+        "outcome": "cannot tell",
+        "measured": {
+            "contrast": "end − front", "unit": NDCG, "value": 0.01, "low": -0.03, "high": 0.05, "queries": 100,
+        },
+        "wanted": 1_600,
+        "reason": "",
+        "note": "",
+        "decides": True,
+    }  # fmt: skip
+    assert json.loads(json.dumps(check.to_json())) == asdict(check)

@@ -1,0 +1,172 @@
+"""``posbias check``: its exit codes, what it prints, and the files that it writes for a CI system."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from positionbias.cli.main import main
+from positionbias.core.collection import Collection
+from positionbias.planted.generator import PlantedSettings
+
+from ..dense.conftest import saved_dot
+from ..tiny import candidates, planted
+
+FRONT = "tests.audit.scorers:front_lover"
+BLIND = "tests.audit.scorers:blind"
+QUICK = "--buckets 0,0.33,0.66,1 --minimum 3 --permutations 100 --draws 2 --depth 6".split()
+Command = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    settings = PlantedSettings(queries=200, passages=400, test_share=0.6, validation_share=0.1, front_loading=0.9)
+    return planted(tmp_path_factory.mktemp("check") / "planted", settings)
+
+
+@pytest.fixture(scope="module")
+def run_path(collection: Collection) -> Path:
+    return candidates(collection, collection.path.parent)["test"]
+
+
+@pytest.fixture
+def check(capsys: pytest.CaptureFixture[str], collection: Collection, run_path: Path) -> Command:
+    """``posbias check`` of the collection, with its candidates unless told otherwise."""
+
+    def run(*arguments: object, given: bool = True) -> tuple[int, str, str]:
+        fixed = ("check", collection.path, *(("--candidates", run_path) if given else ()), *QUICK)
+        with pytest.raises(SystemExit) as stop:
+            main([str(argument) for argument in (*fixed, *arguments)])
+        output = capsys.readouterr()
+        assert isinstance(stop.value.code, int)
+        return stop.value.code, output.out, output.err
+
+    return run
+
+
+def test_a_blind_model_passes_and_one_that_likes_the_front_fails(check: Command) -> None:
+    code, printed, said = check("--model", BLIND, "--max-rotation-gap", 0.05)
+    assert code == 0
+    assert printed.startswith("Limits on position bias: pass (1 system)")
+    assert "--max-movement sees it" in printed
+    assert "posbias check:" not in said
+    code, printed, said = check("--model", FRONT, "--model", BLIND, "--max-rotation-gap", 0.05, "--max-psi", 0)
+    assert code == 1
+    assert printed.startswith("Limits on position bias: fail (2 systems: 1 pass, 1 fail)")
+    assert "describes only" in printed
+    assert f"posbias check: {FRONT}: fails --max-rotation-gap 0.05 (rotated − original: −0." in said
+    assert f"posbias check: {BLIND}: passes" in said
+
+
+def test_psi_alone_cannot_tell_even_where_it_is_undefined(check: Command) -> None:
+    for more in ((), ("--minimum", 100_000)):
+        code, printed, said = check("--model", BLIND, "--max-psi", 0.9, *more)
+        assert code == 3
+        assert "--max-psi only describes: PSI mixes a preference with the difficulty of the questions" in printed
+        assert "cannot tell about --max-psi 0.9" in said
+    assert "PSI is undefined here" in printed
+
+
+def test_a_run_alone_cannot_tell(check: Command, run_path: Path) -> None:
+    code, printed, _ = check(run_path, "--max-movement", 0.5, "--max-order", 5, "--max-rotation-gap", 1, given=False)
+    assert code == 3
+    assert printed.count("cannot tell") >= 3
+    assert check(run_path, "--max-movement", 0.5)[0] == 3  # the candidates' own file, which is the first stage then
+
+
+def test_json_has_the_checks_beside_the_results(check: Command) -> None:
+    code, printed, _ = check("--model", FRONT, "--max-rotation-gap", 0.05, "--json")
+    found = json.loads(printed)
+    assert (code, found["outcome"]) == (1, "fail")
+    assert [one["outcome"] for one in found["checks"]] == ["fail"]
+    assert set(found["checks"][0]) == {
+        "system", "limit", "at_most", "outcome", "measured", "wanted", "reason", "note", "decides",
+    }  # fmt: skip
+    assert {result["measure"] for result in found["results"]} >= {"PSI", "rotation gap"}
+
+
+def test_both_files_are_written_also_when_the_check_fails(check: Command, tmp_path: Path) -> None:
+    xml, markdown = tmp_path / "check.xml", tmp_path / "check.md"
+    xml.write_text("of the run before")
+    code, _, _ = check("--model", FRONT, "--max-rotation-gap", 0.05, "--junit", xml, "--summary", markdown)
+    assert code == 1
+    root = ElementTree.parse(xml).getroot()
+    assert root.get("failures") == "1"
+    assert [suite.get("name") for suite in root] == [FRONT]
+    assert markdown.read_text(encoding="utf-8").startswith("### posbias check: fail (1 system)")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["check.md", "check.xml"]
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_the_work(check: Command, tmp_path: Path) -> None:
+    for arguments, message in (
+        (("--junit", tmp_path / "none" / "check.xml"), "--junit"),
+        (("--summary", tmp_path / "none" / "check.md"), "wanted a folder that exists"),
+        (("--summary", tmp_path), "wanted a file; found a folder"),
+        (("--summary", os.devnull), "wanted a file; found a folder or device"),
+        (("--junit", tmp_path / "one", "--summary", tmp_path / "one"), "found one name for both"),
+    ):
+        code, printed, said = check("--model", BLIND, "--max-rotation-gap", 1, *arguments, given=False)
+        assert (code, printed, said.count("\n")) == (2, "", 1), said
+        assert message in said
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "check: wanted a limit; found none; give one of --max-response, --max-movement"),
+        (("--max-response", "nan"), "--max-response: wanted a number, 0 or more; found nan"),
+        (("--max-order", "-1"), "--max-order: wanted a number, 0 or more; found -1.0"),
+    ],
+    ids=["none", "NaN", "negative"],
+)
+def test_a_limit_that_says_nothing_is_bad_input(check: Command, arguments: tuple[str, ...], message: str) -> None:
+    code, printed, said = check("--model", BLIND, *arguments, given=False)
+    assert (code, printed) == (2, "")
+    assert message in said
+
+
+def test_a_retriever_is_held_to_limits(check: Command, tmp_path: Path) -> None:
+    saved_dot(tmp_path / "dot")
+    code, printed, _ = check("--model", tmp_path / "dot", "--retrieve", "--queries", 20, "--draws", 1, "--max-rotation-gap", 1)
+    assert code == 0
+    assert "dot, whole collection" in printed
+
+
+def in_order(query: str, passages: Sequence[str]) -> list[float]:
+    """A listwise scorer that keeps the list as it comes."""
+    return [-float(place) for place in range(len(passages))]
+
+
+def test_the_manipulations_are_held_to_limits(check: Command) -> None:
+    limits = ("--max-response", 0.05, "--max-movement", 0.05, "--max-order", 1)
+    code, printed, _ = check("--model", BLIND, *limits, "--json")
+    assert code == 0, printed
+    checks = {one["limit"]: one for one in json.loads(printed)["checks"]}
+    assert {limit: one["outcome"] for limit, one in checks.items()} == dict.fromkeys(
+        ("max-response", "max-movement", "max-order"), "pass"
+    )
+    assert (checks["max-response"]["measured"]["low"], checks["max-response"]["measured"]["high"]) == (0, 0)
+    assert checks["max-order"]["reason"].startswith("scores each passage by itself")
+    code, printed, _ = check("--model", FRONT, "--model", BLIND, *limits)
+    assert code == 1
+    assert "end − front: −0." in printed
+    assert "rotated to the end − to the front: −0." in printed
+
+
+def test_few_queries_cannot_tell_and_say_how_many_would_do(check: Command) -> None:
+    code, printed, said = check("--model", BLIND, "--max-response", 0.02, "--needles", 20)
+    assert code == 3
+    assert "about 150 queries" in printed  # all agree: 3 / 0.02
+    assert "all 20 queries agree" in said
+
+
+def test_a_listwise_model_that_keeps_the_order_fails(check: Command) -> None:
+    code, printed, said = check("--model", f"{__name__}:in_order", "--max-order", 1)
+    assert code == 1, said
+    assert "first to last place in the list: +5.000 ranks" in printed  # of six candidates, one place each

@@ -1,0 +1,294 @@
+"""Exit code 1 means a failed check and nothing else: a bug exits with 70 and leaves a report, whatever it raises."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from positionbias import __version__
+from positionbias.cli.main import main
+from positionbias.core.collection import Collection
+from positionbias.engine.local import map_shards
+
+from .conftest import POSBIAS, RunPosbias
+
+
+class Unprintable(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+
+class Panic(BaseException):
+    """As extensions written in Rust raise it: no ``Exception``."""
+
+
+def recurse(depth: int = 0) -> int:
+    return recurse(depth + 1)
+
+
+def raises(error: BaseException) -> Callable[[], Any]:
+    def run() -> None:
+        raise error
+
+    return run
+
+
+def ends(monkeypatch: pytest.MonkeyPatch, run: Callable[[], Any], name: str = "show") -> int:
+    """The exit code of a command that does ``run`` and nothing else."""
+    module = {"show": "positionbias.cli.show.show", "check": "positionbias.cli.audit.check"}[name]
+    monkeypatch.setattr(module, click.Command(name, callback=run))
+    with pytest.raises(SystemExit) as stop:
+        main([name])
+    assert isinstance(stop.value.code, int)
+    return stop.value.code
+
+
+def reports(home: Path) -> list[Path]:
+    return sorted((home / ".log").iterdir()) if (home / ".log").exists() else []
+
+
+@pytest.mark.parametrize(
+    ("run", "what"),
+    [
+        (raises(TypeError("'int' is\nno \x1b[2J string")), r"TypeError: 'int' is no \x1b[2J string"),
+        (raises(AssertionError()), "AssertionError"),
+        (raises(Unprintable()), "Unprintable: its message cannot be read"),
+        (raises(DeprecationWarning("old")), "DeprecationWarning: old"),
+        (raises(RuntimeError("no context")), "RuntimeError: no context"),
+        (raises(GeneratorExit()), "GeneratorExit"),
+        (raises(Panic("index out of bounds")), "Panic: index out of bounds"),
+        (raises(SystemExit(1)), "UnexpectedExit: a library called sys.exit(1)"),
+        (raises(SystemExit(0)), "UnexpectedExit: a library called sys.exit(0)"),
+        (raises(SystemExit("wanted a flag")), "UnexpectedExit: a library called sys.exit('wanted a flag')"),
+        (raises(click.exceptions.Exit(1)), "UnexpectedExit: show exited with 1"),
+        (raises(click.exceptions.Exit(3)), "UnexpectedExit: show exited with 3"),
+        (recurse, "RecursionError: maximum recursion depth exceeded"),
+    ],
+)
+def test_a_bug_is_one_line_a_report_and_exit_code_70(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    posbias_home: Path,
+    run: Callable[[], Any],
+    what: str,
+) -> None:
+    assert ends(monkeypatch, run) == 70
+    out, err = capsys.readouterr()
+    [report] = reports(posbias_home)
+    assert out == ""
+    assert err.startswith(f"posbias: internal error: {what}")
+    assert err.endswith(f"; this is a bug in posbias; details in {report}; please report it with that file\n")
+    assert err.count("\n") == 1
+    text = report.read_text()
+    for told in (f"positionbias {__version__}", f"python {platform.python_version()}", "command: posbias show\n", "Traceback"):
+        assert told in text
+    assert f"in {getattr(run, '__name__', 'run')}\n" in text  # the frame that raised
+
+
+def test_a_bug_in_check_is_no_failed_check(monkeypatch: pytest.MonkeyPatch, posbias_home: Path) -> None:
+    assert ends(monkeypatch, raises(KeyError("psi")), "check") == 70
+    assert ends(monkeypatch, raises(SystemExit(1)), "check") == 70
+    assert len(reports(posbias_home)) == 2
+
+
+@pytest.mark.parametrize("code", [0, 1, 2, 3])
+def test_the_verdicts_are_checks_own(monkeypatch: pytest.MonkeyPatch, posbias_home: Path, code: int) -> None:
+    assert ends(monkeypatch, raises(click.exceptions.Exit(code)), "check") == code
+    assert reports(posbias_home) == []
+
+
+@pytest.mark.parametrize("value", [1, True, 3, "text"])
+def test_what_a_command_returns_is_no_exit_code(monkeypatch: pytest.MonkeyPatch, value: Any) -> None:
+    assert ends(monkeypatch, lambda: value) == 0
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (click.ClickException("no such thing"), "posbias: no such thing"),
+        (click.FileError("a.tsv", "gone"), "posbias: Could not open file 'a.tsv': gone"),
+        (click.BadParameter("wanted more"), "posbias: posbias show: Invalid value: wanted more (see posbias show --help)"),
+        (
+            MemoryError("Unable to allocate 3.00 GiB"),
+            "posbias: wanted more memory; found: Unable to allocate 3.00 GiB; give the command less at once (fewer --workers), "
+            "or more memory",
+        ),
+    ],
+)
+def test_what_is_no_bug_exits_with_2(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], posbias_home: Path, error: Exception, line: str
+) -> None:
+    assert ends(monkeypatch, raises(error)) == 2
+    assert capsys.readouterr().err == f"{line}\n"
+    assert reports(posbias_home) == []
+
+
+def fails_in_a_worker(number: int) -> int:
+    if number:
+        raise SystemExit(1)
+    raise ZeroDivisionError("in a worker")
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_bug_in_a_worker_process_is_reported_with_the_workers_traceback(
+    monkeypatch: pytest.MonkeyPatch, posbias_home: Path, number: int
+) -> None:
+    assert ends(monkeypatch, lambda: list(map_shards(fails_in_a_worker, [number], 2))) == 70
+    [report] = reports(posbias_home)
+    assert "in fails_in_a_worker" in report.read_text()
+
+
+def test_a_report_that_cannot_be_written_is_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("POSBIAS_HOME", str(tmp_path / "file"))
+    assert ends(monkeypatch, raises(TypeError("a bug"))) == 70
+    first, *rest = capsys.readouterr().err.splitlines()
+    assert first == (
+        "posbias: internal error: TypeError: a bug; this is a bug in posbias; no file for the details (NotADirectoryError: [Errno 20] "
+        f"Not a directory: '{tmp_path}/file/.log'); please report it with:"
+    )
+    assert "Traceback (most recent call last):" in rest
+    assert rest[-2:] == ["TypeError: a bug", ""]
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+INJECTED = """
+import click, sys
+from positionbias.cli import show
+from positionbias.cli.main import main
+
+def fail():
+    sys.stdout.write("half a result")
+    None + 1
+
+show.show = click.Command("show", callback=fail)
+main()
+"""
+
+
+def run_injected(*arguments: str, stderr: Any = subprocess.PIPE, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", INJECTED, *arguments],
+        env={**os.environ, **environment},
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        text=True,
+        check=False,
+    )
+
+
+def test_a_process_with_a_bug_exits_with_70(posbias_home: Path) -> None:
+    done = run_injected("--quiet", "show")
+    [report] = reports(posbias_home)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (70, "half a result", 1)
+    assert str(report) in done.stderr
+    assert "command: posbias --quiet show\n" in report.read_text()
+
+
+def test_without_a_home_the_report_goes_to_the_users_logs(tmp_path: Path) -> None:
+    done = run_injected("show", POSBIAS_HOME="", XDG_STATE_HOME=str(tmp_path), HOME=str(tmp_path))
+    assert done.returncode == 70
+    [report] = tmp_path.rglob("internal-error-*.txt")
+    assert str(report) in done.stderr
+
+
+def test_a_bug_exits_with_70_where_standard_error_is_full() -> None:
+    with open("/dev/full", "w") as full:
+        assert run_injected("show", stderr=full).returncode == 70
+        assert subprocess.run([*POSBIAS, "show", "nowhere"], stderr=full, check=False).returncode == 2
+        assert subprocess.run(POSBIAS, stderr=full, check=False).returncode == 2
+
+
+FAILED_CHECK = """
+import click, sys
+from positionbias.cli import audit
+from positionbias.cli.main import main
+
+def fail():
+    sys.stdout.write("a result")
+    raise click.exceptions.Exit(1)
+
+audit.check = click.Command("check", callback=fail)
+main(["check"])
+"""
+
+
+def test_a_failed_check_whose_result_could_not_be_written_exits_with_2() -> None:
+    run = [sys.executable, "-c", FAILED_CHECK]
+    assert subprocess.run(run, capture_output=True, check=False).returncode == 1
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(run, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "posbias: wanted to read or write; found: No space left on device; check the path and the disk\n"
+
+
+@pytest.mark.parametrize("arguments", ["--help", "--version", "show --help"])
+def test_help_that_nobody_reads_is_no_failed_check(arguments: str) -> None:
+    # click would exit with 1
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run([*POSBIAS, *arguments.split()], stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (141, "")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("json", ["", "--json"])
+def test_closed_streams_are_no_bug(small_collection: Collection, posbias_home: Path, closed: str, json: str) -> None:
+    command = [*POSBIAS, "show", str(small_collection.path), *json.split()]
+    done = subprocess.run(["sh", "-c", f'"$@" {closed}', "sh", *command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr, reports(posbias_home)) == (0, "", [])
+    assert bool(done.stdout) == (">&-" not in closed.replace("2>&-", ""))
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_an_output_that_cannot_encode_a_character_gets_its_escape(
+    run_posbias: RunPosbias, small_collection: Collection, tmp_path: Path, encoding: str
+) -> None:
+    small_collection.path.rename(tmp_path / "東京")
+    done = run_posbias("show", "東京", "--json", PYTHONIOENCODING=encoding)
+    assert (done.returncode, done.stderr) == (0, "")
+    done = run_posbias("show", "無", PYTHONIOENCODING=encoding)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+def test_a_shell_that_asks_for_completions_gets_0_or_2() -> None:
+    for asked, code in (("bash_source", 0), ("nosuch", 2), ("bash_nosuch", 2)):
+        done = subprocess.run(
+            POSBIAS, env={**os.environ, "_POSBIAS_COMPLETE": asked}, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == code, asked
+        if code:
+            assert done.stderr == (
+                f"posbias: _POSBIAS_COMPLETE: wanted SHELL_source or SHELL_complete; found '{asked}'; see posbias completion --help\n"
+            )
+
+
+def test_the_module_runs_as_the_command_does(tmp_path: Path) -> None:
+    run = [sys.executable, "-m", "positionbias"]
+    done = subprocess.run([*run, "show", "nowhere"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+def test_an_installation_that_cannot_start_exits_with_70(tmp_path: Path) -> None:
+    (tmp_path / "click.py").write_text("raise ImportError('no click')\n")
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    done = subprocess.run(
+        [sys.executable, "-m", "positionbias", "--help"],
+        env={**os.environ, "PYTHONPATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 70
+    assert done.stderr == "posbias: cannot start: ImportError: no click; install positionbias and its packages again\n"
