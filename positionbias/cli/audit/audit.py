@@ -13,13 +13,6 @@ __all__ = ["audit"]
 
 _more_options = all_of(
     click.option(
-        "--needles",
-        type=int,
-        default=500,
-        show_default=True,
-        help="Queries whose answering sentence is moved through its passage; 0 leaves it out.",
-    ),
-    click.option(
         "--segments", type=int, default=500, show_default=True, help="Passages whose thirds are encoded; 0 leaves it out."
     ),
     click.option(
