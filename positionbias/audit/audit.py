@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from positionbias.audit.blind import blind_results, blind_runs, outside_blind
+from positionbias.audit.blind import alike, blind_results, blind_runs, outside_blind
 from positionbias.audit.by_position import gain_result, position_results
 from positionbias.audit.evidence import evidence_of
 from positionbias.audit.examples import worst_queries
@@ -130,16 +130,11 @@ def audit(
         if first is not None and not of_system.system.first_stage:
             values, before = (one.values[settings.measures[0]] for one in (of_system, first))
             results.append(gain_result(of_system.system, task, values, first.system, before, settings))
-    results += _blind(task, settings)
-    said = [result for of_system in audits for result in of_system.verdicts or of_system.of_run(results)]
+    # what scorers that cannot see an order show on the same queries
+    blind = blind_runs(task.collection, task.queries, task.candidates, settings.seed) if settings.blind else []
+    results += blind_results(task, blind, settings)
+    said = [result for of_system in audits for result in of_system.verdicts or of_system.of_run(results, blind)]
     return said + results
-
-
-def _blind(task: Task, settings: AuditSettings) -> list[Result]:
-    """What scorers that cannot see an order show on the same queries."""
-    if not settings.blind:
-        return []
-    return blind_results(task, blind_runs(task.collection, task.queries, task.candidates, settings.seed), settings)
 
 
 def _counted(task: Task) -> Result:
@@ -198,7 +193,7 @@ class _Audit:
             count = len(self.task.collection)
             self.found.append(self.system.result(self.task, RETRIEVAL, Statistics(rows), value=float(count), count=count))
 
-    def of_run(self, results: Sequence[Result]) -> list[Result]:
+    def of_run(self, results: Sequence[Result], blind: Sequence[Run]) -> list[Result]:
         """The verdict on a run: from runs over rotated collections where there are any, else "cannot tell"; the first stage has none."""
         system = self.system
         if system.run is None or system.first_stage:
@@ -206,7 +201,7 @@ class _Audit:
         if system.rotated:
             return two_run_verdict(system.name, self.task, system.run, system.rotated, self.settings)
         alone = run_alone_verdict(system.name, self.task, system.run)
-        beside = outside_blind(results, system.name)
+        beside = outside_blind(results, system.name, without=alike(system.run, blind))
         if beside is None or not isinstance(alone.payload, Verdict):
             return [alone]
         return [replace(alone, payload=replace(alone.payload, sentences=[*alone.payload.sentences, f"{beside.text}."]))]

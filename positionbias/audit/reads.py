@@ -15,13 +15,13 @@ from positionbias.audit.perturb import filler, parts_of
 from positionbias.audit.systems import System, Task
 from positionbias.core.records import Query
 from positionbias.core.run import Run
-from positionbias.core.seeds import key64
+from positionbias.core.seeds import below, key64
 from positionbias.models.protocols import PassageEncoder, Ranker
 
 __all__ = ["Reads", "reads_of"]
 
 TRIED = 200
-LEAST_UNREAD = 5
+LEAST_EACH = 5
 MOST_WRONG = 0.05
 SAME = 1e-5  # of the scores' deviation: rounding
 
@@ -72,13 +72,14 @@ def _by_tokens(model: Ranker | PassageEncoder) -> Fits:
 def cliff(system: System, task: Task, seed: int) -> float | None:
     """The number of words after which a scorer's scores stop to change; None where they never do.
 
-    For up to 200 queries the evidence stands before and behind the passage's other sentences, and so does filler of as many words. Where the evidence in front scores
-    other than filler there, and behind scores the same, it was not read. A limit of L words is found where at least five texts with the evidence wholly behind L were not read, and at
-    most 5 % of the texts are on the wrong side: not read though wholly before L, or read though wholly behind it; of
+    For up to 200 queries the evidence stands before and behind the passage's other sentences and at a drawn place between them, and so does filler of as many
+    words. Where the evidence in front scores other than filler there, and at another place the same, it was not read there. A limit of L words is found where at
+    least five texts with the evidence wholly behind L were not read, at least five with it wholly before L were (else it is not known to be words that count: a
+    scorer of first sentences has none), and at most 5 % of the texts are on the wrong side: not read though wholly before L, or read though wholly behind it; of
     several such L the least, so that no text counts as read whole that is not [decision].
     """
     made: dict[str, str] = {}
-    lists, starts, ends = [], {}, {}
+    lists, starts, ends = [], [], []
     queries = {query.query_id: query.text for query in task.queries}
     for query_id in sorted(task.query_ids, key=lambda one: (key64(seed, "cliff", one), one))[:TRIED]:
         item = task.evidence.by_query[query_id]
@@ -86,13 +87,17 @@ def cliff(system: System, task: Task, seed: int) -> float | None:
         if isinstance(parts, str):
             continue
         evidence = parts.sentences[parts.own]
-        rest = " ".join(text for place, text in enumerate(parts.sentences) if place != parts.own)
+        others = [text for place, text in enumerate(parts.sentences) if place != parts.own]
+        between = 1 + below(len(others) - 1, seed, "cliff", query_id, "between")
         blank = filler(queries[query_id], len(evidence.split()))
-        versions = (f"{evidence} {rest}", f"{blank} {rest}", f"{rest} {evidence}", f"{rest} {blank}")
-        names = [f"{query_id}\x1f{place}" for place in range(len(versions))]
+        places = (0, len(others), between)
+        versions = [" ".join([*others[:at], one, *others[at:]]) for at in places for one in (evidence, blank)]
+        names = [f"{query_id}\x1f{number}" for number in range(len(versions))]
         made |= zip(names, versions, strict=True)
         lists.append((query_id, names))
-        starts[query_id], ends[query_id] = len(rest.split()), len(versions[2].split())
+        before = [len(" ".join(others[:at]).split()) for at in places[1:]]
+        starts.append(before)
+        ends.append([words + len(evidence.split()) for words in before])
     if not lists:
         return None
     run = Run("made", ((name, ids, -np.arange(len(ids))) for name, ids in lists))
@@ -105,9 +110,9 @@ def cliff(system: System, task: Task, seed: int) -> float | None:
     table = np.array(rows)
     same = SAME * float(table.std())
     matters = np.abs(table[:, 0] - table[:, 1]) > same
-    unread = np.abs(table[:, 2] - table[:, 3]) <= same
-    first, last = (np.array(list(words.values()))[matters] for words in (starts, ends))
-    return _limit(first, last, unread[matters])
+    unread = np.abs(table[:, 2::2] - table[:, 3::2]) <= same
+    first, last = np.array(starts)[matters], np.array(ends)[matters]
+    return _limit(first.ravel(), last.ravel(), unread[matters].ravel())
 
 
 def _limit(starts: np.ndarray, ends: np.ndarray, unread: np.ndarray) -> float | None:
@@ -117,7 +122,8 @@ def _limit(starts: np.ndarray, ends: np.ndarray, unread: np.ndarray) -> float | 
     limits = np.arange(1, int(ends.max()) + 1)[:, None]
     wrong = (unread & (ends <= limits)).sum(axis=1) + (~unread & (starts >= limits)).sum(axis=1)
     behind = (unread & (starts >= limits)).sum(axis=1)
-    allowed = (wrong <= MOST_WRONG * len(starts)) & (behind >= LEAST_UNREAD)
+    before = (~unread & (ends <= limits)).sum(axis=1)
+    allowed = (wrong <= MOST_WRONG * len(starts)) & (behind >= LEAST_EACH) & (before >= LEAST_EACH)
     if not allowed.any():
         return None
     best = limits[allowed & (wrong == wrong[allowed].min()), 0]

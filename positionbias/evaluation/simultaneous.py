@@ -6,13 +6,14 @@ that the interval covers that the unit is estimated too. With θ(g) the estimate
     cov = (G − 1) / G · Σ_g (θ(g) − θ)(θ(g) − θ)ᵀ,   interval θ_k ± c · se_k
 
 c is the 0.95 quantile of max_k |T_k|, T multivariate t with G − 1 degrees of freedom and the correlations of cov ("max-t"), computed from
-keyed draws, so that it is the same everywhere. With one contrast c is the quantile of |t|.
+keyed draws, so that it is the same everywhere. With one contrast c is the exact quantile of |t|.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -80,28 +81,48 @@ def simultaneous(
     errors = np.where(spread <= _NOTHING * largest, 0.0, spread)
     usable = (groups > 1) & (errors > 0)
     freedom = int(groups[usable].min()) - 1 if usable.any() else 0
-    draws = _largest(deviations[:, usable], freedom) if usable.any() else np.zeros(1)
-    critical = float(np.quantile(draws, LEVEL)) if usable.any() else None
-    return [
-        _one(values[k], errors[k], int(groups[k]), int(held[:, k].sum()), critical, freedom, draws)
-        for k in range(contrasts.shape[1])
-    ]
+    reference = _Reference.of(deviations[:, usable], freedom) if usable.any() else None
+    return [_one(values[k], errors[k], int(groups[k]), int(held[:, k].sum()), reference) for k in range(contrasts.shape[1])]
 
 
-def _one(
-    value: float, error: float, groups: int, count: int, critical: float | None, freedom: int, draws: np.ndarray
-) -> Simultaneous:
+class _Reference(NamedTuple):
+    """The distribution of max_k |T_k|: its 95 % quantile, and draws of it, None where |T| of one contrast is known exactly."""
+
+    critical: float
+    freedom: int
+    draws: np.ndarray | None
+
+    @staticmethod
+    def of(deviations: np.ndarray, freedom: int) -> _Reference:
+        """That of the replicates' deviations from the estimates, ``(clusters, k)``."""
+        from scipy import stats
+
+        if deviations.shape[1] == 1:
+            return _Reference(float(stats.t.ppf((1 + LEVEL) / 2, freedom)), freedom, None)
+        draws = _largest(deviations, freedom)
+        return _Reference(float(np.quantile(draws, LEVEL)), freedom, draws)
+
+    def p(self, size: float) -> float:
+        """The share beyond ``size``."""
+        from scipy import stats
+
+        if self.draws is None:
+            return float(2 * stats.t.sf(size, self.freedom))
+        return (1 + int((self.draws >= size).sum())) / (1 + len(self.draws))
+
+
+def _one(value: float, error: float, groups: int, count: int, reference: _Reference | None) -> Simultaneous:
     value = float(value)
     if not count:
         return Simultaneous(None, None, None, None, None, None, 0, 0)
     if groups < 2:
         return Simultaneous(value, None, None, None, None, None, 0, count)
     if error == 0:
+        critical, freedom = (None, 0) if reference is None else (reference.critical, reference.freedom)
         return Simultaneous(value, value, value, None, 0.0, critical, freedom, count)
-    assert critical is not None
-    half = critical * float(error)
-    p = (1 + int((draws >= abs(value) / error).sum())) / (1 + len(draws))
-    return Simultaneous(value, value - half, value + half, p, float(error), critical, freedom, count)
+    assert reference is not None
+    half, p = reference.critical * float(error), reference.p(abs(value) / error)
+    return Simultaneous(value, value - half, value + half, p, float(error), reference.critical, reference.freedom, count)
 
 
 def _by_cluster(columns: np.ndarray, codes: np.ndarray, count: int) -> np.ndarray:
@@ -139,8 +160,9 @@ def _largest(deviations: np.ndarray, freedom: int) -> np.ndarray:
     """Draws of max_k |T_k|, T multivariate t with the correlations of ``deviations (clusters, k)``."""
     scaled = deviations / np.sqrt((deviations**2).sum(axis=0))
     values, vectors = np.linalg.eigh(scaled.T @ scaled)
-    root = vectors * np.sqrt(np.maximum(values, 0))
+    # the symmetric root: eigenvectors alone may come with either sign, and the draws with them
+    root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
     rng = generator(0, "max-t")
-    normal = rng.normal(size=(DRAWS, deviations.shape[1])) @ root.T
+    normal = rng.normal(size=(DRAWS, deviations.shape[1])) @ root
     scale = np.sqrt(rng.chisquare(freedom, size=DRAWS) / freedom)
     return np.abs(normal / scale[:, None]).max(axis=1)

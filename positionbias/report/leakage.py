@@ -128,7 +128,7 @@ def _first_stage(results: Sequence[Result], measures: Sequence[str]) -> str:
 
 
 def leakage_tests_table(results: Sequence[Result]) -> Table:
-    """Each leakage against none: the difference with its interval, Student's t-test, uncorrected and by Bonferroni."""
+    """Each leakage against none: the difference with its interval, p, that by Bonferroni, and Student's."""
     found = tests_of_leakage(results)
     rows = [
         [

@@ -1,13 +1,28 @@
-"""Texts made for an audit: the needle's places, and thirds."""
+"""Texts made for an audit: the needle's places, exchanges with a placebo, filler, rotations, and thirds."""
 
 from __future__ import annotations
 
 from collections import Counter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from positionbias.audit.perturb import NOT_ONE_SENTENCE, TOO_FEW, Needle, move_sentence, sentences, thirds
+from positionbias.audit.perturb import (
+    NO_PLACEBO,
+    NOT_ONE_SENTENCE,
+    TOO_FEW,
+    Needle,
+    Parts,
+    exchanges,
+    filler,
+    move_sentence,
+    placebos,
+    sentences,
+    thirds,
+    turned,
+)
+from positionbias.core.seeds import choose
 
 TEXT = "One came.  Two left. Three stayed."
 
@@ -66,3 +81,125 @@ def test_thirds_hold_every_word_once_in_order(words: list[str]) -> None:
     assert len(parts) == 3
     assert " ".join(parts).split() == words
     assert max(len(part.split()) for part in parts) - min(len(part.split()) for part in parts) <= 1
+
+
+def drawn_by(seed: int):
+    """Draws that are keyed as those of an audit."""
+    return lambda count, size, purpose: choose(count, size, seed, "test", purpose)
+
+
+def split(text: str) -> list[str]:
+    """The sentences without the filler between them."""
+    return [one for one in sentences(text) if one != filler("")]
+
+
+LETTERS = [f"{letter.upper()}{letter}{letter} came." for letter in "abcdefgh"]
+
+
+@given(st.integers(3, 8), st.integers(1, 8), st.integers(0, 1_000), st.data())
+def test_an_exchange_swaps_the_evidence_with_a_placebo_and_nothing_else(
+    count: int, orders: int, seed: int, data: st.DataObject
+) -> None:
+    parts = Parts(LETTERS[:count], data.draw(st.integers(0, count - 1)))
+    evidence = parts.sentences[parts.own]
+    made = exchanges(parts, "", orders, drawn_by(seed))
+    assert [one.middle for one in made] == ([False] if count == 3 else [False, True]) * orders
+    for one in made:
+        before, after = sentences(one.before), sentences(one.after)
+        assert Counter(before) == Counter(after)
+        assert Counter(split(one.before)) == Counter(parts.sentences)
+        changed = [place for place, pair in enumerate(zip(before, after, strict=True)) if pair[0] != pair[1]]
+        assert len(changed) == 2
+        assert (before[changed[0]], before[changed[1]]) == (after[changed[1]], after[changed[0]])
+        assert evidence in (before[changed[0]], after[changed[0]])
+        if not one.middle:
+            assert changed == [0, count - 1]
+            assert (before[0], after[-1]) == (evidence, evidence)
+
+
+@given(st.integers(3, 8), st.integers(0, 1_000))
+def test_every_second_order_is_the_reversal_of_the_one_before(count: int, seed: int) -> None:
+    """So the ends of one order are the ends of the other: the neighbours and transitions of before and after are the same, read backwards."""
+    made = exchanges(Parts(LETTERS[:count], 1), "", 4, drawn_by(seed))
+    for middle in (False, True):
+        own = [one for one in made if one.middle == middle]
+        for even, odd in zip(own[::2], own[1::2], strict=True):
+            if middle:
+                # before is read as before, backwards: the evidence stays at the edge
+                assert sentences(odd.before) == sentences(even.before)[::-1]
+                assert sentences(odd.after) == sentences(even.after)[::-1]
+            else:
+                assert sentences(odd.after) == sentences(even.before)[::-1]
+                assert sentences(odd.before) == sentences(even.after)[::-1]
+
+
+@given(st.integers(4, 8), st.integers(0, 1_000))
+def test_evidence_and_placebo_have_filler_on_either_side_in_the_middle_design(count: int, seed: int) -> None:
+    parts = Parts(LETTERS[:count], 2)
+    fill = filler("")
+    for one in exchanges(parts, "", 4, drawn_by(seed)):
+        if not one.middle:
+            assert fill not in one.before
+            continue
+        for text in (one.before, one.after):
+            found = sentences(text)
+            at = found.index(parts.sentences[2])
+            assert (found[at - 1], found[at + 1]) == (fill, fill)
+            assert found.count(fill) == 4
+        before, after = (sentences(text).index(parts.sentences[2]) / (count + 3) for text in (one.before, one.after))
+        assert min(before, 1 - before) < 0.15  # f e f …
+        assert 0.25 < after < 0.75
+
+
+def test_exchanges_by_hand() -> None:
+    a, b, c, e, p = "Aa.", "Bb.", "Cc.", "Ee.", "Pp."
+    # the placebo is the first candidate, the others stand as they come
+    made = exchanges(Parts([p, a, e, b, c], 2), "", 2, lambda count, size, purpose: list(range(size)))
+    f = filler("")
+    assert [(one.middle, one.before, one.after) for one in made] == [
+        (False, "Ee. Aa. Bb. Cc. Pp.", "Pp. Aa. Bb. Cc. Ee."),
+        (True, f"{f} {e} {f} {a} {f} {p} {f} {b} {c}", f"{f} {p} {f} {a} {f} {e} {f} {b} {c}"),
+        (False, "Ee. Cc. Bb. Aa. Pp.", "Pp. Cc. Bb. Aa. Ee."),
+        (True, f"{c} {b} {f} {p} {f} {a} {f} {e} {f}", f"{c} {b} {f} {e} {f} {a} {f} {p} {f}"),
+    ]
+
+
+def test_a_fragment_changes_places_with_a_fragment_only() -> None:
+    # a window of a longer text begins and ends inside of a sentence
+    window = ["and so on.", "One came.", 'Two left."', "Who? (Three stayed.)", "or went home.", "Four sta"]
+    assert [placebos(Parts(window, own)) for own in range(6)] == [[4], [2, 3], [1, 3], [1, 2], [0], []]
+    with pytest.raises(ValueError, match=NO_PLACEBO):
+        exchanges(Parts(window, 5), "", 2, drawn_by(1))
+    for one in exchanges(Parts(window, 0), "", 4, drawn_by(1)):
+        if not one.middle:
+            assert one.before.startswith("and so on.")
+            assert one.before.endswith("or went home.")
+
+
+def test_more_orders_add_exchanges_and_change_none() -> None:
+    parts = Parts(LETTERS[:6], 3)
+    few, many = (exchanges(parts, "", orders, drawn_by(5)) for orders in (2, 8))
+    assert many[: len(few)] == few
+    assert len({(one.before, one.after) for one in many}) == len(many)
+
+
+@given(st.lists(st.sampled_from("further remarks notes various follow perhaps sooner topic hint what oil".split()), max_size=8))
+def test_filler_shares_no_word_with_the_query(words: list[str]) -> None:
+    made = filler(" ".join(words))
+    used = {word.strip(".,").casefold() for word in made.split()}
+    assert len(made.split()) == 20
+    assert not used & set(words)
+    assert not any(word.startswith(stem[:4]) for word in used for stem in words if len(stem) > 3)
+    assert len(sentences(made)) == 1
+    assert len(sentences(f"{made} Oil burns. {made}")) == 3
+
+
+@given(st.integers(3, 8), st.data())
+def test_turned_passages_are_rotations_of_each_other(count: int, data: st.DataObject) -> None:
+    parts = Parts(LETTERS[:count], data.draw(st.integers(0, count - 1)))
+    front, end = (sentences(text) for text in turned(parts))
+    assert front[0] == end[-1] == parts.sentences[parts.own]
+    assert front[1:] == end[:-1]
+    doubled = [*parts.sentences, *parts.sentences]
+    for one in (front, end):
+        assert any(doubled[start : start + count] == one for start in range(count))

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from positionbias.core.seeds import generator
-from positionbias.evaluation.buckets import PERCENT_BUCKETS, Buckets
-from positionbias.evaluation.rotation_gap import change_by_movement, rotation_gap, stayed
+from positionbias.evaluation.buckets import Buckets
+from positionbias.evaluation.rotation_gap import change_by_movement, rotation_gap
 
 
 def random_qualities(seed, queries=30, draws=3, clusters=8):
@@ -19,9 +19,8 @@ def random_qualities(seed, queries=30, draws=3, clusters=8):
 
 def test_by_hand():
     original, rotated = np.array([1.0, 0.5, 0.0]), np.array([[0.5, 0.5, 0.2], [1.0, 0.1, 0.0]])
-    in_place = np.array([[False, True, False], [True, False, False]])
     changed = np.array([[True, False, True], [False, False, False]])
-    gap = rotation_gap(original, rotated, in_place=in_place, first_changed=changed)
+    gap = rotation_gap(original, rotated, first_changed=changed)
     assert gap.per_query == pytest.approx([-0.25, -0.2, 0.1])
     test = stats.ttest_1samp([-0.25, -0.2, 0.1], 0)
     interval = test.confidence_interval(0.95)
@@ -30,18 +29,16 @@ def test_by_hand():
         (interval.low, interval.high, test.pvalue)
     )
     assert (gap.original_mean, gap.rotated_mean) == pytest.approx((0.5, 2.3 / 6))
-    assert (gap.control.value, gap.control_draws, gap.control_queries) == (0, 2, 2)
     assert gap.first_changed.value == pytest.approx(1 / 3)
     rows = gap.rows()
-    assert (rows["draws"], rows["queries"], rows["queries in the control"]) == (2, 3, 2)
+    assert (rows["draws"], rows["queries"]) == (2, 3)
     assert (rows["top-1 changed"], rows["mean original"]) == pytest.approx((1 / 3, 0.5))
 
 
 @given(st.integers(0, 10_000))
 def test_it_equals_plain_sums_and_leaving_passages_out(seed):
-    original, rotated, moved, labels = random_qualities(seed)
-    kept = np.abs(moved) < 0.3
-    gap = rotation_gap(original, rotated, labels, in_place=kept)
+    original, rotated, _, labels = random_qualities(seed)
+    gap = rotation_gap(original, rotated, labels)
     changes = [sum(rotated[d][q] - original[q] for d in range(3)) / 3 for q in range(30)]
     value = sum(changes) / 30
     assert gap.change.value == pytest.approx(value)
@@ -49,9 +46,6 @@ def test_it_equals_plain_sums_and_leaving_passages_out(seed):
     without = [np.mean([c for c, label in zip(changes, labels, strict=True) if label != name]) for name in names]
     error = (sum((one - value) ** 2 for one in without) * (len(names) - 1) / len(names)) ** 0.5
     assert gap.change.standard_error == pytest.approx(error)
-    pairs = [rotated[d][q] - original[q] for d in range(3) for q in range(30) if kept[d][q]]
-    assert gap.control.value == pytest.approx(sum(pairs) / len(pairs))
-    assert gap.control_queries == sum(any(kept[d][q] for d in range(3)) for q in range(30))
 
 
 @given(st.integers(0, 1_000), st.randoms(use_true_random=False))
@@ -59,10 +53,9 @@ def test_neither_the_order_of_queries_nor_of_draws_changes_it(seed, random):
     original, rotated, moved, labels = random_qualities(seed)
     order, draws = list(range(30)), [2, 0, 1]
     random.shuffle(order)
-    kept = np.abs(moved) < 0.3
-    one = rotation_gap(original, rotated, labels, in_place=kept).rows()
+    one = rotation_gap(original, rotated, labels).rows()
     turned = rotated[draws][:, order], [labels[q] for q in order]
-    other = rotation_gap(original[order], *turned, in_place=kept[draws][:, order]).rows()
+    other = rotation_gap(original[order], *turned).rows()
     assert other == pytest.approx(one)
     by_movement = change_by_movement(original, rotated, moved, labels, seed=1, minimum=3)
     again = change_by_movement(original[order], turned[0], moved[draws][:, order], turned[1], seed=1, minimum=3)
@@ -94,26 +87,18 @@ def test_a_preference_for_the_front_shows_against_the_movement():
     assert payload.means[-1] < -0.15
 
 
-def test_stayed():
-    before, after = np.array([0.01, 0.51, 0.99]), np.array([[0.04, 0.51, np.nan], [0.05, 0.49, 0.95]])
-    assert stayed(PERCENT_BUCKETS, before, after).tolist() == [[True, True, False], [False, False, True]]
-    # outside of all buckets is no bucket to stay in
-    assert not stayed(PERCENT_BUCKETS, np.array([np.nan, 2]), np.array([[np.nan, 2]])).any()
-
-
 def test_a_blind_scorer_has_no_gap():
     gap = rotation_gap(np.linspace(0, 1, 10), np.tile(np.linspace(0, 1, 10), (4, 1)))
     assert (gap.change.value, gap.change.interval.low, gap.change.interval.high, gap.change.least) == (0, 0, 0, 0)
     assert (gap.change.p, gap.change.undefined) == (None, "p: every cluster says the same")
 
 
-def test_one_query_and_no_control():
+def test_one_query_has_no_interval():
     gap = rotation_gap(np.array([0.5]), np.array([[0.4], [0.5]]))
     assert gap.change.value == pytest.approx(-0.05)
     assert (gap.change.interval, gap.change.undefined) == (None, "the interval: fewer than two clusters of queries")
-    assert (gap.control.value, gap.control.undefined) == (None, "no draw leaves the evidence in its bucket")
     assert gap.first_changed.value is None
-    assert gap.rows()["control low"] is None
+    assert gap.rows()["p"] is None
 
 
 @pytest.mark.parametrize(
@@ -124,7 +109,7 @@ def test_one_query_and_no_control():
         ([], [[]], {}, "wanted original"),
         ([0.5], np.empty((0, 1)), {}, "wanted original"),
         ([0.5], [[np.nan]], {}, "wanted qualities that are numbers"),
-        ([0.5], [[0.5]], {"in_place": np.array([True])}, "in_place: wanted"),
+        ([0.5], [[0.5]], {"first_changed": np.array([True])}, "first_changed: wanted"),
     ],
 )
 def test_faults(original, rotated, more, message):

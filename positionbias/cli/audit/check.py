@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from positionbias.cli.audit.common import Audited, audit_options
-from positionbias.cli.common import all_of, emit, json_option
+from positionbias.cli.common import all_of, emit, json_option, say
 
 __all__ = ["check"]
 
@@ -89,7 +89,7 @@ def check(
         chosen["needles"] = 0
     settings = audited.settings(**chosen, length_groups=1, segments=0, examples=0, blind=False)
     task, systems = audited.open(settings)
-    results = audit(task, systems, settings)
+    results = audit(task, systems, settings, tell=say)
     checks = checks_of(results, wanted)
     for name, text in (("junit", as_junit), ("summary", as_summary)):
         if name in places:

@@ -226,7 +226,7 @@ _OPTIONS = all_of(
         multiple=True,
         metavar="EDGES",
         help="Of positions, as 0,0.2,0.5,1 (shares of the passage) or 0,100,500 (characters); may be given again. "
-        "[default: 20 equal shares; the characters of SQuAD-PosQ]",
+        "[default: up to 20 equal shares, as the queries allow; the characters of SQuAD-PosQ]",
     ),
     click.option("--minimum", type=int, default=20, show_default=True, help="Queries that a bucket must have to count."),
     click.option("--permutations", type=int, default=1_000, show_default=True, help="Of positions, for the null of PSI."),

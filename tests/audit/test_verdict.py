@@ -1,0 +1,324 @@
+"""Answers of hand-made effects, verdicts of hand-made measurements, and the sentences that say them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from positionbias.audit.lists import Nature, OrderSlopes
+from positionbias.audit.manipulate import Measured
+from positionbias.audit.reads import Reads
+from positionbias.audit.verdict import answer, list_verdict, passage_verdict, wanted_queries
+from positionbias.core.payloads import Contrast, Effect, Preference, Question, Verdict
+from positionbias.core.seeds import generator
+
+ENDS, MIDDLE, ROTATION = Contrast.ENDS, Contrast.MIDDLE, Contrast.ROTATION
+NDCG = "nDCG@10"
+NOTHING = (0.0, -0.05, 0.05)
+WIDE = (0.0, -0.3, 0.3)
+
+
+def effect(contrast: Contrast, value: float | None, low: float | None, high: float | None, queries: int = 100) -> Effect:
+    return Effect(contrast, "deviations", value, low, high, 0.1, queries)
+
+
+def answered(ends: Sequence[Any], middle: Sequence[Any] = NOTHING, rotation: Sequence[Any] = NOTHING, margin: float = 0.1):
+    return answer([effect(ENDS, *ends), effect(MIDDLE, *middle), effect(ROTATION, *rotation)], margin)
+
+
+@pytest.mark.parametrize(
+    ("ends", "middle", "rotation", "preference", "deciding", "exceeds"),
+    [
+        ((-0.3, -0.4, -0.2), NOTHING, NOTHING, Preference.FRONT, ENDS, True),
+        ((0.3, 0.2, 0.4), NOTHING, NOTHING, Preference.END, ENDS, True),
+        (NOTHING, (0.3, 0.2, 0.4), NOTHING, Preference.MIDDLE, MIDDLE, True),
+        (NOTHING, (-0.3, -0.4, -0.2), NOTHING, Preference.ENDS, MIDDLE, True),
+        # it reaches into the margin: perhaps small
+        ((-0.15, -0.25, -0.05), NOTHING, NOTHING, Preference.FRONT, ENDS, False),
+        # the larger of two decides
+        ((-0.2, -0.3, -0.15), (-0.5, -0.6, -0.4), NOTHING, Preference.ENDS, MIDDLE, True),
+        ((-0.5, -0.6, -0.4), (-0.2, -0.3, -0.15), NOTHING, Preference.FRONT, ENDS, True),
+        # one of the moved sentence before a larger one of rotation
+        ((-0.2, -0.3, -0.15), NOTHING, (0.9, 0.8, 1.0), Preference.FRONT, ENDS, True),
+        # rotation alone is a preference too
+        (NOTHING, NOTHING, (-0.3, -0.4, -0.2), Preference.FRONT, ROTATION, True),
+        (NOTHING, NOTHING, (0.3, 0.05, 0.4), Preference.END, ROTATION, False),
+        # none: both of the moved sentence within the margin, the margin itself included; rotation may be wide
+        (NOTHING, NOTHING, NOTHING, Preference.NONE, ENDS, None),
+        ((0.0, -0.1, 0.1), NOTHING, WIDE, Preference.NONE, ENDS, None),
+        (NOTHING, (0.02, -0.04, 0.08), NOTHING, Preference.NONE, MIDDLE, None),
+        # an interval within the margin that leaves out 0 is none as well
+        ((0.03, 0.01, 0.05), NOTHING, NOTHING, Preference.NONE, ENDS, None),
+        ((-0.03, -0.05, -0.01), NOTHING, (0.02, 0.01, 0.03), Preference.NONE, ENDS, None),
+        # unknown: one of them is open
+        (WIDE, NOTHING, NOTHING, Preference.UNKNOWN, ENDS, None),
+        (NOTHING, WIDE, NOTHING, Preference.UNKNOWN, MIDDLE, None),
+        ((0.06, -0.01, 0.13), NOTHING, NOTHING, Preference.UNKNOWN, ENDS, None),
+        ((0.2, None, None), (0.2, None, None), (0.2, None, None), Preference.UNKNOWN, ENDS, None),
+        # exact zeros
+        ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), Preference.NONE, ENDS, None),
+    ],
+)  # fmt: skip
+def test_answers(ends, middle, rotation, preference: Preference, deciding: Contrast, exceeds: bool | None) -> None:
+    found = answered(ends, middle, rotation)
+    assert (found.preference, found.deciding.contrast, found.exceeds) == (preference, deciding, exceeds)
+
+
+def test_rotation_alone_shows_a_preference_and_cannot_show_that_there_is_none() -> None:
+    assert answer([effect(ROTATION, -0.3, -0.4, -0.2)], 0.1).preference == Preference.FRONT
+    found = answer([effect(ROTATION, *NOTHING)], 0.1)
+    assert found.preference == Preference.UNKNOWN
+    assert answer([effect(ROTATION, *WIDE)], 0.1).preference == Preference.UNKNOWN
+    # passages of three sentences have no middle: the ends are enough
+    assert answer([effect(ENDS, *NOTHING), effect(ROTATION, *WIDE)], 0.1).preference == Preference.NONE
+
+
+@pytest.mark.parametrize(
+    ("value", "half", "queries", "wanted"),
+    [
+        # 0 with 0.2 to either side: to 0.1, half of it: 4 times as many
+        (0.0, 0.2, 100, 400),
+        # 0.08: to 0 is 0.08, to the margin 0.02; half of 0.16
+        (0.08, 0.16, 100, 400),
+        # 0.05 is as far from 0 as from the margin: 0.2 / 0.05 = 4, 16 times
+        (0.05, 0.2, 100, 1_600),
+        # beyond the margin only 0 can be left out: (0.3/0.2)² = 2.25
+        (0.2, 0.3, 100, 230),
+        (-0.2, 0.3, 100, 230),
+        # rounded up to two digits: 123 · (0.25/0.1)² = 768.75
+        (0.0, 0.25, 123, 770),
+        # never fewer than one more
+        (0.0, 0.1001, 1_000, 1_100),
+        (0.0, 0.1, 1_000, 1_001),
+    ],
+)
+def test_wanted_queries(value: float, half: float, queries: int, wanted: int) -> None:
+    assert wanted_queries(effect(ENDS, value, value - half, value + half, queries), 0.1) == wanted
+
+
+def test_wanted_queries_of_what_has_no_interval_and_the_most_of_several() -> None:
+    assert wanted_queries(effect(ENDS, 0.3, None, None), 0.1) is None
+    assert wanted_queries(effect(ENDS, None, None, None, 0), 0.1) is None
+    assert answered((0.0, -0.2, 0.2), (0.0, -0.3, 0.3)).wanted == 900
+    assert answered((0.0, -0.2, 0.2)).wanted == 400
+    # a wide rotation alone asks for no more queries
+    assert answered(NOTHING, NOTHING, WIDE).wanted is None
+    assert answered((-0.3, -0.4, -0.2), WIDE).wanted is None
+
+
+def measured(
+    ends: float,
+    middle: float = 0.0,
+    rotation: float = 0.0,
+    *,
+    queries: int = 200,
+    noise: float = 0.3,
+    whole: np.ndarray | None = None,
+) -> Measured:
+    """Queries with contrasts about these means in deviations; ranks are ten, nDCG@10 a tenth of them."""
+    rng = generator(1, "verdict")
+    contrasts = np.array([ends, middle, rotation]) + noise * rng.normal(size=(queries, 3))
+    return Measured(
+        [f"q{i}" for i in range(queries)],
+        [f"p{i}" for i in range(queries)],
+        {"score": 2 * contrasts, "ranks": 10 * contrasts, NDCG: contrasts / 10},
+        np.full(queries, 2.0),
+        np.ones((queries, 3), bool) if whole is None else whole,
+        2,
+        0.0,
+    )
+
+
+def everything(query: str, texts: Sequence[str]) -> list[bool]:
+    return [True] * len(texts)
+
+
+READS_ALL = Reads(everything, None, "no limit found")
+
+
+def verdict(found: Measured, *, margin: float = 0.1, reads: Reads = READS_ALL, notes: Sequence[str] = ()) -> Verdict:
+    made = passage_verdict("minilm", found, NDCG, margin, reads, notes)
+    check_words(made)
+    return made
+
+
+def check_words(made: Verdict) -> None:
+    text = " ".join(made.sentences)
+    assert 1 <= len(made.sentences) <= 3
+    assert not any(word in text.lower() for word in ("nan", "none", "inf,", "−0.000 ["))
+    assert all(sentence.endswith(".") for sentence in made.sentences)
+    for one in made.effects:
+        for value in (one.value, one.low, one.high, one.detectable):
+            assert value is None or math.isfinite(value)
+
+
+@pytest.mark.parametrize(
+    ("means", "preference", "says"),
+    [
+        (
+            (-0.5, 0.0),
+            Preference.FRONT,
+            (
+                "minilm prefers the front: end − front −0.",
+                "falls by 5.",
+                "from the front to the end",
+                "Train on rotated passages",
+            ),
+        ),
+        (
+            (0.5, 0.0),
+            Preference.END,
+            ("minilm prefers the end: end − front +0.", "from the end to the front", "Train on rotated passages"),
+        ),
+        ((0.0, 0.5), Preference.MIDDLE, ("minilm prefers the middle: middle − ends +0.", "from the middle to the ends")),
+        ((0.0, -0.5), Preference.ENDS, ("minilm prefers both ends: middle − ends −0.", "from the ends to the middle")),
+    ],
+)
+def test_a_preference_in_words(means: tuple[float, float], preference: Preference, says: Sequence[str]) -> None:
+    made = verdict(measured(*means))
+    assert (made.question, made.preference, made.exceeds, made.queries) == (Question.PASSAGE, preference, True, 200)
+    text = " ".join(made.sentences)
+    assert all(part in text for part in says)
+    assert "(200 queries), beyond the margin of 0.1." in made.sentences[0]
+    assert made.effects[0].contrast == (ENDS if means[0] else MIDDLE)
+    assert made.effects[0].unit == "deviations"
+    # a loss of nDCG@10 away from what is preferred, whichever side that is
+    assert f"the change in {NDCG} is −0.0" in made.sentences[1]
+
+
+def test_effects_are_in_deviations_ranks_and_the_measure() -> None:
+    made = verdict(measured(-0.5, noise=0.01))
+    ends = {one.unit: one for one in made.effects if one.contrast == ENDS}
+    assert {unit: one.value for unit, one in ends.items()} == pytest.approx(
+        {"deviations": -0.5, "ranks": -5, NDCG: -0.05}, rel=0.01
+    )
+    assert len(made.effects) == 9
+
+
+def test_no_preference_and_too_little_data_in_words() -> None:
+    none = verdict(measured(0.0, noise=0.2, queries=400))
+    assert (none.preference, none.exceeds, none.wanted) == (Preference.NONE, None, None)
+    assert none.sentences[0].startswith("minilm: no preference larger than 0.0")
+    assert "with 80 % power" in none.sentences[0]
+    assert "changes nDCG@10 by at most 0.00" in none.sentences[1]
+    largest = max(abs(bound) for one in none.effects[:1] for bound in (one.low, one.high) if bound is not None)
+    assert f"no preference larger than {largest:.3f}" in none.sentences[0]
+    open_ = verdict(measured(0.05, noise=1.0))
+    assert open_.preference == Preference.UNKNOWN
+    assert open_.wanted
+    assert f"about {open_.wanted:,} queries would do" in open_.sentences[0]
+    assert "Audit more queries" in open_.sentences[-1]
+    # a wider margin decides it
+    assert verdict(measured(0.05, noise=1.0), margin=0.5).preference == Preference.NONE
+
+
+def test_a_scorer_that_never_changes_is_said_to() -> None:
+    made = verdict(measured(0, noise=0))
+    assert made.preference == Preference.NONE
+    assert list(made.sentences) == ["minilm: no preference: its scores do not change when the answer moves (200 queries)."]
+    assert {(one.low, one.high) for one in made.effects} == {(0, 0)}
+
+
+def test_queries_of_one_passage_alone_and_none_at_all() -> None:
+    found = measured(-0.5)
+    alone = verdict(Measured(found.query_ids, ["p"] * 200, found.by_unit, found.units, found.whole, 2, 0.0))
+    assert alone.preference == Preference.UNKNOWN
+    assert "no interval: queries of one passage only" in alone.sentences[0]
+    nothing = verdict(measured(0, queries=0), notes=["5 queries: passage of fewer than three sentences"])
+    assert nothing.preference == Preference.UNKNOWN
+    assert nothing.sentences[0].endswith("prefers a place in the passage: 5 queries: passage of fewer than three sentences.")
+    assert (nothing.effects, nothing.queries) == ((), 0)
+
+
+def test_a_limit_is_its_own_finding_and_preference_is_of_what_is_read() -> None:
+    # the ends of 120 of 200 texts are not read, which costs them a deviation; what is read whole has no preference
+    whole = np.ones((200, 3), bool)
+    whole[:120] = False
+    found = measured(0.0, noise=0.1, whole=whole)
+    for unit, size in (("score", 2), ("ranks", 10), (NDCG, 0.1)):
+        found.by_unit[unit][:120] -= size
+    made = verdict(found, reads=Reads(everything, 100.0, "its scores"))
+    assert (made.preference, made.reads, made.unread) == (Preference.NONE, 100, pytest.approx(0.6))
+    assert made.sentences[0].startswith(
+        "minilm reads no further than about 100 words; 60\u00a0% of the queries have longer texts"
+    )
+    assert "Over all texts, moving an answer from front to end changes nDCG@10 by −0.06" in made.sentences[0]
+    assert "within what it reads" in made.sentences[1]
+    read, over_all = ([one for one in made.effects if one.subset == subset] for subset in ("read", ""))
+    assert [one.queries for one in read] == [80] * 9
+    assert [one.queries for one in over_all] == [200] * 9
+    assert over_all[0].value == pytest.approx(-0.6, abs=0.05)
+    # read by a tokenizer: no number of words
+    assert (
+        "no further than its tokenizer's limit" in verdict(found, reads=Reads(everything, None, "its tokenizer")).sentences[0]
+    )
+
+
+def test_where_almost_nothing_is_read_whole_preference_is_of_all_texts() -> None:
+    whole = np.zeros((200, 3), bool)
+    whole[:10] = True
+    made = verdict(measured(-0.5, whole=whole), reads=Reads(everything, 30.0, "its scores"))
+    assert (made.preference, made.unread) == (Preference.FRONT, pytest.approx(0.95))
+    assert {one.subset for one in made.effects} == {""}
+
+
+@given(
+    st.tuples(*[st.floats(-1, 1)] * 3),
+    st.sampled_from([0.0, 0.05, 0.5, 2.0]),
+    st.integers(0, 12),
+    st.floats(0, 1),
+    st.integers(0, 5),
+)
+def test_every_verdict_is_one_to_three_sentences_without_nan(
+    means, noise: float, queries: int, share: float, seed: int
+) -> None:
+    rng = generator(seed, "any")
+    whole = rng.random((queries, 3)) < share
+    found = measured(*means, noise=noise, queries=queries, whole=whole)
+    for values in found.by_unit.values():
+        values[rng.random(values.shape) < 0.2] = np.nan
+    verdict(found, reads=Reads(everything, 60.0, "its scores"))
+
+
+LISTWISE = Nature(True)
+
+
+def listed(slope: float, noise: float, queries: int = 100, nature: Nature = LISTWISE) -> Verdict:
+    slopes = slope + noise * generator(1, "list").normal(size=queries)
+    made = list_verdict("rankgpt", nature, OrderSlopes(slopes, [f"p{i}" for i in range(queries)]))
+    check_words(made)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("slope", "noise", "preference", "exceeds"),
+    [
+        (3.0, 1.0, Preference.FIRST, True),
+        (-3.0, 1.0, Preference.LAST, True),
+        (0.6, 2.0, Preference.FIRST, False),
+        (0.0, 1.0, Preference.NONE, None),
+        (0.3, 0.1, Preference.NONE, None),  # within half a rank, though not 0
+        (0.0, 9.0, Preference.UNKNOWN, None),
+    ],
+)
+def test_order_in_the_list(slope: float, noise: float, preference: Preference, exceeds: bool | None) -> None:
+    made = listed(slope, noise)
+    assert (made.question, made.preference, made.exceeds) == (Question.LIST, preference, exceeds)
+    assert (made.wanted is not None) == (preference == Preference.UNKNOWN)
+    assert "ranks lost from the list's first place to its last (100 queries)" in made.sentences[0]
+    assert made.effects[0].unit == "ranks"
+
+
+def test_pointwise_scorers_and_lists_that_were_not_measured() -> None:
+    pointwise = list_verdict("bm25", Nature(False), None)
+    check_words(pointwise)
+    assert (pointwise.preference, pointwise.effects) == (Preference.NONE, ())
+    unsteady = listed(3.0, 1.0, nature=Nature(True, repeatable=False, noise=0.07))
+    assert "other scores when it is asked again (7\u00a0% of a list's deviation)" in unsteady.sentences[0]
+    assert list_verdict("x", LISTWISE, None).preference == Preference.UNKNOWN
