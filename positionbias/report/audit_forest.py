@@ -14,7 +14,7 @@ from positionbias.report.audit_select import Series, System, series_of, system_o
 from positionbias.report.audit_verdicts import (
     CONTRASTS,
     DEVIATIONS,
-    READ_WHOLE,
+    SUBSET_NAMES,
     bounds_of_effect,
     compared_effects,
     margin_in,
@@ -105,7 +105,8 @@ def compare_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
 def effects_figure(results: Sequence[Result], *, system: System | None = None, width: float = CARD) -> Figure:
     """Draw one system's effects with their intervals, a row for each contrast; by default those of the first system that has some.
 
-    A hollow point is the effect over the queries whose texts the system reads whole. The scale has room for all systems' effects.
+    Where a system does not read all texts to the end, a hollow point is the effect over all of them. The scale has room for all
+    systems' effects.
 
     Raises:
         InputError: no effect of this system among the results.
@@ -125,9 +126,10 @@ def effects_figure(results: Sequence[Result], *, system: System | None = None, w
             _band(axes, [margin for _, margin in shown])
             axes.axvline(0, color=INK.light, linewidth=1, zorder=1)
             for row, (effect, _) in enumerate(shown):
-                _effect(axes, effect, row, series)
+                beside = row > 0 and effect.contrast == shown[row - 1][0].contrast
+                _effect(axes, effect, row, series, hollow=beside)
                 words = CONTRASTS[effect.contrast]
-                title = words.name + (", texts read whole" if effect.subset == READ_WHOLE else "")
+                title = words.name + (f", {SUBSET_NAMES[effect.subset]}" if beside else "")
                 axes.text(0.01, row - 0.32, title, transform=axes.get_yaxis_transform(), fontsize=9, color=MUTED.light)
                 axes.text(1.02, row, f"{words.above} →", transform=axes.get_yaxis_transform(), fontsize=9.5, va="center")
             axes.set_yticks(range(len(shown)), [f"← {CONTRASTS[effect.contrast].below}" for effect, _ in shown])
@@ -175,12 +177,11 @@ def _band(axes: Axes, by_row: Sequence[float | None]) -> None:
         at += size
 
 
-def _effect(axes: Axes, effect: Effect, row: int, series: Series) -> None:
+def _effect(axes: Axes, effect: Effect, row: int, series: Series, *, hollow: bool = False) -> None:
     bounds, colour = bounds_of_effect(effect), series.colour
     if bounds is not None:
         axes.plot([bounds.low, bounds.high], [row, row], color=colour, linewidth=1.8, solid_capstyle="butt")
-    whole = effect.subset == READ_WHOLE
-    face = {"markerfacecolor": "none", "markeredgewidth": 1.6} if whole else {}
+    face = {"markerfacecolor": "none", "markeredgewidth": 1.6} if hollow else {}
     axes.plot([effect.value], [row], color=colour, marker=series.marker or "o", markersize=5.5, linestyle="none", **face)  # type: ignore[arg-type]
 
 
