@@ -4,7 +4,7 @@
 
 The scorer and the queries are ``planted_scorer``'s. For each size of its preference: the truth from many queries, then repeats of a small audit
 each, whose intervals are held against that truth. Once with a query a passage, once with several that share their passage's fate,
-where the intervals must take passages together.
+where the intervals must take passages together. Then the debiased PSI alone, on buckets whose true means are set.
 """
 
 from __future__ import annotations
@@ -27,19 +27,26 @@ from measuring import hardware, result_place
 from planted_scorer import Planted, collected, draw
 
 from positionbias.core.payloads import PositionBuckets
+from positionbias.core.seeds import generator
+from positionbias.evaluation.bootstrap import cluster_queries
 from positionbias.evaluation.buckets import PERCENT_BUCKETS
 from positionbias.evaluation.clustered import Estimate, clustered_slope
-from positionbias.evaluation.psi import psi_of
+from positionbias.evaluation.psi import Cells, adjusted_means, dealt_means, psi_of, psi_with_null, resampled_bucket_means
 from positionbias.evaluation.rank_correlation import kendall, spearman
 from positionbias.evaluation.rotation_gap import RotationGap, rotation_gap, stayed
-from positionbias.evaluation.sensitivity import bucket_means
+from positionbias.evaluation.sensitivity import MINIMUM, bucket_means
 from positionbias.planted.generator import PlantedSettings, write_planted
 
 SIZES = (0.0, 0.25, 0.5, 1.0, 2.0)
 WAYS = ((1, True), (5, True), (5, False))  # queries a passage, and whether the audit knows
 DRAWS = 4
-MAX_PSI, MAX_GAP = 0.05, 0.02
+MAX_GAP = 0.02
 CHUNK = 50_000
+TRUE_PSI = (0.0, 0.05, 0.1, 0.3)
+SHAPES = ("falling", "two levels", "one bucket")
+SET_SIZES = ((300, 5), (300, 10), (1_000, 5), (1_000, 20), (5_000, 20))  # queries, buckets
+BEST = 0.75
+SEEN = 1 / np.log2([2, 3, 4, 6])  # of nDCG@10, with one relevant passage; beside 0
 
 
 @dataclass(frozen=True)
@@ -53,6 +60,7 @@ class Truth:
     means: np.ndarray
 
 
+DEBIASED = ("psi_debiased", "psi_debiased_low", "psi_debiased_high")
 Found = tuple[int, bool, float, "Truth", dict[str, float]]
 
 
@@ -89,7 +97,7 @@ def audit(planted: Planted, size: float, *, clustered: bool = True) -> Audit:
     quality, places = planted.quality(size), planted.positions[:, :, 0]
     clusters = planted.clusters if clustered else None
     gap = rotation_gap(quality[0], quality[1:], clusters, in_place=stayed(PERCENT_BUCKETS, places[0], places[1:]))
-    return Audit(bucket_means(quality[0], places[0], PERCENT_BUCKETS, clusters, seed=1), gap)
+    return Audit(bucket_means(quality[0], places[0], PERCENT_BUCKETS, clusters, seed=1, resamples=1_000), gap)
 
 
 def repeated(
@@ -111,22 +119,96 @@ def held(found: Audit, known: Truth) -> dict[str, float]:
     middles = PERCENT_BUCKETS.middles[used]
     psi = float(psi_of(level))
     figures |= _bounds("gap", change) | _bounds("control", control)
-    true = {"slope": known.slope, "gap": known.gap, "control": known.control, "excess": psi}
+    true = {"slope": known.slope, "gap": known.gap, "control": known.control, "psi_debiased": psi}
     true |= {name: float(of(middles, level[None])[0]) for name, of in (("spearman", spearman), ("kendall", kendall))}
     row: dict[str, float] = {"buckets": int(used.sum()), "true psi": psi}
-    row |= {
-        name: figures[name]
-        for name in ("slope", "gap", "psi", "null_mean", "excess", "excess_low", "excess_high", "spearman", "kendall")
-    }
+    shown = ("slope", "gap", "psi", "null_mean", *DEBIASED, "spearman", "kendall")
+    row |= {name: figures[name] for name in shown}
     for name, value in true.items():
         covers = figures[f"{name}_low"] <= value <= figures[f"{name}_high"]
         row[f"{name} covered"] = float("nan") if np.isnan(value) else covers
-    row["excess_low above"] = figures["excess_low"] > psi
+    row["psi_debiased_low above"] = figures["psi_debiased_low"] > psi
     row["slope found"], row["gap found"], row["psi found"] = figures["slope_p"] < 0.05, change.p < 0.05, figures["p"] < 0.05
     row["spearman found"], row["kendall found"] = figures["spearman_p"] < 0.05, figures["kendall_p"] < 0.05
-    row["psi fails"], row["gap fails"] = figures["excess_low"] > MAX_PSI, change.least > MAX_GAP
+    row["psi none"], row["gap fails"] = figures["psi_debiased"] == 0, change.least > MAX_GAP
     row["slope detectable"], row["gap detectable"] = figures["slope_detectable"], change.detectable
     return row
+
+
+def true_means(psi: float, buckets: int, shape: str) -> np.ndarray:
+    """Means of this PSI whose best is 0.75: falling evenly, half of the buckets at either level, or one bucket in the middle below the others."""
+    places = np.linspace(0, 1, buckets)
+    falls = {
+        "falling": places,
+        "two levels": np.where(places < 0.5, 0.0, 1.0),
+        "one bucket": np.where(np.arange(buckets) == buckets // 2, 1.0, 0.0),
+    }
+    return BEST * (1 - psi * falls[shape])
+
+
+def with_means(means: np.ndarray, queries: int, *, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Values of nDCG@10 and buckets of queries: the later the bucket, the fewer, as in real collections; 1 or one of the lower values, by its mean."""
+    rng = generator(seed, "known means", queries, len(means))
+    shares = np.exp(-1.6 * np.linspace(0, 1, len(means)))
+    buckets = rng.choice(len(means), size=queries, p=shares / shares.sum())
+    lower = np.array([0.0, *SEEN[1:]])
+    first = rng.random(queries) < (means[buckets] - lower.mean()) / (1 - lower.mean())
+    return np.where(first, 1.0, lower[rng.integers(len(lower), size=queries)]), buckets
+
+
+def known_psi(psi: float, queries: int, buckets: int, shape: str, *, repeats: int, seed: int = 1) -> dict[str, float]:
+    """Means over ``repeats`` sets of queries: the true PSI of the buckets that count, what is seen and estimated, and whether the interval holds it."""
+    means, rows = true_means(psi, buckets, shape), []
+    for repeat in range(repeats):
+        values, numbers = with_means(means, queries, seed=1_000 * seed + repeat)
+        large = np.bincount(numbers, minlength=buckets) >= MINIMUM
+        used = large[numbers]
+        cells = Cells(
+            values[used], (np.cumsum(large) - 1)[numbers[used]], np.zeros(int(used.sum()), np.int64), int(large.sum()), 1
+        )
+        drawn = cluster_queries(None, len(cells.values))
+        seen = adjusted_means(cells.sums(cells.values), cells.sums())
+        dealt = dealt_means(cells, drawn, seed=1, permutations=50)
+        found = psi_with_null(cells, drawn, seen, dealt, resampled_bucket_means(cells, drawn, seed=1, resamples=500), seed=1)
+        assert found.value is not None
+        assert found.null_mean is not None
+        assert found.debiased is not None
+        assert found.interval is not None
+        low, high, true = found.interval.low, found.interval.high, float(psi_of(means[large]))
+        rows.append(
+            {
+                "buckets": cells.count, "true": true, "seen": found.value, "seen less null": found.value - found.null_mean, "debiased": found.debiased,
+                "low": low, "high": high, "covered": low <= true <= high, "below": high < true, "above": low > true,
+            }
+        )  # fmt: skip
+    found_means = {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
+    return {**found_means, "median": float(np.median([row["debiased"] for row in rows]))}
+
+
+def known_table(repeats: int) -> list[str]:
+    """The debiased PSI where the true one is set, a row a PSI, shape, number of queries and of buckets."""
+    lines = [
+        "## Debiased PSI of known means",
+        "",
+        f"{repeats} sets of queries a row, drawn into buckets whose true means are set: the best is {BEST}, values are those of nDCG@10 with one relevant passage, later buckets hold fewer queries. Falling: evenly from the "
+        "first bucket to the last. Two levels: half of the buckets at each. One bucket: the middle one alone is lower. Counted: buckets of 20 queries or more. True: PSI of their true means. Seen: PSI. Seen − "
+        "null: PSI less its mean under shuffled positions. Too high, too low: share of intervals that lie above or below the true PSI.",
+        "",
+        "| shape | queries | buckets | counted | true | seen | seen − null | debiased | its median | low | high | covered | too high | too low |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for psi in TRUE_PSI:
+        for shape in SHAPES if psi else SHAPES[:1]:
+            for queries, buckets in SET_SIZES:
+                row = known_psi(psi, queries, buckets, shape, repeats=repeats)
+                numbers = " | ".join(
+                    f"{row[name]:.3f}" for name in ("true", "seen", "seen less null", "debiased", "median", "low", "high")
+                )
+                shares = " | ".join(_share(row[name]) for name in ("covered", "above", "below"))
+                lines.append(
+                    f"| {shape if psi else 'level'} | {queries:,} | {buckets} | {row['buckets']:.0f} | {numbers} | {shares} |"
+                )
+    return [*lines, ""]
 
 
 def main() -> None:
@@ -135,6 +217,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=200, help="audits of each size")
     parser.add_argument("--truth", type=int, default=200_000, help="queries that the truth is taken from")
     parser.add_argument("--collection", type=int, default=4_000, help="queries of the real planted collection; 0 leaves it out")
+    parser.add_argument("--sets", type=int, default=200, help="sets of queries for each row of the debiased PSI")
     given = parser.parse_args()
     began, load = time.process_time(), os.getloadavg()[0]
     found = []
@@ -145,9 +228,10 @@ def main() -> None:
             found.append((per_passage, clustered, size, known, repeated(size, known, **options)))
             print(f"{per_passage} a passage, clustered {clustered}, size {size:g}", file=sys.stderr, flush=True)
     real = planted_collection(given.collection) if given.collection else []
+    known_means = known_table(given.sets)
     used = time.process_time() - began
     versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "positionbias"))
-    command = f"python benchmarks/audit_coverage.py --queries {given.queries} --repeats {given.repeats} --truth {given.truth}"
+    command = f"python benchmarks/audit_coverage.py --queries {given.queries} --repeats {given.repeats} --truth {given.truth} --sets {given.sets}"
     text = [
         "# What the audit's intervals hold, where the truth is known",
         "",
@@ -161,6 +245,7 @@ def main() -> None:
         f"of {100 * np.sqrt(0.05 * 0.95 / given.repeats):.1f} points.",
         "",
         *tables(found),
+        *known_means,
         *(collection_table(real, given.collection) if real else []),
     ]
     place = result_place("audit_coverage")
@@ -189,16 +274,18 @@ def tables(found: Sequence[Found]) -> list[str]:
         "",
         "## PSI",
         "",
-        "True: PSI of the means without noise, of the buckets that counted. Seen, by chance, excess: means over the audits. Low and high: the mean bounds of the interval, which is of the "
-        f"true PSI. Too high: share of lower bounds above it. Fails: share of lower bounds above {MAX_PSI}. Found: share with p < 0.05, by PSI and by the rank correlations. "
+        "True: PSI of the means without noise, of the buckets that counted. Seen, by chance, debiased: means over the audits. Low and high: the mean bounds of the debiased PSI's "
+        "interval. Too high: share of lower bounds above the true PSI. None: share of debiased PSIs that are 0. Found: share with p < 0.05, by PSI and by the rank correlations. "
         "The true rank correlations are −1 wherever there is a preference.",
         "",
-        "| queries | size | true | seen | by chance | excess | low | high | covered | too high | fails | found | Spearman | found | Kendall | found |",
+        "| queries | size | true | seen | by chance | debiased | low | high | covered | too high | none | found | Spearman | found | Kendall | found |",
         "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for per_passage, clustered, size, _, row in found:
-        psi = " | ".join(f"{row[name]:.3f}" for name in ("true psi", "psi", "null_mean", "excess", "excess_low", "excess_high"))
-        shares = " | ".join(_share(row[name]) for name in ("excess covered", "excess_low above", "psi fails", "psi found"))
+        psi = " | ".join(f"{row[name]:.3f}" for name in ("true psi", "psi", "null_mean", *DEBIASED))
+        shares = " | ".join(
+            _share(row[name]) for name in ("psi_debiased covered", "psi_debiased_low above", "psi none", "psi found")
+        )
         ranks = " | ".join(f"{row[name]:+.2f} | {_share(row[f'{name} found'])}" for name in ("spearman", "kendall"))
         lines.append(f"| {_way(per_passage, clustered)} | {size:g} | {psi} | {shares} | {ranks} |")
     return [*lines, ""]

@@ -22,7 +22,7 @@ from positionbias.audit.audit import audit, make_task
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System
 from positionbias.core.collection import Collection
-from positionbias.core.payloads import Finding, PositionBuckets, ResponseCurve
+from positionbias.core.payloads import Contrast, PositionBuckets, Verdict
 from positionbias.core.result import Result
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.models.checkpoint import load_checkpoint
@@ -60,26 +60,25 @@ def own_gap(folder: Path, dose: float, system: System, settings: AuditSettings) 
 
 
 def row(results: list[Result], dose: float, system: str, own: Result) -> str:
-    psi, gap, response = (of(results, measure, system) for measure in ("PSI", "rotation gap", "position response"))
-    gain = of(results, "gain by position", system)
+    psi, gap, verdict = (of(results, measure, system) for measure in ("PSI", "rotation gap", "verdict"))
     assert isinstance(psi.payload, PositionBuckets)
-    assert isinstance(response.payload, ResponseCurve)
-    figures, curve = psi.payload.figures, response.payload.figures
+    assert isinstance(verdict.payload, Verdict)
+    figures = psi.payload.figures
 
-    def shown(named: dict[str, float], name: str, low: str, high: str) -> str:
-        return f"{named[name]:+.3f} [{named[low]:+.3f}, {named[high]:+.3f}]"
+    def shown(value: float | None, low: float | None, high: float | None) -> str:
+        return "–" if value is None or low is None or high is None else f"{value:+.3f} [{low:+.3f}, {high:+.3f}]"
+
+    def effect(contrast: Contrast, unit: str) -> str:
+        found = [e for e in verdict.payload.effects if (e.contrast, e.unit, e.subset) == (contrast, unit, "")]
+        return shown(found[0].value, found[0].low, found[0].high) if found else "–"
 
     cells = [
         f"{dose:g}",
-        shown(dict(figures), "excess", "excess_low", "excess_high"),
-        shown(dict(figures), "slope", "slope_low", "slope_high"),
-        f"{gain.value:+.3f}",
-        *(
-            f"{found.value:+.3f} [{found.interval.low:+.3f}, {found.interval.high:+.3f}]"
-            for found in (gap, own)
-            if found.interval
-        ),
-        shown(dict(curve), "slope", "slope_low", "slope_high"),
+        str(verdict.payload.preference),
+        *(effect(contrast, "deviations") for contrast in (Contrast.ENDS, Contrast.MIDDLE, Contrast.ROTATION)),
+        effect(Contrast.ENDS, "nDCG@10"),
+        shown(figures["slope"], figures["slope_low"], figures["slope_high"]),
+        *(shown(found.value, found.interval.low, found.interval.high) for found in (gap, own) if found.interval),
     ]
     return f"| {' | '.join(cells)} |"
 
@@ -105,7 +104,7 @@ def main() -> None:
     results = audit(task, [first, *systems], settings, tell=print)
     gaps = [own_gap(given.folder, dose, system, settings) for dose, system in zip(doses, systems, strict=True)]
     for name, figure in audit_figures(results).items():
-        if name in ("position-response", "quality-by-position"):
+        if name in ("position-response", "compared"):
             save_figure(figure, FIGURES / f"audit-doses-{name}.svg", overwrite=True)
     versions = ", ".join(f"{name} {version(name)}" for name in ("torch", "numpy", "positionbias"))
     lines = [
@@ -117,11 +116,17 @@ def main() -> None:
         "",
         f"Audited on {len(task.query_ids):,} test queries of a planted collection without front-loading. nDCG@10; 95 % intervals.",
         "",
-        "| front-loading of the training | PSI beyond chance | slope over the passage | slope of the gain over BM25 | rotation gap | rotation gap on its own collection | response, first to last place |",
-        "|---|---|---|---|---|---|---|",
+        "| front-loading of the training | verdict | end − front, deviations | middle − ends | rotated to the end − to the front | end − front, nDCG@10 | slope over the passage (description) | rotation gap (description) "
+        "| rotation gap on its own collection |",
+        "|---|---|---|---|---|---|---|---|---|",
         *(row(results, dose, system.name, own) for dose, system, own in zip(doses, systems, gaps, strict=True)),
         "",
-        *(f"- {result.payload.text}" for result in results if isinstance(result.payload, Finding)),
+        *(
+            f"- {sentence}"
+            for result in results
+            if isinstance(result.payload, Verdict)
+            for sentence in result.payload.sentences
+        ),
     ]
     text = "\n".join(lines) + "\n"
     result_place("audit_doses").write_text(text)

@@ -13,7 +13,8 @@ from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, retrievers
 from positionbias.core.collection import Collection, find_collection
 from positionbias.core.errors import SettingError
-from positionbias.core.payloads import Finding
+from positionbias.core.payloads import Verdict
+from positionbias.core.records import Query
 from positionbias.core.result import Result
 from positionbias.core.run import Run, read_run
 from positionbias.dense.vectors import Vectors
@@ -38,15 +39,20 @@ class Audit:
     results: Sequence[Result]
 
     @property
+    def verdicts(self) -> Sequence[Verdict]:
+        """The answers: of each system whether the place in the passage matters, and of a model the place in the list."""
+        return [result.payload for result in self.results if isinstance(result.payload, Verdict)]
+
+    @property
     def verdict(self) -> str:
-        """What was found, in words, a line a finding."""
-        return "\n".join(result.payload.text for result in self.results if isinstance(result.payload, Finding))
+        """The answers in words, at most three lines each."""
+        return "\n".join(sentence for verdict in self.verdicts for sentence in verdict.sentences)
 
     def frame(self) -> pandas.DataFrame:
         """A row for each measure of each system: what was measured, the value, its interval, and what it rests on."""
         import pandas
 
-        rows = [_row(result) for result in self.results if not isinstance(result.payload, Finding)]
+        rows = [_row(result) for result in self.results if not isinstance(result.payload, Verdict)]
         return pandas.DataFrame(rows)
 
     def plots(self) -> Mapping[str, Figure]:
@@ -109,11 +115,13 @@ def audit_model(
     opened = [one if isinstance(one, Vectors) else Vectors(one) for one in _listed(vectors)]
     if retrieve:  # what cannot be is said before BM25 goes through the collection
         fitting_vectors(checkpoints, found, opened, depth=chosen.depth, memory=memory)
-    if candidates is None:
-        candidates = by_bm25(found, found.queries(split), chosen.depth, Bm25Settings())
-    elif not isinstance(candidates, Run):
+    if candidates is not None and not isinstance(candidates, Run):
         candidates = read_run(candidates)
-    task = make_task(found, split, candidates, chosen, queries=queries)
+
+    def first_stage(drawn: Sequence[Query]) -> Run:
+        return by_bm25(found, drawn, chosen.depth, Bm25Settings())
+
+    task = make_task(found, split, candidates or first_stage, chosen, queries=queries)
     if retrieve:
         systems = retrievers(checkpoints, task, depth=chosen.depth, memory=memory, vectors=opened)
     else:

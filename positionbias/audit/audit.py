@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
+from positionbias.audit.blind import alike, blind_results, blind_runs, outside_blind
 from positionbias.audit.by_position import gain_result, position_results
 from positionbias.audit.evidence import evidence_of
 from positionbias.audit.examples import worst_queries
@@ -20,11 +21,13 @@ from positionbias.audit.segments import segment_similarity
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task, distinct_names
 from positionbias.audit.trials import Trial, make_trials
+from positionbias.audit.two_runs import run_alone_verdict, two_run_verdict
 from positionbias.audit.verdict import VERDICT, list_verdict, passage_verdict
 from positionbias.core.collection import Collection
 from positionbias.core.duration import duration_in_words
 from positionbias.core.errors import InputError
 from positionbias.core.payloads import Interval, Statistics, Verdict
+from positionbias.core.records import Query
 from positionbias.core.result import Result
 from positionbias.core.run import Run
 from positionbias.core.seeds import key64
@@ -48,7 +51,7 @@ MANIPULATIONS = "manipulations"
 def make_task(
     collection: Collection,
     split: str,
-    candidates: Run,
+    candidates: Run | Callable[[Sequence[Query]], Run],
     settings: AuditSettings,
     *,
     queries: int | None = None,
@@ -57,26 +60,30 @@ def make_task(
 ) -> Task:
     """The queries of a split that have evidence (or ``queries`` of them, drawn by the seed), with their candidates to ``depth``.
 
-    ``candidates`` are the first stage: what re-rankers rank, and what retrievers stand beside.
+    ``candidates`` are the first stage: what re-rankers rank, and what retrievers stand beside; or a function that ranks passages for the queries that were drawn, so
+    that a few queries cost what a few cost.
 
     Raises:
         InputError: no evidence, or candidates of another collection.
     """
-    check_run(candidates, collection, split)
+    if isinstance(candidates, Run):
+        check_run(candidates, collection, split)
     qrels = collection.qrels(split)
     evidence = evidence_of(collection, split, qrels, settings.matching, level=settings.relevant_from, map_shards=map_shards)
     if queries is not None and queries < len(evidence.by_query):
         drawn = sorted(evidence.query_ids, key=lambda query_id: (key64(settings.seed, "audit", query_id), query_id))
         evidence = evidence.of(drawn[:queries])
     kept = set(evidence.query_ids)
+    chosen = [query for query in collection.queries(split) if query.query_id in kept]
+    run = candidates if isinstance(candidates, Run) else candidates(chosen)
     clusters = clusters_by_passage(qrels, level=settings.relevant_from)
     return Task(
         collection=collection,
         split=split,
-        queries=[query for query in collection.queries(split) if query.query_id in kept],
+        queries=chosen,
         qrels=[qrel for qrel in qrels if qrel.query_id in kept],
         evidence=evidence,
-        candidates=_of_queries(candidates, evidence.query_ids, settings.depth),
+        candidates=_of_queries(run, evidence.query_ids, settings.depth),
         clusters=[clusters.get(query_id, query_id) for query_id in evidence.query_ids],
         config=config or RankingConfig(),
     )
@@ -123,7 +130,11 @@ def audit(
         if first is not None and not of_system.system.first_stage:
             values, before = (one.values[settings.measures[0]] for one in (of_system, first))
             results.append(gain_result(of_system.system, task, values, first.system, before, settings))
-    return [result for of_system in audits for result in of_system.verdicts] + results
+    # what scorers that cannot see an order show on the same queries
+    blind = blind_runs(task.collection, task.queries, task.candidates, settings.seed) if settings.blind else []
+    results += blind_results(task, blind, settings)
+    said = [result for of_system in audits for result in of_system.verdicts or of_system.of_run(results, blind)]
+    return said + results
 
 
 def _counted(task: Task) -> Result:
@@ -181,6 +192,19 @@ class _Audit:
             rows = self.system.retriever.facts()
             count = len(self.task.collection)
             self.found.append(self.system.result(self.task, RETRIEVAL, Statistics(rows), value=float(count), count=count))
+
+    def of_run(self, results: Sequence[Result], blind: Sequence[Run]) -> list[Result]:
+        """The verdict on a run: from runs over rotated collections where there are any, else "cannot tell"; the first stage has none."""
+        system = self.system
+        if system.run is None or system.first_stage:
+            return []
+        if system.rotated:
+            return two_run_verdict(system.name, self.task, system.run, system.rotated, self.settings)
+        alone = run_alone_verdict(system.name, self.task, system.run)
+        beside = outside_blind(results, system.name, without=alike(system.run, blind))
+        if beside is None or not isinstance(alone.payload, Verdict):
+            return [alone]
+        return [replace(alone, payload=replace(alone.payload, sentences=[*alone.payload.sentences, f"{beside.text}."]))]
 
     def _pilot(self) -> _Piloted:
         """Ask for the first queries' texts, and tell how long all will take."""

@@ -7,17 +7,19 @@ both, so the first description is the one standardised over passage length; the 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from positionbias.audit.evidence import FoundEvidence
 from positionbias.audit.settings import AuditSettings
-from positionbias.audit.systems import System, Task
 from positionbias.core.payloads import PositionBuckets
 from positionbias.core.result import Result
 from positionbias.evaluation.buckets import Buckets, length_groups
 from positionbias.evaluation.sensitivity import bucket_means, bucket_means_by_length, means_by_bucket, standardised
+
+if TYPE_CHECKING:
+    from positionbias.audit.systems import System, Task
 
 __all__ = ["GAIN", "PSI", "gain_result", "position_results", "positions_of"]
 
@@ -26,8 +28,11 @@ GAIN = "gain by position"
 _COLUMNS = {"relative": "relative", "characters": "start"}
 
 
-def position_results(system: System, task: Task, values: Mapping[str, np.ndarray], settings: AuditSettings) -> list[Result]:
-    """Results by measure and scale: standardised over passage length, then over all passages; of the first measure also within each length group.
+def position_results(
+    system: System, task: Task, values: Mapping[str, np.ndarray], settings: AuditSettings, *, by_length: bool = True
+) -> list[Result]:
+    """Results by measure and scale: standardised over passage length, then over all passages; of the first measure also within each length group,
+    unless ``by_length`` is false.
 
     ``values`` has each measure's value of every audited query, ``(queries,)``. A Result's value is PSI, its payload the buckets, its count
     the queries in them: answers that fill their passage have no position, and stand in ``figures["without_position"]``.
@@ -35,7 +40,7 @@ def position_results(system: System, task: Task, values: Mapping[str, np.ndarray
     results = []
     for number, (measure, of_queries) in enumerate(values.items()):
         for buckets in settings.buckets_for(task.evidence.positioned):
-            for payload in _payloads(task, measure, of_queries, buckets, settings, grouped=number == 0):
+            for payload in _payloads(task, measure, of_queries, buckets, settings, grouped=by_length and number == 0):
                 value = payload.figures.get("psi")
                 results.append(system.result(task, PSI, payload, value=value, count=sum(payload.counts), seed=settings.seed))
     return results

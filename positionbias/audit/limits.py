@@ -12,14 +12,13 @@ from positionbias.audit.rotations import GAP
 from positionbias.audit.systems import FIRST_STAGE
 from positionbias.core.checks import Check, Measured, Outcome, overall
 from positionbias.core.errors import SettingError
-from positionbias.core.payloads import Contrast, PositionBuckets, Preference, Question, Statistics, Verdict
+from positionbias.core.payloads import Contrast, Effect, PositionBuckets, Preference, Question, Statistics, Verdict
 from positionbias.core.result import Result
 
 __all__ = ["EXIT_CODES", "MOST_QUERIES", "Check", "Limits", "Measured", "Outcome", "checks_of", "exit_code"]
 
 EXIT_CODES = {Outcome.PASS: 0, Outcome.FAIL: 1, Outcome.CANNOT_TELL: 3}
 MOST_QUERIES = 1_000_000  # no larger number is given as advice
-_RULE_OF_THREE = 3  # of n queries that all agree, up to 3/n of the population may still differ (95 %)
 _SCORES_ALONE = "scores each passage by itself: the order of the list cannot change a score"
 _GAP_NOTE = (
     "--max-rotation-gap is the mean over all queries: where answers stand anywhere in their passages, rotation moves as many to the front "
@@ -159,8 +158,6 @@ def _too_few(measured: Measured, at_most: float, wanted: int | None) -> str:
     """Why the interval decides nothing, where that is not only its width."""
     if at_most == 0:
         return "no number of queries shows that an effect is exactly 0"
-    if measured.low == measured.high:
-        return f"all {measured.queries:,} queries agree; so few do not exclude rare changes"
     return "" if wanted else f"the estimate lies at the limit: more than {MOST_QUERIES:,} queries would be needed"
 
 
@@ -198,9 +195,7 @@ def _outcome(measured: Measured, at_most: float) -> Outcome:
     _, low, high = _bounds(measured)
     if low > at_most or high < -at_most:
         return Outcome.FAIL
-    within = -at_most <= low and high <= at_most
-    enough = low < high or measured.queries * at_most >= _RULE_OF_THREE
-    return Outcome.PASS if within and enough else Outcome.CANNOT_TELL
+    return Outcome.PASS if -at_most <= low and high <= at_most else Outcome.CANNOT_TELL
 
 
 def _would_do(measured: Measured, at_most: float) -> tuple[Outcome, int | None]:
@@ -209,8 +204,6 @@ def _would_do(measured: Measured, at_most: float) -> tuple[Outcome, int | None]:
     Half-widths shrink with √queries: the interval of n queries fits where its half-width is at most a share s of today's, so n = queries / s².
     """
     value, low, high = _bounds(measured)
-    if low == high:
-        return Outcome.PASS, _advice(_RULE_OF_THREE / at_most if at_most else math.inf)
     size, below, above = abs(value), value - low, high - value
     if size > at_most:
         share = _ratio(size - at_most, below if value > 0 else above)
@@ -233,9 +226,12 @@ def _advice(queries: float, *, beyond: bool = False) -> int | None:
 
 
 def _response(results: Sequence[Result], at_most: float, unit: str | None) -> _Ruling:
-    """Of the moved sentence: both of its contrasts must have been measured."""
+    """Of the moved sentence: its ends, and its middle where any passage is long enough to have one."""
     takes = "it takes a model that can be asked again, and passages of three sentences or more"
-    return _by_effects(_verdicts(results, Question.PASSAGE), at_most, ((Contrast.ENDS,), (Contrast.MIDDLE,)), unit, takes)
+    found = _verdicts(results, Question.PASSAGE)
+    middle = any(effect.contrast is Contrast.MIDDLE for verdict in found for effect in verdict.effects)
+    needed = ((Contrast.ENDS,), (Contrast.MIDDLE,)) if middle else ((Contrast.ENDS,),)
+    return _by_effects(found, at_most, needed, unit, takes)
 
 
 def _movement(results: Sequence[Result], at_most: float, unit: str | None) -> _Ruling:
@@ -257,15 +253,26 @@ def _by_effects(
 ) -> _Ruling:
     """From the effects over all queries; of each group in ``needed`` at least one contrast must have been measured."""
     named = [contrast for group in needed for contrast in group]
-    effects = [effect for verdict in verdicts for effect in verdict.effects if effect.unit == unit and not effect.subset]
-    effects = [effect for effect in effects if effect.contrast in named]
-    found = [_measured(one.contrast, one.unit, one.value, one.low, one.high, one.queries) for one in effects]
+    over_all = [effect for verdict in verdicts for effect in verdict.effects if not effect.subset]
+    effects = [effect for effect in over_all if effect.unit == unit and effect.contrast in named]
+    found = [_measured(one.contrast, one.unit, one.value, *_interval(one, over_all), one.queries) for one in effects]
     absent = [group for group in needed if not any(effect.contrast in group for effect in effects)]
     if not absent:
         return _ruled(found, at_most)
     names = ", ".join(" or ".join(group) for group in absent)
     said = " ".join(sentence for verdict in verdicts if not verdict.effects for sentence in verdict.sentences)
     return _ruled(found, at_most, f"not measured{f' in {unit}' if unit else ''}: {names}; {said or takes}")
+
+
+def _interval(effect: Effect, others: Sequence[Effect]) -> tuple[float | None, float | None]:
+    """The interval of an effect. Where all queries agree on 0 though their scores do change, or are not known, 3 / queries to either side: so few
+    do not exclude that a rare query changes by all there is ("rule of three") [decision]."""
+    if effect.low != 0 or effect.high != 0 or not effect.queries or effect.contrast is Contrast.ORDER:
+        return effect.low, effect.high
+    scores = [one for one in others if one.contrast is effect.contrast and one.unit == "deviations"]
+    if scores and all(one.low == 0 == one.high for one in scores):
+        return effect.low, effect.high
+    return -3 / effect.queries, 3 / effect.queries
 
 
 def _verdicts(results: Sequence[Result], question: Question) -> list[Verdict]:

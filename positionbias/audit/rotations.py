@@ -78,7 +78,7 @@ def rotation_results(
             "quality": measure,
             **gap.rows(),
             "rank-biased overlap": overlap.value,
-            "answers cut through": float(np.isnan(rotated.movement.after).mean()),
+            "answers cut through": float((rotated.movement.ends < 0).mean()),
             "answers truncated": rotated.truncated,
         }
         change, count = gap.change, len(task.query_ids)

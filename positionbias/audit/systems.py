@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.rerank import rescore
 from positionbias.ranking.scored import PassageTexts
+
+if TYPE_CHECKING:
+    from positionbias.audit.two_runs import RotatedRun
 
 __all__ = ["FIRST_STAGE", "RETRIEVER", "System", "Task", "distinct_names", "retrievers"]
 
@@ -66,7 +69,8 @@ def _as_deep_as(run: Run, measures: Sequence[str]) -> Run:
 class System:
     """A run, or a model; of a model that was loaded, the checkpoint that it came with.
 
-    A model re-ranks the task's candidates, or where there is a ``retriever``, ranks the whole collection.
+    A model re-ranks the task's candidates, or where there is a ``retriever``, ranks the whole collection. A run may have runs of the same system over
+    ``rotated`` collections beside it.
     """
 
     name: str
@@ -75,6 +79,7 @@ class System:
     checkpoint: Checkpoint | None = None
     first_stage: bool = False
     retriever: Retriever | None = None
+    rotated: Sequence[RotatedRun] = ()
 
     @staticmethod
     def of(checkpoint: Checkpoint, name: str | None = None) -> System:
@@ -170,7 +175,7 @@ def distinct_names(systems: Sequence[System]) -> Mapping[str, System]:
     for system in systems:
         if system.name in by_name:
             raise InputError(
-                f"two systems are called {system.name!r}: wanted names that tell them apart; rename one of the folders or runs' tags"
+                f"systems: wanted a name each; found {system.name!r} twice; rename one of the folders or runs' tags"
             )
         by_name[system.name] = system
     return by_name

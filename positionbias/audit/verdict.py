@@ -132,7 +132,7 @@ def passage_verdict(name: str, measured: Measured, measure: str, margin: float, 
         return Verdict(Question.PASSAGE, Preference.UNKNOWN, [sentence], margin=margin)
     found = answer(in_unit, margin)
     effects = [*_deciding_first(own, found.deciding), *([] if own is over_all else over_all)]
-    sentences = [_headline(name, found, effects, margin, restricted), _meaning(found, effects, measure), _next(found)]
+    sentences = [_headline(name, found, margin, restricted), _meaning(found, own, measure), _next(found)]
     if unread:  # the more certain finding comes first
         sentences = [_unread(name, over_all, measure, reads, unread), sentences[0], sentences[2] or sentences[1]]
     return Verdict(
@@ -161,7 +161,7 @@ def _with_interval(effect: Effect) -> str:
     return f"{value} [{decimal(effect.low, places, sign=True)}, {decimal(effect.high, places, sign=True)}]"
 
 
-def _headline(name: str, found: Answered, effects: Sequence[Effect], margin: float, restricted: bool) -> str:
+def _headline(name: str, found: Answered, margin: float, restricted: bool) -> str:
     head = found.deciding
     where = ", within what it reads" if restricted else ""
     size = f"{head.contrast} {_with_interval(head)} deviations ({count(head.queries)} queries)"

@@ -60,9 +60,10 @@ def evaluate(
 ) -> None:
     """Measure each RUN (TREC form, plain or .gz) against judgements; compare each further run with the first.
 
-    Means are over all judged queries; one without candidates counts 0. Intervals: bootstrap over queries, those with the
-    same single relevant passage drawn together. Tests: Wilcoxon and t, paired; corrected by Holm and Bonferroni for the
-    number of runs compared with the first on a measure. nDCG's gain is linear in the grade.
+    Means are over all judged queries; one without candidates counts 0. Queries with the same single relevant passage are one cluster.
+    Intervals are over clusters: percentile bootstrap, or t by the jackknife for 30 clusters and fewer. p is two-sided, by sign flips of
+    clusters, corrected by Holm and Bonferroni for the number of runs compared with the first on a measure. Wilcoxon and t take queries one
+    by one, as papers print them. nDCG's gain is linear in the grade.
 
     J@k (Judged@k in JSON), for each cutoff k of the measures, is the share of a run's first k that have a judgement; what has none counts as not
     relevant. A query without candidates counts 0 in it, as in the measures.
@@ -224,21 +225,20 @@ def _tables(results: Sequence[Result]) -> str:
         "difference",
         "change",
         "d_z",
+        "p",
+        "Holm",
+        "Bonf.",
         "p Wilcoxon",
-        "Holm",
-        "Bonf.",
         "p t",
-        "Holm",
-        "Bonf.",
     )
     return f"{text}\n\n{aligned([header, *(_comparison(measure, payload) for measure, payload in compared)], left=2)}"
 
 
 def _comparison(measure: str, item: Comparison) -> tuple[str, ...]:
+    from positionbias.evaluation.significance import CORRECTIONS
+
     change = "-" if item.relative is None else f"{item.relative:+.1%}{_bounds(item.relative_interval, '+.1%')}"
-    tests = []
-    for test, p in (("wilcoxon", item.p_wilcoxon), ("t", item.p_t)):
-        tests += [_p(p), _p(item.p_adjusted[f"{test} holm"]), _p(item.p_adjusted[f"{test} bonferroni"])]
+    tests = map(_p, (item.p, *(item.p_adjusted[method] for method in CORRECTIONS), item.p_wilcoxon, item.p_t))
     effect = "-" if item.effect_size is None else f"{item.effect_size:+.2f}"
     difference = f"{item.difference:+.4f}{_bounds(item.difference_interval, '+.4f')}"
     return (f"{item.baseline} → {item.candidate}", measure, difference, change, effect, *tests)

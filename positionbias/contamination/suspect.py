@@ -7,7 +7,7 @@ With m the model's measure of a query and r the reference's, the advantage is a 
 r is the mean over *controls*, models known to be clean, or without any the candidates' own order. A paraphrase is harder for a clean model too, since
 its words differ, and fresh queries may be harder or easier than published ones: that falls on the model and its controls alike, so with controls the
 suspicion is the difference in differences. Paired (a paraphrase of each query) its p is that of sign flips over queries, unpaired (other queries) that of
-dealing the queries out anew; both one-sided. Intervals are the bootstrap's, two-sided.
+dealing the queries out anew; both one-sided. Intervals are two-sided.
 
 Two clean trainings differ by chance in what they gain on two sets, which a p over queries does not hold. With two controls or more that is tested
 too: the model's own difference against theirs (``permutation.one_against_few_p``), and a model is suspicious where both p are at most alpha [decision].
@@ -15,7 +15,6 @@ too: the model's own difference against theirs (``permutation.one_against_few_p`
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +26,7 @@ from positionbias.core.errors import SettingError
 from positionbias.core.payloads import Finding, Interval, PerQuery, Statistics
 from positionbias.core.result import Result
 from positionbias.evaluation.bootstrap import bootstrap_mean
-from positionbias.evaluation.clustered import POWER, clustered_mean
+from positionbias.evaluation.clustered import POWER, Estimate, clustered_mean, joined_error
 from positionbias.evaluation.leaked import unpaired_difference
 from positionbias.evaluation.permutation import PERMUTATIONS, label_p, one_against_few_p, sign_flip_p
 
@@ -138,7 +137,7 @@ def _suspicion(
         "p": p,
         "alpha": settings.alpha,
         "permutations": settings.permutations,
-        "detectable": _detectable([(of.standard_error, of.freedom) for of in errors], settings.alpha),
+        "detectable": _detectable(errors, settings.alpha),
         "controls": len(controls),
         "p_among_controls": among,
         "controls_that_gain_as_much": sum(difference >= model.difference for difference in own),
@@ -148,18 +147,12 @@ def _suspicion(
     }
 
 
-def _detectable(errors: Sequence[tuple[float | None, int]], alpha: float) -> float | None:
-    """From standard errors and their degrees of freedom; two are joined by Welch's rule. None where one is undefined."""
+def _detectable(estimates: Sequence[Estimate], alpha: float) -> float | None:
+    """From the standard errors of the sides; None where one is undefined."""
     from scipy import stats
 
-    parts = [(error * error, freedom) for error, freedom in errors if error is not None and freedom >= 1]
-    total = sum(variance for variance, _ in parts)
-    if len(parts) < len(errors):
-        return None
-    if total == 0:
-        return 0.0
-    freedom = total * total / sum(variance * variance / of for variance, of in parts)
-    return float(stats.t.ppf([1 - alpha, POWER], freedom).sum() * math.sqrt(total))
+    joined = joined_error(estimates)
+    return None if joined is None else float(stats.t.ppf([1 - alpha, POWER], joined[1]).sum() * joined[0])
 
 
 def _system(role: str, system: Measured, contrast: Contrast, settings: SuspectSettings, about: tuple[str, str]) -> Result:

@@ -13,6 +13,7 @@ from positionbias.core.payloads import Interval
 
 __all__ = [
     "MISSING",
+    "MINUS",
     "NBSP",
     "as_form",
     "count",

@@ -65,11 +65,15 @@ class PositionHistogram:
 
 @dataclass(frozen=True, slots=True)
 class PerQuery:
-    """One value a query; saved as Parquet beside the JSON."""
+    """One value a query; saved as Parquet beside the JSON.
+
+    ``clusters`` has one label a query: queries of one label are drawn together. Empty where each query is drawn alone.
+    """
 
     query_ids: Sequence[str]
     values: Sequence[float]
     notes: Mapping[str, Any] = field(default_factory=dict)
+    clusters: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,9 @@ class Comparison:
     """Two systems (or one system on two test sets) on the same queries: candidate against baseline.
 
     ``difference`` = candidate − baseline; ``relative`` = difference / baseline; ``relative_as_printed`` =
-    difference / candidate, the form of the paper's Tables 3–4. p-values are None where undefined.
+    difference / candidate, the form of the paper's Tables 3–4. ``p`` is two-sided, over clusters of queries as the intervals are;
+    ``p_adjusted`` has it corrected for the number of comparisons ("holm", "bonferroni"). ``p_wilcoxon`` and ``p_t`` take queries one by one, as
+    papers print them. p-values are None where undefined.
     """
 
     baseline: str
@@ -95,6 +101,7 @@ class Comparison:
     p_adjusted: Mapping[str, float | None] = field(default_factory=dict)
     subset: str = "all queries"
     notes: Mapping[str, Any] = field(default_factory=dict)
+    p: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,9 +87,12 @@ class Result:
         record = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
         record["facts"] = {name: value for name, value in record["facts"].items() if value not in ("", None)}
         record["kind"] = self.kind
-        if not items and isinstance(self.payload, PerQuery):
-            record["payload"].pop("query_ids")
-            record["payload"].pop("values")
+        if isinstance(self.payload, PerQuery):
+            if not items:
+                record["payload"].pop("query_ids")
+                record["payload"].pop("values")
+            if not items or not self.payload.clusters:
+                record["payload"].pop("clusters")
         return record
 
     @staticmethod
@@ -146,6 +149,8 @@ def write_results(folder: Path, results: Sequence[Result], manifest: Manifest) -
         if isinstance(result.payload, PerQuery):
             record["items"] = f"items-{number:03d}.parquet"
             columns = {"query_id": list(result.payload.query_ids), "value": [float(v) for v in result.payload.values]}
+            if result.payload.clusters:
+                columns["cluster"] = list(result.payload.clusters)
             pq.write_table(pa.table(columns), folder / record["items"])
         records.append(record)
     write_json(folder / RESULTS, {"results": records})
@@ -172,6 +177,8 @@ def load_results(folder: Path | str) -> list[Result]:
                 table = pq.read_table(folder / Path(items).name)
                 record["payload"]["query_ids"] = table.column("query_id").to_pylist()
                 record["payload"]["values"] = table.column("value").to_pylist()
+                if "cluster" in table.column_names:
+                    record["payload"]["clusters"] = table.column("cluster").to_pylist()
             results.append(Result.from_json(record))
     except (KeyError, TypeError, ValueError, AttributeError, OSError) as error:
         raise bad_input(

@@ -1,10 +1,6 @@
 """Means and slopes over queries, with intervals that take queries of one passage together.
 
-The standard error is the cluster jackknife's: with θ(g) the estimate without cluster g, of G,
-
-    se² = (G − 1) / G · Σ_g (θ(g) − θ)²,   interval θ ± t(0.975, G − 1) · se
-
-For a mean of queries that are their own clusters it is the textbook's t interval; for a slope it is the form of the cluster-robust
+The standard error is the cluster jackknife's (formula in ``bootstrap``), whatever the number of clusters. For a slope it is the form of the cluster-robust
 error that errs on the wide side where clusters are few or unequal (CV3: MacKinnon, Nielsen, Webb 2023) [decision].
 """
 
@@ -18,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from positionbias.core.payloads import Interval
-from positionbias.evaluation.bootstrap import LEVEL, Clusters, cluster_queries
+from positionbias.evaluation.bootstrap import LEVEL, Clusters, cluster_queries, jackknife_error, means_without, t_interval
 from positionbias.evaluation.significance import corrected
 
-__all__ = ["POWER", "Estimate", "clustered_mean", "clustered_slope", "family_wise"]
+__all__ = ["POWER", "Estimate", "clustered_mean", "clustered_slope", "family_wise", "joined_error"]
 
 POWER = 0.8
 _NOTHING = 1e-12  # what rounding alone leaves of a spread, beside the values themselves
@@ -79,11 +75,7 @@ def clustered_mean(values: np.ndarray, clusters: Sequence[str] | None) -> Estima
     mean = float(values.mean())
     if found.count < 2:
         return Estimate(mean, count=queries, undefined="the interval: fewer than two clusters of queries")
-    # around the mean, so that the difference of two large sums loses nothing
-    sums = np.bincount(found.codes, weights=values - mean, minlength=found.count)
-    sizes = np.bincount(found.codes, minlength=found.count)
-    without = mean + (sums.sum() - sums) / (queries - sizes)
-    return _jackknife(mean, without, float(np.abs(values).max()), found, queries)
+    return _jackknife(mean, means_without(values[:, None], found)[:, 0], float(np.abs(values).max()), found, queries)
 
 
 def clustered_slope(
@@ -143,14 +135,28 @@ def _jackknife(value: float, without: np.ndarray, size: float, clusters: Cluster
     from scipy import stats
 
     freedom = clusters.count - 1
-    error = math.sqrt(freedom / clusters.count * float(((without - value) ** 2).sum()))
+    error = jackknife_error(value, without)
     method = f"cluster jackknife, t, {clusters.drawn}"
     if error <= _NOTHING * size or error == 0:
         same = Interval(value, value, LEVEL, method)
         return Estimate(value, same, None, 0.0, freedom, queries, "p: every cluster says the same")
-    half = float(stats.t.ppf((1 + LEVEL) / 2, freedom)) * error
     p = float(2 * stats.t.sf(abs(value) / error, freedom))
-    return Estimate(value, Interval(value - half, value + half, LEVEL, method), p, error, freedom, queries)
+    return Estimate(value, t_interval(value, error, freedom, method), p, error, freedom, queries)
+
+
+def joined_error(estimates: Sequence[Estimate]) -> tuple[float, float] | None:
+    """The standard error of a sum or difference of independent estimates, and its degrees of freedom by Welch and Satterthwaite:
+
+        se² = Σ se_i²,   df = se⁴ / Σ (se_i⁴ / df_i)
+
+    None where an estimate has no standard error; the degrees of freedom are infinite where all errors are 0.
+    """
+    parts = [(of.standard_error**2, of.freedom) for of in estimates if of.standard_error is not None and of.freedom >= 1]
+    if len(parts) < len(estimates):
+        return None
+    total = sum(variance for variance, _ in parts)
+    below = sum(variance**2 / freedom for variance, freedom in parts)
+    return math.sqrt(total), total**2 / below if below else math.inf
 
 
 def family_wise(p_values: Mapping[str, float | None], method: str = "holm") -> dict[str, float | None]:

@@ -7,8 +7,8 @@ much easier or harder these queries are. The second is the same for all systems;
 
 has it taken off: per query b − a is paired. It says whether b gains more where queries leaked than where they did not.
 
-Intervals [decision]: percentile bootstrap; leaked and clean queries are drawn apart, so that each part keeps its size, and queries with the
-same single relevant passage are drawn together. The order of systems is compared by Kendall's τ_b of their means, with each pair of
+Intervals [decision]: percentile bootstrap, or t by the jackknife where a part has few clusters (``bootstrap``); leaked and clean queries are drawn
+apart, so that each part keeps its size, and queries with the same single relevant passage are drawn together. The order of systems is compared by Kendall's τ_b of their means, with each pair of
 systems that changes places named; a tie in either is no swap.
 """
 
@@ -24,8 +24,17 @@ from positionbias.core.errors import InputError
 from positionbias.core.payloads import Interval, PerQuery, Statistics
 from positionbias.core.result import Result
 from positionbias.core.seeds import key64
-from positionbias.evaluation.bootstrap import RESAMPLES, bootstrap_mean, percentile_interval, resampled_means
+from positionbias.evaluation.bootstrap import (
+    FEW,
+    RESAMPLES,
+    bootstrap_mean,
+    cluster_labels,
+    cluster_queries,
+    percentile_interval,
+    resampled_means,
+)
 from positionbias.evaluation.order import order_agreement, swaps
+from positionbias.evaluation.two_means import difference_of_groups
 
 __all__ = ["ORDER", "PARTS", "leaked_results", "unpaired_difference"]
 
@@ -42,19 +51,22 @@ def unpaired_difference(
     seed: int,
     resamples: int = RESAMPLES,
 ) -> tuple[float | None, Interval | None]:
-    """mean(first) − mean(second) of values ``(n,)`` and ``(m,)`` of different queries, and its interval.
+    """mean(first) − mean(second) of values ``(n,)`` and ``(m,)`` of different queries, and its interval; Welch's where a side has few clusters.
 
     None where a side is empty; no interval where one has fewer than two clusters.
     """
     if not len(first) or not len(second):
         return None, None
     difference = float(np.mean(first) - np.mean(second))
+    sides = [cluster_queries(of, len(values)) for values, of in ((first, first_clusters), (second, second_clusters))]
+    if min(side.count for side in sides) <= FEW:
+        return difference_of_groups(first, second, first_clusters, second_clusters)
     drawn = [
         resampled_means(values[:, None], clusters, seed=key64(seed, "unpaired", side), resamples=resamples)
         for side, values, clusters in ((0, first, first_clusters), (1, second, second_clusters))
     ]
-    if drawn[0] is None or drawn[1] is None:
-        return difference, None
+    assert drawn[0] is not None
+    assert drawn[1] is not None
     method = f"{drawn[0].method}, and {len(second):,} others apart"
     return difference, percentile_interval(drawn[0].means[:, 0] - drawn[1].means[:, 0], method)
 
@@ -100,7 +112,7 @@ class _Parts:
                 f"--leaked: wanted pairs that name judged queries; found none among {len(query_ids):,}; "
                 "check that the pairs are of these test queries"
             )
-        labels = [clusters.get(query_id, query_id) for query_id in query_ids] if clusters is not None else list(query_ids)
+        labels = cluster_labels(clusters or {}, query_ids) or []
         self.places = {
             "all": np.arange(len(query_ids)),
             "leaked": np.flatnonzero(is_leaked),

@@ -1,4 +1,4 @@
-"""Significance letters, as the position-bias paper's Table 5 prints them: ``0.792ab`` is better than rows a and b."""
+"""Significance letters, in the form of the position-bias paper's Table 5: ``0.792ab`` is better than rows a and b."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import NamedTuple
 import numpy as np
 
 from positionbias.core.errors import InputError
-from positionbias.evaluation.significance import corrected, wilcoxon
+from positionbias.evaluation.bootstrap import cluster_labels
+from positionbias.evaluation.significance import HOLM, clustered_p, corrected
 
 __all__ = ["LEVEL", "Letters", "letter_of", "significance_letters"]
 
@@ -40,19 +41,21 @@ def letter_of(row: int) -> str:
     return ascii_lowercase[row]
 
 
-def significance_letters(systems: Sequence[Mapping[str, float]], *, level: float = LEVEL) -> Letters:
-    """Each pair of systems compared by Wilcoxon's signed-rank test on the queries both have; row 0 is a, row 1 is b …
+def significance_letters(
+    systems: Sequence[Mapping[str, float]], clusters: Mapping[str, str] | None = None, *, seed: int, level: float = LEVEL
+) -> Letters:
+    """Compare each pair of systems on the queries both have; row 0 is a, row 1 is b …
 
-    A system gets another's letter where p < ``level`` and both the mean and the signed ranks of the differences are in its
-    favour (where these point apart, neither gets one [decision]). Zero differences are dropped (position-bias paper, Table 5:
-    "between training variants per model with Wilcoxon (p<0.05)", uncorrected); Holm's correction takes all pairs as one family.
+    A system gets another's letter where its mean is higher and the two-sided p by sign flips of ``clusters`` (by query id) is below ``level``.
+    The position-bias paper's Table 5 has Wilcoxon's p there, "between training variants per model with Wilcoxon (p<0.05)", uncorrected: that knows
+    no clusters. Holm's correction takes all pairs as one family.
 
     Raises:
         InputError: more systems than letters, or two that share no query.
     """
     letter_of(len(systems) - 1)
     p_values: dict[tuple[int, int], float | None] = {}
-    better: dict[tuple[int, int], int | None] = {}
+    better: dict[tuple[int, int], int] = {}
     for pair in combinations(range(len(systems)), 2):
         one, other = (systems[row] for row in pair)
         queries = sorted(one.keys() & other.keys())
@@ -60,34 +63,24 @@ def significance_letters(systems: Sequence[Mapping[str, float]], *, level: float
             rows = " and ".join(map(letter_of, pair))
             raise InputError(f"systems {rows}: wanted queries that both have; found none; compare runs of one split")
         differences = np.array([other[query_id] - one[query_id] for query_id in queries])
-        p_values[pair] = wilcoxon(differences)
-        favours = {np.sign(differences.mean()), _sign_of_ranks(differences)}
-        better[pair] = {frozenset({1.0}): pair[1], frozenset({-1.0}): pair[0]}.get(frozenset(favours))
+        p_values[pair] = clustered_p(differences, cluster_labels(clusters, queries), seed=seed)
+        better[pair] = pair[1] if differences.mean() > 0 else pair[0]
     defined = {pair: p for pair, p in p_values.items() if p is not None}
-    holm = dict(zip(defined, corrected(list(defined.values()), "holm"), strict=True))
+    holm = dict(zip(defined, corrected(list(defined.values()), HOLM), strict=True))
     p_holm = {pair: holm.get(pair) for pair in p_values}
     plain, strict = (_letters(len(systems), better, found, level) for found in (p_values, p_holm))
     return Letters(plain, strict, p_values, p_holm)
 
 
-def _sign_of_ranks(differences: np.ndarray) -> float:
-    """1 where the ranks of the positive differences outweigh those of the negative ones, -1 where they do not, 0 where equal."""
-    from scipy import stats
-
-    rounded = np.round(differences, 12)
-    kept = rounded[rounded != 0]
-    return float(np.sign((np.sign(kept) * stats.rankdata(np.abs(kept))).sum()))
-
-
 def _letters(
     count: int,
-    better: Mapping[tuple[int, int], int | None],
+    better: Mapping[tuple[int, int], int],
     p_values: Mapping[tuple[int, int], float | None],
     level: float,
 ) -> tuple[str, ...]:
     found = [""] * count
     for (one, other), p in p_values.items():
         winner = better[one, other]
-        if winner is not None and p is not None and p < level:
+        if p is not None and p < level:
             found[winner] += letter_of(other if winner == one else one)
     return tuple("".join(sorted(letters)) for letters in found)

@@ -16,7 +16,7 @@ from positionbias.core.payloads import PerQuery
 from positionbias.core.records import Qrel
 from positionbias.core.result import Result
 from positionbias.core.run import Run
-from positionbias.evaluation.bootstrap import bootstrap_mean
+from positionbias.evaluation.bootstrap import bootstrap_mean, cluster_labels
 
 if TYPE_CHECKING:
     import ir_measures
@@ -129,9 +129,9 @@ def evaluate_run(
     clusters: Mapping[str, str] | None = None,
     query_ids: Collection[str] | None = None,
 ) -> list[Result]:
-    """One Result per measure: the mean over judged queries with its bootstrap interval; the values as payload.
+    """Return a Result per measure: the mean over judged queries with its interval; the values as payload.
 
-    ``clusters`` (query id → cluster) draws whole clusters in the bootstrap. The payload's notes count the judged queries
+    ``clusters`` (query id → cluster): the interval is over clusters, which the payload names where queries share one. The payload's notes count the judged queries
     without candidates (0 in the mean) and the run's queries without judgements (left out).
 
     Raises:
@@ -151,7 +151,8 @@ def evaluate_run(
         "queries without candidates": without,
         "queries without judgements": len(set(run) - set(judged)),
     }
-    labels = None if clusters is None else [clusters.get(query_id, query_id) for query_id in judged]
+    labels = cluster_labels(clusters, judged)
+    shared = labels if labels and len(set(labels)) < len(labels) else ()
     results = []
     for name in names:
         scores = [values[name][query_id] for query_id in judged]
@@ -165,7 +166,7 @@ def evaluate_run(
                 value=sum(scores) / len(scores),
                 interval=bootstrap_mean(scores, labels, seed=seed),
                 count=len(scores),
-                payload=PerQuery(judged, scores, notes),
+                payload=PerQuery(judged, scores, notes, shared),
             )
         )
     return results

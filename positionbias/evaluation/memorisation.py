@@ -6,7 +6,7 @@ retrieved is put where its score belongs, so that its rank is at most the candid
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ import numpy as np
 from positionbias.core.errors import InputError
 from positionbias.core.payloads import Interval
 from positionbias.core.run import Ranking, Run
-from positionbias.evaluation.bootstrap import bootstrap_mean
+from positionbias.evaluation.bootstrap import bootstrap_mean, cluster_labels
 
 __all__ = [
     "OFFSET",
@@ -131,28 +131,40 @@ class Memorised:
     repeats: int
 
 
-def memorised(with_leakage: np.ndarray, without: np.ndarray, query_ids: Sequence[str], *, seed: int) -> Memorised:
+def memorised(
+    with_leakage: np.ndarray,
+    without: np.ndarray,
+    query_ids: Sequence[str],
+    clusters: Mapping[str, str] | None = None,
+    *,
+    seed: int,
+) -> Memorised:
     """Tables 6 and 7: ranks, or scores, of leaked passages ``(repeats, passages)``; each repeat is a pair of models, trained alike but for
     the leakage.
 
-    Deviations (n − 1) are over all values, as the size of the printed ones suggests [decision]; the interval resamples queries, each
-    with all its passages, of the differences averaged over repeats.
+    Deviations (n − 1) are over all values, as the size of the printed ones suggests [decision]; the interval is over
+    ``clusters`` of queries, each query with all its passages, of the differences averaged over repeats.
 
     Raises:
         ValueError: no value, or arrays of different shapes.
     """
     differences = _differences(with_leakage, without)
-    interval = bootstrap_mean(differences.mean(axis=0), list(query_ids), seed=seed)
+    interval = bootstrap_mean(differences.mean(axis=0), cluster_labels(clusters or {}, query_ids), seed=seed)
     return _memorised(with_leakage, without, differences, interval)
 
 
 def rank_offset(
-    with_leakage: tuple[np.ndarray, np.ndarray], without: tuple[np.ndarray, np.ndarray], query_ids: Sequence[str], *, seed: int
+    with_leakage: tuple[np.ndarray, np.ndarray],
+    without: tuple[np.ndarray, np.ndarray],
+    query_ids: Sequence[str],
+    clusters: Mapping[str, str] | None = None,
+    *,
+    seed: int,
 ) -> Memorised:
     """Table 8: by query the mean of (negative rank − positive rank) over its leaked pairs; with leakage, without, and the increase.
 
     Each side is (ranks of the positives, ranks of the negatives), ``(repeats, pairs)``. Means are over queries ("macro-averaged"),
-    deviations over queries and repeats [decision], the interval over queries.
+    deviations over queries and repeats [decision], the interval over clusters of queries.
 
     Raises:
         ValueError: no value, or arrays of different shapes.
@@ -162,7 +174,8 @@ def rank_offset(
     member /= member.sum(axis=1, keepdims=True)
     offset, other = ((negative - positive) @ member.T for positive, negative in (with_leakage, without))
     differences = _differences(offset, other)
-    return _memorised(offset, other, differences, bootstrap_mean(differences.mean(axis=0), order, seed=seed))
+    interval = bootstrap_mean(differences.mean(axis=0), cluster_labels(clusters or {}, order), seed=seed)
+    return _memorised(offset, other, differences, interval)
 
 
 def _differences(with_leakage: np.ndarray, without: np.ndarray) -> np.ndarray:

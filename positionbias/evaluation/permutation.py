@@ -1,4 +1,4 @@
-"""One-sided permutation tests: is a mean of differences above 0, is one mean above another, is one system above a few others.
+"""Permutation tests: does a mean of differences differ from 0 or exceed it, is one mean above another, is one system above a few others.
 
 p = (1 + permutations at least as large as what was found) / (1 + permutations), so that p is never 0 and the test never too sure (Phipson and
 Smyth 2010); where all arrangements are no more than the permutations asked for, all of them are gone through, and p is their share.
@@ -21,14 +21,22 @@ __all__ = ["PERMUTATIONS", "label_p", "one_against_few_p", "sign_flip_p"]
 PERMUTATIONS = 10_000
 _BLOCK_DRAWS = 2_000_000
 _ROUNDING = 1e-9  # of the largest sum: an arrangement that rounding alone puts below what was found is as large
+_NOTHING = 1e-12  # a cluster's sum that rounding alone has made
+_SIGNS = 1 - 2 * (np.arange(256)[:, None] >> np.arange(8) & 1)  # of 8 clusters, by byte
 
 
 def sign_flip_p(
-    differences: np.ndarray, clusters: Sequence[str] | None = None, *, seed: int, permutations: int = PERMUTATIONS
+    differences: np.ndarray,
+    clusters: Sequence[str] | None = None,
+    *,
+    seed: int,
+    permutations: int = PERMUTATIONS,
+    two_sided: bool = False,
 ) -> float | None:
     """How often Σ s_c · D_c ≥ Σ D_c, D_c the sum of ``differences (queries,)`` of cluster c and s_c = ±1 a fair coin: p of "the mean is above 0".
 
-    Exact where under the null each cluster's sum is as likely with the other sign. None without a query.
+    Two-sided it is how often |Σ s_c · D_c| ≥ |Σ D_c|: p of "the mean is not 0". Exact where under the null each cluster's sum is as likely with
+    the other sign. Clusters whose sum is 0 change nothing and are left out. None without a query.
 
     Raises:
         SettingError: fewer than one permutation.
@@ -38,14 +46,18 @@ def sign_flip_p(
         return None
     found = cluster_queries(clusters, len(differences))
     sums = np.bincount(found.codes, weights=differences, minlength=found.count)
-    least = sums.sum() - _ROUNDING * max(1.0, float(np.abs(sums).sum()))
-    if found.count < 63 and 1 << found.count <= permutations:
-        signs = 1 - 2 * (np.arange(1 << found.count)[:, None] >> np.arange(found.count) & 1)
-        return float((signs @ sums >= least).mean())
-    rng, reached = generator(seed, "sign flips"), 0
-    for rows in _blocks(permutations, found.count):
-        flipped = rng.integers(0, 2, size=(rows, found.count), dtype=np.int8)
-        reached += int(((1 - 2 * flipped) @ sums >= least).sum())
+    sums = sums[np.abs(sums) > _NOTHING]
+    size = np.abs if two_sided else np.positive
+    least = size(sums.sum()) - _ROUNDING * max(1.0, float(np.abs(sums).sum()))
+    if len(sums) < 63 and 1 << len(sums) <= permutations:
+        signs = 1 - 2 * (np.arange(1 << len(sums))[:, None] >> np.arange(len(sums)) & 1)
+        return float((size(signs @ sums) >= least).mean())
+    # a byte holds the signs of 8 clusters, and their 256 sums are looked up: (groups, 256)
+    by_byte = np.pad(sums, (0, -len(sums) % 8)).reshape(-1, 8) @ _SIGNS.T
+    rng, reached, groups = generator(seed, "sign flips"), 0, np.arange(len(by_byte))
+    for rows in _blocks(permutations, len(groups)):
+        totals = by_byte[groups, rng.integers(0, 256, size=(rows, len(groups)), dtype=np.uint8)].sum(axis=1)
+        reached += int((size(totals) >= least).sum())
     return (1 + reached) / (1 + permutations)
 
 

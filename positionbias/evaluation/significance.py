@@ -1,4 +1,9 @@
-"""How sure a difference is: paired tests, effect size, clustered intervals, corrections for many tests."""
+"""How sure a difference is: paired tests, effect size, clustered intervals, corrections for many tests.
+
+The p of a comparison flips the signs of whole clusters of queries, two-sided: it knows what the interval beside it knows. Wilcoxon's and
+Student's p take queries one by one; with five questions a passage they reject too often (``benchmarks/clustered_tests.py``), so they stand
+beside it under their names, as papers print them, and nothing is concluded from them [decision].
+"""
 
 from __future__ import annotations
 
@@ -11,11 +16,12 @@ import numpy as np
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.payloads import Comparison, Interval
 from positionbias.core.records import Qrel
-from positionbias.evaluation.bootstrap import RESAMPLES, percentile_interval, resampled_means
+from positionbias.evaluation.bootstrap import RESAMPLES, cluster_labels, replicated_means
+from positionbias.evaluation.permutation import sign_flip_p
 
-__all__ = ["CORRECTIONS", "adjust", "clusters_by_passage", "compare", "corrected", "wilcoxon"]
+__all__ = ["BONFERRONI", "CORRECTIONS", "HOLM", "adjust", "clustered_p", "clusters_by_passage", "compare", "corrected"]
 
-CORRECTIONS = ("holm", "bonferroni")
+HOLM, BONFERRONI = CORRECTIONS = ("holm", "bonferroni")
 # Values that differ by rounding alone must tie in the Wilcoxon ranks, and a difference of 1e-17 is none.
 _DECIMALS = 12
 
@@ -48,8 +54,8 @@ def compare(
 ) -> Comparison:
     """The candidate against the baseline on the queries both have: difference, tests, effect size, intervals.
 
-    Effect size is Cohen's d_z = mean(d) / sd(d), d = candidate − baseline per query, sd with n − 1. Intervals resample
-    clusters of queries; the relative change's is that of the ratio, mean(d) / mean(baseline). What is undefined is None,
+    Effect size is Cohen's d_z = mean(d) / sd(d), d = candidate − baseline per query, sd with n − 1. p and the intervals are over
+    clusters of queries; the relative change's interval is that of the ratio, mean(d) / mean(baseline). What is undefined is None,
     and the notes say why. Wilcoxon drops zero differences (position-bias paper's test; scipy's ``wilcox``).
 
     Raises:
@@ -67,7 +73,7 @@ def compare(
         remarks["queries that only one has"] = alone
     tests = _tests(before, after, remarks)
     base, other = float(before.mean()), float(after.mean())
-    labels = None if clusters is None else [clusters.get(query_id, query_id) for query_id in queries]
+    labels = cluster_labels(clusters, queries)
     difference_interval, relative_interval = _intervals(before, after, labels, seed, resamples, remarks)
     return Comparison(
         baseline=baseline_name,
@@ -82,20 +88,16 @@ def compare(
         effect_size=tests.effect_size,
         p_wilcoxon=tests.p_wilcoxon,
         p_t=tests.p_t,
+        p=clustered_p(after - before, labels, seed=seed),
         subset=subset,
         notes=remarks,
     )
 
 
-def wilcoxon(differences: np.ndarray) -> float | None:
-    """The two-sided p-value of Wilcoxon's signed ranks, zero differences dropped (scipy's ``wilcox``); None where all are zero.
-
-    Differences that rounding alone parts are ties, and one of 1e-17 is zero.
-    """
-    from scipy import stats
-
+def clustered_p(differences: np.ndarray, clusters: Sequence[str] | None, *, seed: int) -> float | None:
+    """The two-sided p of "the mean of ``differences (queries,)`` is not 0" by sign flips of clusters; None where no query differs."""
     rounded = np.round(differences, _DECIMALS)
-    return float(stats.wilcoxon(rounded, zero_method="wilcox").pvalue) if rounded.any() else None
+    return sign_flip_p(rounded, clusters, seed=seed, two_sided=True) if rounded.any() else None
 
 
 class _Tests(NamedTuple):
@@ -105,7 +107,7 @@ class _Tests(NamedTuple):
 
 
 def _tests(before: np.ndarray, after: np.ndarray, remarks: dict[str, Any]) -> _Tests:
-    """Two-sided paired tests; where one is undefined, None and the reason in ``remarks``."""
+    """Two-sided paired tests that take queries one by one; where one is undefined, None and the reason in ``remarks``."""
     from scipy import stats
 
     differences = np.round(after - before, _DECIMALS)
@@ -113,11 +115,12 @@ def _tests(before: np.ndarray, after: np.ndarray, remarks: dict[str, Any]) -> _T
     if not differences.any():
         remarks["tests"] = "undefined: no query differs"
         return _Tests(None, None, None)
+    ranks = float(stats.wilcoxon(differences, zero_method="wilcox").pvalue)
     if np.ptp(differences) == 0:
         remarks["tests"] = "t and effect size undefined: every query differs by the same amount"
-        return _Tests(None, wilcoxon(differences), None)
+        return _Tests(None, ranks, None)
     t = float(stats.ttest_rel(after, before).pvalue)
-    return _Tests(float(differences.mean() / differences.std(ddof=1)), wilcoxon(differences), t)
+    return _Tests(float(differences.mean() / differences.std(ddof=1)), ranks, t)
 
 
 def _intervals(
@@ -128,20 +131,20 @@ def _intervals(
     resamples: int,
     remarks: dict[str, Any],
 ) -> tuple[Interval | None, Interval | None]:
-    """The intervals of the difference and of the relative change, from the same resamples."""
-    drawn = resampled_means(np.column_stack([before, after]), labels, seed=seed, resamples=resamples)
-    if drawn is None:
+    """The intervals of the difference and of the relative change, from the same resamples, or the same jackknife."""
+    found = replicated_means(np.column_stack([before, after]), labels, seed=seed, resamples=resamples)
+    if found is None:
         remarks["intervals"] = "undefined: fewer than two clusters of queries"
         return None, None
-    base, difference = drawn.means[:, 0], drawn.means[:, 1] - drawn.means[:, 0]
-    if not (base > 0).all():
+    difference = found.interval(lambda means: means[..., 1] - means[..., 0])
+    if not (found.means[:, 0] > 0).all():
         remarks["relative interval"] = "undefined: the baseline's mean is 0 in some resamples"
-        return percentile_interval(difference, drawn.method), None
-    return percentile_interval(difference, drawn.method), percentile_interval(difference / base, drawn.method)
+        return difference, None
+    return difference, found.interval(lambda means: means[..., 1] / means[..., 0] - 1)
 
 
 def adjust(comparisons: Sequence[Comparison], methods: Sequence[str] = CORRECTIONS) -> list[Comparison]:
-    """The comparisons, as one family, with p-values corrected for their number: ``p_adjusted["wilcoxon holm"]`` …
+    """Return the comparisons, as one family, with their p corrected for their number: ``p_adjusted["holm"]`` …
 
     Undefined p-values stay None and do not count in the family.
 
@@ -151,14 +154,11 @@ def adjust(comparisons: Sequence[Comparison], methods: Sequence[str] = CORRECTIO
     for method in methods:
         if method not in CORRECTIONS:
             raise SettingError(f"correction: wanted one of {', '.join(CORRECTIONS)}; found {method!r}; give one of these")
-    adjusted: list[dict[str, float | None]] = [dict(comparison.p_adjusted) for comparison in comparisons]
-    for test, values in (("wilcoxon", [c.p_wilcoxon for c in comparisons]), ("t", [c.p_t for c in comparisons])):
-        defined = [(index, p) for index, p in enumerate(values) if p is not None]
-        for method in methods:
-            for record in adjusted:
-                record[f"{test} {method}"] = None
-            for (index, _), p in zip(defined, corrected([p for _, p in defined], method), strict=True):
-                adjusted[index][f"{test} {method}"] = p
+    defined = [(index, comparison.p) for index, comparison in enumerate(comparisons) if comparison.p is not None]
+    adjusted: list[dict[str, float | None]] = [dict.fromkeys(methods) for _ in comparisons]
+    for method in methods:
+        for (index, _), p in zip(defined, corrected([p for _, p in defined], method), strict=True):
+            adjusted[index][method] = p
     return [replace(c, p_adjusted=record) for c, record in zip(comparisons, adjusted, strict=True)]
 
 

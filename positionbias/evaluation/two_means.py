@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from positionbias.core.payloads import Interval
-from positionbias.evaluation.bootstrap import LEVEL
+from positionbias.evaluation.bootstrap import LEVEL, cluster_queries, means_without, t_interval
+from positionbias.evaluation.clustered import clustered_mean, joined_error
 
 __all__ = ["difference_of_groups", "ratio_of_means"]
 
 
-def ratio_of_means(numerators: np.ndarray, denominators: np.ndarray) -> tuple[float | None, Interval | None]:
+def ratio_of_means(
+    numerators: np.ndarray, denominators: np.ndarray, clusters: Sequence[str] | None = None
+) -> tuple[float | None, Interval | None]:
     """mean(y) / mean(x) of pairs, ``(queries,)`` each, with Fieller's 95 % interval.
 
-    With n pairs, (co)variances of n − 1 and t = t(0.975, n − 1), the interval's ends are the roots of
+    With v the (co)variances of the two means by the jackknife over G clusters of queries (s / n where each query is a cluster of its own) and
+    t = t(0.975, G − 1), the interval's ends are the roots of
 
-        (x̄² − t² s_xx / n) ρ² − 2 (x̄ ȳ − t² s_xy / n) ρ + (ȳ² − t² s_yy / n) = 0
+        (x̄² − t² v_xx) ρ² − 2 (x̄ ȳ − t² v_xy) ρ + (ȳ² − t² v_yy) = 0
 
     It is bounded just where x̄ differs from 0 by the t-test at that level; elsewhere a share of it means nothing, and there is no
     interval (Fieller 1954). The ratio is None where x̄ is 0.
@@ -28,33 +34,39 @@ def ratio_of_means(numerators: np.ndarray, denominators: np.ndarray) -> tuple[fl
     y, x = np.asarray(numerators, np.float64), np.asarray(denominators, np.float64)
     if x.shape != y.shape:
         raise ValueError(f"numerators: wanted one a denominator, {x.size:,}; found {y.size:,}")
-    n = x.size
-    top, bottom = (float(values.mean()) for values in (y, x)) if n else (0.0, 0.0)
+    found = cluster_queries(clusters, x.size)
+    top, bottom = (float(values.mean()) for values in (y, x)) if x.size else (0.0, 0.0)
     if not bottom:
         return None, None
     ratio = top / bottom
-    if n < 2:
+    if found.count < 2:
         return ratio, None
-    spread = np.cov(y, x) * float(stats.t.ppf((1 + LEVEL) / 2, n - 1)) ** 2 / n
+    apart = means_without(np.column_stack([y, x]), found) - (top, bottom)
+    share = (found.count - 1) / found.count
+    spread = share * apart.T @ apart * float(stats.t.ppf((1 + LEVEL) / 2, found.count - 1)) ** 2
     a, b, c = bottom**2 - spread[1, 1], top * bottom - spread[0, 1], top**2 - spread[0, 0]
     if a <= 0:
         return ratio, None
     half = float(np.sqrt(max(b * b - a * c, 0.0)))
-    return ratio, Interval(float((b - half) / a), float((b + half) / a), LEVEL, f"Fieller, t, {n:,} queries")
+    return ratio, Interval(float((b - half) / a), float((b + half) / a), LEVEL, f"Fieller, t, {found.drawn}")
 
 
-def difference_of_groups(first: np.ndarray, second: np.ndarray) -> tuple[float | None, Interval | None]:
-    """mean(first) − mean(second) of two groups of queries, which share none, with Welch's 95 % interval.
+def difference_of_groups(
+    first: np.ndarray,
+    second: np.ndarray,
+    first_clusters: Sequence[str] | None = None,
+    second_clusters: Sequence[str] | None = None,
+) -> tuple[float | None, Interval | None]:
+    """mean(first) − mean(second) of two groups of queries, which share none, with Welch's 95 % interval over clusters.
 
-    None where a group is empty; no interval where one has fewer than two queries, or nothing varies.
+    None where a group is empty; no interval where one has fewer than two clusters, or nothing varies.
     """
-    from scipy import stats
-
     one, two = np.asarray(first, np.float64), np.asarray(second, np.float64)
     if not one.size or not two.size:
         return None, None
     difference = float(one.mean() - two.mean())
-    if min(one.size, two.size) < 2 or not (np.ptp(one) or np.ptp(two)):
+    joined = joined_error([clustered_mean(one, first_clusters), clustered_mean(two, second_clusters)])
+    if joined is None or not joined[0]:
         return difference, None
-    low, high = stats.ttest_ind(one, two, equal_var=False).confidence_interval(LEVEL)
-    return difference, Interval(float(low), float(high), LEVEL, f"Welch, t, {one.size:,} and {two.size:,} queries")
+    drawn = [cluster_queries(of, side.size).drawn for side, of in ((one, first_clusters), (two, second_clusters))]
+    return difference, t_interval(difference, *joined, f"Welch, t, {drawn[0]} and {drawn[1]}")

@@ -1,11 +1,11 @@
-"""What each figure of an audit shows, in a sentence or two with its main numbers."""
+"""Captions of an audit's figures: a sentence or two with the main numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from positionbias.core.formatting import decimal, interval, p_value, percent, with_interval
-from positionbias.core.payloads import Interval
+from positionbias.core.payloads import Contrast, Interval
 from positionbias.core.result import Result
 from positionbias.report.audit_select import (
     GAIN,
@@ -25,6 +25,7 @@ from positionbias.report.audit_select import (
     series_of,
     system_of,
 )
+from positionbias.report.audit_verdicts import compared_effects, margins, verdicts_of
 from positionbias.report.captions import MOST_NAMED
 
 __all__ = [
@@ -58,7 +59,7 @@ def _standardised(results: Sequence[Result]) -> str:
 
 
 def quality_caption(results: Sequence[Result], scale: str) -> str:
-    """Each system's PSI, the debiased one, and the p."""
+    """Give each system's PSI, the debiased one, and its p."""
     quality, series = main_quality(results), series_of(results)
     found = buckets(results, PSI, scale=scale, quality=quality, group=described_group(results))
     parts = []
@@ -79,56 +80,53 @@ def quality_caption(results: Sequence[Result], scale: str) -> str:
 
 
 def length_caption(results: Sequence[Result]) -> str:
-    """Why passages of like length are looked at alone."""
+    """Say why passages of similar length have panels of their own."""
     return (
-        f"{main_quality(results)} by where the answer starts, within passages of like length: what stands in every panel "
-        "is position and not length. Standardised: as if all buckets held passages of the same lengths. Groups without a bucket "
-        "of enough queries have no panel."
+        f"{main_quality(results)} by where the answer starts, among passages of similar length, so that length does not pass for position. "
+        "Standardised: as if all buckets held passages of the same lengths. A group whose buckets all have too few queries has no panel."
     )
 
 
 def gain_caption(results: Sequence[Result]) -> str:
-    """Each system's slope of the gain."""
+    """Give each system's slope of the gain."""
     series, parts = series_of(results), []
     for result, payload in buckets(results, GAIN):
         bounds = bounds_of(payload.figures, "slope_low", "slope_high")
         parts.append(f"{series[system_of(result)].label} {_signed(result.value, bounds)}")
     sentences = [
-        "What a system adds to the first stage, query by query, by where the answer starts: the questions are the same ones, so that their difficulty counts for less. "
-        "A falling line helps answers in front more.",
+        "What a system adds to the first stage on the same queries, by where the answer starts. Easier questions may still be easier by more for one of the two.",
     ]
     return " ".join([*sentences, *([f"Slope over the whole passage: {_listed(parts)[0]}"] if _listed(parts) else [])])
 
 
 def movement_caption(results: Sequence[Result]) -> str:
-    """Each system's mean change, and its control."""
+    """Give each system's mean change."""
     series, quality = series_of(results), main_quality(results)
     parts = []
     for result in of_measure(results, GAP):
-        rows = gap_of(result).rows
-        if rows.get("quality", quality) == quality:
-            text = f"{series[system_of(result)].label} {_signed(result.value, result.interval)}"
-            control = rows.get("control change")
-            parts.append(text + (f", control {decimal(control, sign=True)}" if control is not None else ""))
+        if gap_of(result).rows.get("quality", quality) == quality:
+            parts.append(f"{series[system_of(result)].label} {_signed(result.value, result.interval)}")
     sentences = [
         "Change from the original to the rotated passages, by how far the rotation moved the answer: +0.5 is half a passage towards "
         f"the end. Bands are {_level(r.interval for r in of_measure(results, GAP))}.",
     ]
     if any(p.counts for _, p in buckets(results, MOVEMENT)):
-        sentences.append("Where the answer hardly moved, what remains is the cut itself.")
+        sentences.append(
+            "A rotation that hardly moves the answer cuts near the passage's edge, so the middle of the figure is no control."
+        )
     return " ".join([*sentences, *([f"Mean change in {quality}: {_listed(parts)[0]}"] if _listed(parts) else [])])
 
 
 def response_caption(results: Sequence[Result]) -> str:
-    """Each system's slope from the first place to the last."""
+    """Give each system's slope from the first place to the last."""
     series, found = series_of(results), of_measure(results, RESPONSE)
     parts = [f"{series[system_of(r)].label} {_signed(*response_slope(r))}" for r in found]
     sentences = [
-        "The answering sentence is moved through its passage, the rest stays in order. Score: less each query's own mean, in mean "
-        f"deviations of its candidates' scores; bands are {_level(response_slope(r)[1] for r in found)}. A model without a preference shows a "
+        "The evidence sentence moves through its passage; the other sentences keep their order. Score: less each query's own mean, in mean "
+        f"deviations of its candidates' scores; bands are {_level(response_slope(r)[1] for r in found)}. A system without a preference has a "
         "level line."
     ]
-    return " ".join([*sentences, *([f"Last place less first: {_listed(parts)[0]}"] if _listed(parts) else [])])
+    return " ".join([*sentences, *([f"Slope, last place less first: {_listed(parts)[0]}"] if _listed(parts) else [])])
 
 
 def segment_caption(results: Sequence[Result]) -> str:
@@ -149,10 +147,14 @@ def segment_caption(results: Sequence[Result]) -> str:
 
 
 def compared_caption(results: Sequence[Result]) -> str:
-    """What the panels are, and which way they are read."""
-    return (
-        "The systems' effects with their intervals; the line at 0 is no effect. Debiased PSI: the sensitivity to position less what "
-        f"noise adds to it ({main_quality(results)}). Rotation gap: the change when passages are rotated; "
-        "left of 0 is a loss. Response slope: the score of the same evidence at the last place less at the first; left of 0 prefers the "
-        "front."
-    )
+    """Say how the panels are read, and what the band is."""
+    verdicts = [verdict for _, verdict in verdicts_of(results)]
+    shown, contrasts = margins(verdicts), [contrast for contrast, _ in compared_effects(results)]
+    sentences = [
+        "The effects of moved evidence with their 95 % intervals; arrows say which place an effect on that side prefers."
+    ]
+    if shown:
+        sentences.append(f"Grey: the margin, ±{' or ±'.join(shown)}, the smallest effect of interest.")
+    if Contrast.ORDER in contrasts:
+        sentences.append("List: ranks that a passage loses from the first place of the input list to the last.")
+    return " ".join(sentences)

@@ -6,14 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from positionbias.core.payloads import Finding
 from positionbias.core.result import Result
 from positionbias.report import audit_captions as captions
-from positionbias.report.audit_curves import compare_figure, effects_of, response_figure
+from positionbias.report.audit_curves import response_figure
 from positionbias.report.audit_data import bucket_tables, gain_table, movement_table, response_places_table, segment_table
+from positionbias.report.audit_forest import CARD, compare_figure, effects_figure, has_effects
 from positionbias.report.audit_plots import gain_figure, length_figure, movement_figure, quality_figure, segment_figure
 from positionbias.report.audit_select import (
-    AUDIT_MEASURES,
     GAIN,
     MOVEMENT,
     PSI,
@@ -22,12 +21,14 @@ from positionbias.report.audit_select import (
     buckets,
     described_group,
     is_first_stage,
+    is_of_audit,
     main_quality,
     models_of,
     of_measure,
     system_of,
 )
-from positionbias.report.audit_tables import compared_table, gap_table, psi_tables, response_table
+from positionbias.report.audit_tables import gap_table, psi_tables, response_table
+from positionbias.report.audit_verdict_tables import compared_table, effects_table
 from positionbias.report.blocks import Block, Drawing, Sheet
 from positionbias.report.curves import ats_curves
 from positionbias.report.examples import example_groups
@@ -39,7 +40,7 @@ from positionbias.report.table import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["AUDIT_SECTIONS", "COMPARED", "audit_figures", "audit_tables", "compared_block", "verdicts"]
+__all__ = ["AUDIT_SECTIONS", "COMPARED", "audit_figures", "compared_block", "description_tables"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +64,22 @@ def _has_lengths(results: Sequence[Result]) -> bool:
 
 FIGURES: dict[str, _Kind] = {
     "compared": _Kind(
-        lambda results: len(models_of(results)) > 1 and bool(effects_of(results)),
+        lambda results: len(models_of(results)) > 1 and has_effects(results),
         lambda results, width: compare_figure(results, width=width),
         captions.compared_caption,
         "x",
+    ),
+    "effects": _Kind(
+        lambda results: len(models_of(results)) == 1 and has_effects(results),
+        lambda results, width: effects_figure(results, width=min(width, CARD)),
+        captions.compared_caption,
+        "",
+    ),
+    "position-response": _Kind(
+        lambda results: bool(of_measure(results, RESPONSE)),
+        lambda results, width: response_figure(results, width=width),
+        captions.response_caption,
+        "y",
     ),
     "quality-by-position": _Kind(
         lambda results: _has_scale(results, "relative"),
@@ -95,12 +108,6 @@ FIGURES: dict[str, _Kind] = {
         captions.movement_caption,
         "y",
     ),
-    "position-response": _Kind(
-        lambda results: bool(of_measure(results, RESPONSE)),
-        lambda results, width: response_figure(results, width=width),
-        captions.response_caption,
-        "y",
-    ),
     "segment-similarity": _Kind(
         lambda results: bool(buckets(results, SEGMENTS)),
         lambda results, width: segment_figure(results, width=width),
@@ -111,10 +118,11 @@ FIGURES: dict[str, _Kind] = {
 
 
 def audit_figures(results: Sequence[Result], *, width: float = WIDE) -> dict[str, Figure]:
-    """Every figure that an audit's results give, by name; ``width`` in inches.
+    """Return every figure that an audit's results give, by name; ``width`` in inches.
 
-    Names: compared (of several systems), quality-by-position, quality-by-characters, quality-within-lengths, gain-by-position,
-    rotation-gap-by-movement, position-response, segment-similarity, term-similarity. What was not measured has no figure.
+    Names: compared (of several systems) or effects (of one), position-response; of the description quality-by-position,
+    quality-by-characters, quality-within-lengths, gain-by-position, rotation-gap-by-movement, segment-similarity, term-similarity.
+    What was not measured has no figure.
     """
     figures = {name: kind.draw(results, width) for name, kind in FIGURES.items() if kind.there(results)}
     if any(len(result.payload.deltas) for result in of_kind(results, "ats")):  # type: ignore[union-attr]
@@ -122,26 +130,13 @@ def audit_figures(results: Sequence[Result], *, width: float = WIDE) -> dict[str
     return figures
 
 
-def audit_tables(results: Sequence[Result]) -> list[Table]:
-    """What an audit found, in tables: of several systems the comparison, sensitivity, rotation gap, response, thirds; none is empty.
+def description_tables(results: Sequence[Result]) -> list[Table]:
+    """Return the tables that describe: sensitivity, rotation, response, thirds; none is empty.
 
     The page has further ones: other qualities, lengths, and the figures' data.
     """
-    several = [compared_table(results)] if FIGURES["compared"].there(results) else []
-    tables = [*several, *psi_tables(results, main_quality(results)), gap_table(results), response_table(results)]
+    tables = [*psi_tables(results, main_quality(results)), gap_table(results), response_table(results)]
     return [table for table in [*tables, segment_table(results)] if table.rows]
-
-
-def verdicts(results: Sequence[Result]) -> list[Finding]:
-    """The findings among the results; an audit's verdict begins with its system's name."""
-    named = []
-    for result in of_kind(results, "finding"):
-        finding = result.payload
-        assert isinstance(finding, Finding)
-        if result.measure == "verdict" and not finding.text.startswith(result.system):
-            finding = replace(finding, text=f"{result.system}: {finding.text}")
-        named.append(finding)
-    return named
 
 
 def _block(study: Study, figures: Sequence[str], tables: Sequence[Table], more: Sequence[Table]) -> Block:
@@ -179,7 +174,10 @@ def _gap(study: Study) -> Block:
 
 
 def _response(study: Study) -> Block:
-    return _block(study, ["position-response"], [response_table(study.results)], [response_places_table(study.results)])
+    results = study.results
+    return _block(
+        study, ["position-response"], [effects_table(results)], [response_table(results), response_places_table(results)]
+    )
 
 
 def _segments(study: Study) -> Block:
@@ -190,51 +188,51 @@ def _examples(study: Study) -> Block:
     return Block(study.title, examples=example_groups(study.results))
 
 
-# anchor, title, introduction, and what makes a study's part of the section
+# anchor, title, introduction, and what makes a study's part of the section; what is concluded from comes before what describes
 AUDIT_SECTIONS: tuple[tuple[str, str, str, Callable[[Study], Block]], ...] = (
     (
+        "response",
+        "The same evidence at another place",
+        "Only the evidence moves: the words and the question stay. The verdicts rest on these effects alone.",
+        _response,
+    ),
+    (
         "sensitivity",
-        "Quality by where the answer is",
-        "Queries are parted by where their answer starts in its passage. A model that looks everywhere alike answers all of them "
-        "equally well, but for the difficulty of the queries, which the first stage shows.",
+        "Description: quality by answer position",
+        "Nothing is concluded from what follows: it groups different questions, so it mixes a system's preference with the questions' "
+        "difficulty. The first stage, on the same queries, shows some of that difficulty.",
         _sensitivity,
     ),
     (
         "rotation-gap",
-        "What rotation changes",
-        "Each passage is cut at random words and its parts are exchanged: the words and their relevance stay, the answer ends up "
-        "elsewhere. Every query is compared with itself.",
+        "Description: rotating the whole collection",
+        "Every passage is cut at a random word and its two parts are exchanged. Every query is compared with itself, but the change mixes "
+        "the answer's new place with broken sentences and truncation.",
         _gap,
     ),
     (
-        "response",
-        "The same evidence at another place",
-        "Only the answering sentence moves. What the score does then is the model's own preference, whatever the queries are.",
-        _response,
-    ),
-    (
         "segments",
-        "Which part of a passage its vector stands for",
+        "Description: parts of a passage in its vector",
         "",
         _segments,
     ),
     (
         "examples",
         "Queries to look at",
-        "The queries that rotation harmed most, with their relevant passage as it is and rotated; answers are marked. This section "
-        "holds texts of the collection: its licence is that of the texts.",
+        "The queries that lost most by rotation, with their relevant passage as it is and rotated; answers are marked. This section "
+        "quotes the collection, whose licence covers these texts.",
         _examples,
     ),
 )
 COMPARED = (
     "compared",
     "The systems compared",
-    "Every system on the same queries. Intervals that keep off 0 are preferences that chance does not explain.",
+    "Every system's effects, with the same evidence at another place. An interval that leaves out 0 shows a preference.",
 )
 
 
 def compared_block(studies: Sequence[Study]) -> Block | None:
-    """The systems of all studies in one figure and table; None where fewer than two were audited."""
+    """Return the systems of all studies in one figure and table; None if fewer than two were audited."""
     results = _joined(studies)
     if not FIGURES["compared"].there(results):
         return None
@@ -244,14 +242,14 @@ def compared_block(studies: Sequence[Study]) -> Block | None:
 
 
 def _joined(studies: Sequence[Study]) -> list[Result]:
-    """The audits' results of all studies; a model that several studies audited on one test set gets their titles to tell it apart.
+    """Join the audits of all studies; a system that several audited on one test set gets the study's title.
 
-    The first stage is the same ranking in each of them, and is kept once.
+    The first stage is the same ranking in all of them, so it is kept once.
     """
     joined: list[Result] = []
     seen: dict[tuple[str, str, str], int] = {}
     for study in studies:
-        audited = [result for result in study.results if result.measure in AUDIT_MEASURES]
+        audited = [result for result in study.results if is_of_audit(result)]
         known = {system for system, number in seen.items() if number != study.number}
         for result in audited:
             if system_of(result) not in known:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from positionbias.core.formatting import count, decimal
-from positionbias.core.payloads import Interval, PositionBuckets, ResponseCurve, Statistics
+from positionbias.core.payloads import Interval, PositionBuckets, ResponseCurve, Statistics, Verdict
 from positionbias.core.result import Result
 from positionbias.evaluation.sensitivity import STANDARDISED
 from positionbias.report.drawing import DASHES, MARKERS, colour_of
@@ -34,6 +34,7 @@ __all__ = [
     "curve_of",
     "gap_of",
     "is_first_stage",
+    "is_of_audit",
     "main_quality",
     "models_of",
     "of_measure",
@@ -79,6 +80,11 @@ def is_first_stage(result: Result) -> bool:
     return result.facts.model == FIRST_STAGE
 
 
+def is_of_audit(result: Result) -> bool:
+    """Whether this is an audit's verdict, or one of its measures."""
+    return result.measure in AUDIT_MEASURES or isinstance(result.payload, Verdict)
+
+
 def system_of(result: Result) -> System:
     """What tells one audited system from another."""
     return result.system, result.collection, result.split
@@ -109,7 +115,7 @@ def series_of(results: Iterable[Result]) -> dict[System, Series]:
     """How each audited system is drawn, in order of first appearance; the first stage comes last."""
     found: dict[System, Result] = {}
     for result in results:
-        if result.measure in AUDIT_MEASURES:
+        if is_of_audit(result):
             found.setdefault(system_of(result), result)
     ordered = sorted(found.values(), key=is_first_stage)
     series, models = {}, 0

@@ -1,4 +1,4 @@
-"""What an audit found, in tables: each a pure function, Results in, Table out. The figures' data are in ``audit_data``."""
+"""What an audit describes, in tables: each a pure function, Results in, Table out. The figures' data are in ``audit_data``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from positionbias.core.formatting import slug
 from positionbias.core.payloads import PositionBuckets
 from positionbias.core.result import Result
 from positionbias.evaluation.sensitivity import STANDARDISED
-from positionbias.report.audit_curves import effects_of
 from positionbias.report.audit_select import (
     GAP,
     PSI,
@@ -40,31 +39,13 @@ from positionbias.report.cells import (
 from positionbias.report.select import distinct
 from positionbias.report.table import Cell, Column, Table
 
-__all__ = ["compared_table", "gap_table", "psi_tables", "response_table"]
+__all__ = ["gap_table", "psi_tables", "response_table"]
 
 Found = Sequence[tuple[Result, PositionBuckets]]
 
 
-def compared_table(results: Sequence[Result]) -> Table:
-    """Every system's effects with their intervals: the data of the figure that compares systems."""
-    effects, series = effects_of(results), series_of(results)
-    rows = []
-    for system, one in series.items():
-        if any(system in found for found in effects.values()):
-            cells = [found.get(system) for found in effects.values()]
-            shown = [decimal_cell(c.value, c.interval, sign=True) if c else decimal_cell(None) for c in cells]
-            rows.append([text_cell(one.full_label), *shown])
-    heads = [level_heading(name, (effect.interval for effect in found.values())) for name, found in effects.items()]
-    notes = (
-        "Debiased PSI: the sensitivity less what noise adds to it; questions that differ in difficulty lift it too. Rotation gap: the change "
-        "in quality when passages are rotated; below 0 is a loss. Response slope: last place less first; below 0 prefers the front.",
-    )
-    columns = [Column("System", numeric=False), *(Column(head) for head in heads)]
-    return Table("audit-compared", "Systems compared", columns, rows, notes)
-
-
 def psi_tables(results: Sequence[Result], quality: str, *, grouped: bool = False) -> list[Table]:
-    """Each system's PSI beside what chance gives, and the direction: standardised over length and over all passages, or ``grouped`` by length."""
+    """Return each system's PSI beside what chance gives, and the slope: standardised over length and over all passages, or ``grouped`` by length."""
     series = series_of(results)
     found = [(r, p) for r, p in buckets(results, PSI, quality=quality) if (p.group not in ("", STANDARDISED)) == grouped]
     order, systems = distinct((payload.scale, payload.group) for _, payload in found), list(series)
@@ -88,7 +69,6 @@ def _psi_table(found: Found, series: Mapping[System, Series], name: str, title: 
                 decimal_cell(figures.get("null_mean")),
                 decimal_cell(figures.get("psi_debiased"), bounds),
                 p_cell(figures.get("p")),
-                p_cell(figures.get("p_adjusted")),
                 count_cell(len(payload.counts) - (figures.get("left_out") or 0)),
                 count_cell(figures.get("left_out")),
             ]
@@ -100,15 +80,14 @@ def _psi_table(found: Found, series: Mapping[System, Series], name: str, title: 
         Column("By chance"),
         Column(level_heading("Debiased", ranges)),
     ]
-    columns += [Column("p"), Column("p adjusted"), Column("used", "Buckets"), Column("left out", "Buckets")]
+    columns += [Column("p"), Column("used", "Buckets"), Column("left out", "Buckets")]
     drop_empty(columns, rows, first=5)
     _, kept = drop_constant(columns, rows, [0, 1])
     notes = [
         "PSI = 1 − worst bucket / best bucket. By chance: its mean when positions are shuffled over queries. Debiased: an estimate "
-        "without what noise adds; 0 where noise explains all of it. PSI mixes the model's preference with the difficulty of the questions.",
+        "without what noise adds; 0 where noise explains all of it. PSI mixes preference with the questions' difficulty.",
         *_without_position(found),
         *_bucket_rules([payload for _, payload in found]),
-        *_family(columns),
         *_undefined(found, series, ("psi",)),
     ]
     return Table(f"psi{name}", f"Sensitivity to position{title}", columns, rows, notes, stub=kept + 1)
@@ -120,22 +99,20 @@ def _direction_table(found: Found, series: Mapping[System, Series], name: str, t
     rows = []
     for number, (result, payload) in enumerate(found):
         if any(payload.figures.get(way) is not None for way in ways):
-            slope_p = [p_cell(payload.figures.get(name)) for name in ("slope_p", "slope_p_adjusted")]
             cells = [decimal_cell(payload.figures.get(way), ranges[way][number], sign=True) for way in ways]
-            rows.append([*_row_names(result, payload, series), cells[0], *slope_p, *cells[1:]])
+            rows.append([*_row_names(result, payload, series), cells[0], p_cell(payload.figures.get("slope_p")), *cells[1:]])
     heads = [level_heading(way.capitalize(), ranges[way]) for way in ways]
-    columns = [*ROW_COLUMNS, Column(heads[0]), Column("p"), Column("p adjusted"), *map(Column, heads[1:])]
+    columns = [*ROW_COLUMNS, Column(heads[0]), Column("p"), *map(Column, heads[1:])]
     drop_empty(columns, rows, first=3)
     _, kept = drop_constant(columns, rows, [0, 1])
     units = distinct((p.scale, p.figures["slope_unit"]) for _, p in found if p.figures.get("slope_unit"))
     per = "; ".join(f"{SCALE_NAMES.get(scale, scale)}: over {unit}" for scale, unit in units)
     notes = [
-        f"Slope and its p: of the quality of queries against their answers' places{f' ({per})' if per else ''}. Spearman, Kendall: rank "
-        "correlations of the buckets' means with their places, −1 to 1. Below 0 the front is preferred.",
-        *_family(columns),
+        f"Slope and its p: of the quality of queries on the places of their answers{f' ({per})' if per else ''}. Spearman, Kendall: rank "
+        "correlations of the buckets' means with their places, −1 to 1. Below 0: quality falls towards the end.",
         *_undefined(found, series, ("slope", *ways[1:])),
     ]
-    return Table(f"direction{name}", f"Direction of the preference{title}", columns, rows, notes, stub=kept + 1)
+    return Table(f"direction{name}", f"Quality towards the passage's end{title}", columns, rows, notes, stub=kept + 1)
 
 
 ROW_COLUMNS = (Column("Buckets by", numeric=False), Column("Passages", numeric=False), Column("System", numeric=False))
@@ -148,7 +125,7 @@ def _row_names(result: Result, payload: PositionBuckets, series: Mapping[System,
 
 
 def _undefined(found: Found, series: Mapping[System, Series], names: Sequence[str]) -> list[str]:
-    """Why a figure has no value, a sentence each."""
+    """Say why a figure is undefined, a sentence each."""
     return distinct(
         f"{_title(name)} of {series[system_of(result)].label} ({payload.group or SCALE_NAMES.get(payload.scale, payload.scale)}) is "
         f"undefined: {payload.figures[f'{name}_undefined']}."
@@ -156,12 +133,6 @@ def _undefined(found: Found, series: Mapping[System, Series], names: Sequence[st
         for name in names
         if payload.figures.get(f"{name}_undefined")
     )
-
-
-def _family(columns: Sequence[Column]) -> list[str]:
-    """What an adjusted p is adjusted for."""
-    family = "p adjusted: by Holm's method, over all tests that the verdicts rest on; others have none."
-    return [family] if any(column.name == "p adjusted" for column in columns) else []
 
 
 def _title(name: str) -> str:
@@ -188,20 +159,18 @@ GAP_COLUMNS: tuple[tuple[str, str, Callable[[Any], Cell]], ...] = (  # the row's
     ("answers cut through", "Answers cut", lambda value: percent_cell(value, sign=False)),
     ("answers truncated", "Answers truncated", lambda value: percent_cell(value, sign=False)),
 )
-IN_FRONT = ("quality", "draws", "queries", "mean original", "mean rotated", "p", "p_adjusted")
-CONTROL = ("control change", "control low", "control high", "queries in the control")
+IN_FRONT = ("quality", "draws", "queries", "mean original", "mean rotated", "p")
 
 
 def gap_table(results: Sequence[Result]) -> Table:
-    """What rotation changes, beside the control: the draws after which the answer is still in its bucket. No row is left out."""
+    """Return what rotating the whole collection changes, a row for each measure and system."""
     found, series = of_measure(results, GAP), series_of(results)
     qualities, systems = distinct(str(gap_of(r).rows.get("quality", "")) for r in found), list(series)
     found = sorted(found, key=lambda r: (qualities.index(str(gap_of(r).rows.get("quality", ""))), systems.index(system_of(r))))
-    controls = [bounds_of(gap_of(result).rows, "control low", "control high") for result in found]
-    known = {*IN_FRONT, *CONTROL, *(name for name, _, _ in GAP_COLUMNS)}
+    known = {*IN_FRONT, *(name for name, _, _ in GAP_COLUMNS)}
     more = distinct(name for result in found for name in gap_of(result).rows if name not in known)
     rows = []
-    for result, control in zip(found, controls, strict=True):
+    for result in found:
         values = gap_of(result).rows
         rows.append(
             [
@@ -212,32 +181,26 @@ def gap_table(results: Sequence[Result]) -> Table:
                 decimal_cell(values.get("mean rotated")),
                 decimal_cell(result.value, result.interval, sign=True),
                 p_cell(values.get("p")),
-                p_cell(values.get("p_adjusted")),
-                decimal_cell(values.get("control change"), control, sign=True),
-                count_cell(values.get("queries in the control")),
                 *(show(values.get(name)) for name, _, show in GAP_COLUMNS),
                 *(any_cell(values.get(name)) for name in more),
             ]
         )
     columns = [Column("Quality", numeric=False), Column("System", numeric=False)]
     columns += [Column(name) for name in ("Queries", "Original", "Rotated")]
-    columns += [Column(level_heading("Change", [r.interval for r in found])), Column("p"), Column("p adjusted")]
-    columns += [Column(level_heading("Change", controls), "Control"), Column("Queries", "Control")]
+    columns += [Column(level_heading("Change", [r.interval for r in found])), Column("p")]
     columns += [Column(heading) for _, heading, _ in GAP_COLUMNS]
     columns += [Column(name.replace("_", " ").capitalize()) for name in more]
     drop_empty(columns, rows, first=3)
     draws = distinct(str(gap_of(r).rows["draws"]) for r in found if gap_of(r).rows.get("draws"))
     notes = (
         *([f"Rotations of each passage: {' or '.join(draws)}."] if draws else []),
-        "Change = rotated − original, paired per query. Control: the same over those draws that leave the answer in its bucket, so it is "
-        "what rotation does beside moving the answer (a broken sentence, truncation).",
-        *_family(columns),
+        "Change = rotated − original, paired by query. It mixes the answer's new place with broken sentences and truncation.",
     )
     return Table("rotation-gap", "What rotation changes", columns, rows, notes, stub=2)
 
 
 def response_table(results: Sequence[Result]) -> Table:
-    """A row a system: how much higher it scores the last place than the first, and the reciprocal rank at both ends."""
+    """Return how much higher each system scores the last place than the first, and the reciprocal rank at both ends."""
     found, series = of_measure(results, RESPONSE), series_of(results)
     rows = []
     for result in found:
@@ -249,14 +212,16 @@ def response_table(results: Sequence[Result]) -> Table:
                 count_cell(result.count),
                 decimal_cell(*response_slope(result), sign=True),
                 p_cell(curve.figures.get("slope_p")),
-                p_cell(curve.figures.get("slope_p_adjusted")),
                 *map(decimal_cell, ends),
             ]
         )
     columns = [Column("System", numeric=False), Column("Queries")]
     columns += [Column(level_heading("Last − first place", [response_slope(result)[1] for result in found]))]
-    columns += [Column("p"), Column("p adjusted")]
+    columns += [Column("p")]
     columns += [Column(name, "Reciprocal rank") for name in ("first place", "last place")]
     drop_empty(columns, rows, first=3)
-    notes = ("Scores in mean deviations of a query's candidates' scores; below 0 the front is preferred.", *_family(columns))
+    notes = (
+        "The slope of the score from the first place to the last, the other sentences in their order; in mean deviations of a query's "
+        "candidate scores. Below 0: higher at the front.",
+    )
     return Table("position-response", "The same evidence at other places", columns, rows, notes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from positionbias.core.payloads import Finding
@@ -17,7 +18,7 @@ from positionbias.report.table import Table
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Block", "Drawing", "Picture", "Section", "Sheet", "draw_blocks"]
+__all__ = ["Answer", "Block", "Card", "Drawing", "Picture", "Section", "Sheet", "draw_blocks"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +50,32 @@ class Sheet:
     folded: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The answer to one question in large words, with what it rests on and what it means; ``sure`` says how its edge is drawn."""
+
+    words: str
+    facts: str
+    sentences: Sequence[str]
+    sure: str
+
+
+@dataclass(slots=True)
+class Card:
+    """The answers about one system, and beside them the figure that they rest on."""
+
+    heading: str
+    answers: Sequence[Answer]
+    drawing: Drawing | None = None
+    picture: Picture | None = None
+
+
 @dataclass(slots=True)
 class Block:
     """One study's part of a section."""
 
     heading: str
+    cards: list[Card] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     sentences: list[str] = field(default_factory=list)
     drawings: list[Drawing] = field(default_factory=list)
@@ -64,7 +86,7 @@ class Block:
     @property
     def has_more_than_tables(self) -> bool:
         """Whether anything stands before the tables."""
-        return bool(self.findings or self.sentences or self.pictures or self.examples)
+        return bool(self.cards or self.findings or self.sentences or self.pictures or self.examples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,23 +111,25 @@ class Section:
         return sorted(every, key=lambda item: names.index(item[1].table.name))
 
 
-def draw_blocks(blocks: Sequence[Block], width: float) -> list[list[Picture]]:
-    """Draw what every block wants drawn, in two widths; figures of one name get one scale, so that studies can be compared."""
-    wanted = [(number, drawing) for number, block in enumerate(blocks) for drawing in block.drawings]
-    drawn = {inches: [drawing.draw(inches) for _, drawing in wanted] for inches in (width, NARROW)}
-    for name in distinct(drawing.name for _, drawing in wanted):
+def draw_blocks(blocks: Sequence[Block], width: float) -> None:
+    """Draw what every block and its cards want drawn, in two widths; figures of one name get one scale, so that studies can be compared."""
+    wanted: list[tuple[str, Drawing, Callable[[Picture], None]]] = []
+    for number, block in enumerate(blocks, 1):
+        for place, card in enumerate(block.cards, 1):
+            if card.drawing is not None:
+                wanted.append((f"{card.drawing.name}-{number}-{place}", card.drawing, partial(setattr, card, "picture")))
+        wanted += [(f"{drawing.name}-{number}", drawing, block.pictures.append) for drawing in block.drawings]
+    drawn = {inches: [drawing.draw(inches) for _, drawing, _ in wanted] for inches in (width, NARROW)}
+    for name in distinct(drawing.name for _, drawing, _ in wanted):
         for figures in drawn.values():
             alike = [
-                (figure, drawing.same) for figure, (_, drawing) in zip(figures, wanted, strict=True) if drawing.name == name
+                (figure, drawing.same) for figure, (_, drawing, _) in zip(figures, wanted, strict=True) if drawing.name == name
             ]
             if len(alike) > 1:
                 same_scale([figure for figure, _ in alike], alike[0][1])
-    pictures: list[list[Picture]] = [[] for _ in blocks]
-    for place, (number, drawing) in enumerate(wanted):
-        anchor = f"{drawing.name}-{number + 1}"
+    for place, (anchor, drawing, keep) in enumerate(wanted):
         wide, narrow = (
             inline_svg(drawn[inches][place], f"{anchor}-{form}", drawing.caption)
             for form, inches in (("w", width), ("n", NARROW))
         )
-        pictures[number].append(Picture(f"figure-{anchor}", wide, narrow, drawing.caption))
-    return pictures
+        keep(Picture(f"figure-{anchor}", wide, narrow, drawing.caption))

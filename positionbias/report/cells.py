@@ -11,6 +11,7 @@ from positionbias.report.select import distinct
 from positionbias.report.table import Cell, Column
 
 __all__ = [
+    "P_NOTE",
     "any_cell",
     "as_interval",
     "count_cell",
@@ -24,6 +25,11 @@ __all__ = [
     "text_cell",
 ]
 
+# what the p of a comparison is
+P_NOTE = (
+    "p: two-sided, by sign flips of clusters of queries; queries with the same single relevant passage are one cluster. Wilcoxon's and Student's "
+    "p take queries one by one."
+)
 Bounds = Interval | Mapping[str, Any] | None
 
 

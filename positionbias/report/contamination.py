@@ -7,13 +7,10 @@ from dataclasses import replace
 
 from positionbias.core.result import Facts, Result
 from positionbias.evaluation.letters import LEVEL
-from positionbias.report.cells import (
-    decimal_cell,
-    text_cell,
-)
+from positionbias.evaluation.significance import HOLM
+from positionbias.report.cells import P_NOTE, decimal_cell, text_cell
 from positionbias.report.contamination_select import (
     CONTAMINATION,
-    HOLM,
     STANDARD,
     clean_systems,
     comparisons_along,
@@ -35,11 +32,11 @@ Key = tuple[str, str, Facts]  # target, measure, system
 
 
 def _marks(results: Sequence[Result], axis: str) -> dict[Key, str]:
-    """What stands behind a figure: whether a comparison along this axis is significant, before and after correction."""
+    """Mark each figure whose comparison along this axis is significant, before and after correction."""
     found = {}
     for result, payload in comparisons_along(results, axis):
         corrected = payload.p_adjusted.get(HOLM)
-        mark = DOUBLE if _below(corrected) else DAGGER if _below(payload.p_t) else ""
+        mark = DOUBLE if _below(corrected) else DAGGER if _below(payload.p) else ""
         found[result.split, result.measure, result.facts] = mark
     return found
 
@@ -127,8 +124,9 @@ def contamination_table(results: Sequence[Result], published: Published | None =
     notes = (
         "A contaminated teacher was trained on the judgements of the target in whose column it stands, beside its other training data; "
         "a contaminated student was distilled from it and saw none of them. BM25 is what all of them re-rank.",
-        f"Against the clean teacher by Student's paired t-test, two-sided: {DAGGER} p < {LEVEL:g}, uncorrected as in the paper; "
+        f"Against the clean teacher: {DAGGER} p < {LEVEL:g}, uncorrected as in the paper; "
         f"{DOUBLE} p < {LEVEL:g} after Holm's correction over all of a measure.",
+        P_NOTE,
         "A query's value is its mean over training seeds.",
     )
     names = ("Role", "Model", "Loss", "Contaminated")
@@ -148,9 +146,9 @@ def sources_table(results: Sequence[Result], published: Published | None = None)
             rows.add(stub, [(target, measures[0], of) for target in targets], intervals=True)
     columns = [Column(target, f"{measures[0]} [95\u00a0%]") for target in targets]
     notes = (
-        f"Against the same system with nothing contaminated, by Student's paired t-test: {DAGGER} p < {LEVEL:g}, uncorrected; {DOUBLE} after "
+        f"Against the same system with nothing contaminated: {DAGGER} p < {LEVEL:g}, uncorrected; {DOUBLE} after "
         "Holm's correction, over all systems on the targets that contaminated them, and over all on the other targets.",
-        "Intervals over queries.",
+        f"{P_NOTE} Intervals are over the same clusters.",
     )
     names = ("Role", "Model", "Loss", "Source of contamination")
     return rows.make("contamination-sources", "Contamination source and target", names, columns, notes)

@@ -14,7 +14,6 @@ __all__ = [
     "CONTAMINATION",
     "CONTAMINATION_MEASURES",
     "DOSES",
-    "HOLM",
     "INHERITED",
     "SETS",
     "STANDARD",
@@ -33,7 +32,6 @@ __all__ = [
     "whole_share",
 ]
 
-HOLM = "t holm"  # the corrected p-value that sentences and marks go by
 CONTAMINATION = "contamination"  # the axis of comparisons of a contaminated system with its clean twin
 STANDARD = "standard teacher"  # the axis of comparisons with the clean teacher, as in Table 1
 SETS = "contaminated training set"

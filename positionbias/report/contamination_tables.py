@@ -9,7 +9,9 @@ from typing import Any
 from positionbias.core.formatting import decimal
 from positionbias.core.payloads import Comparison
 from positionbias.core.result import Result
+from positionbias.evaluation.significance import BONFERRONI, HOLM
 from positionbias.report.cells import (
+    P_NOTE,
     any_cell,
     as_interval,
     count_cell,
@@ -24,7 +26,6 @@ from positionbias.report.contamination_select import (
     BEYOND,
     CONTAMINATION,
     DOSES,
-    HOLM,
     INHERITED,
     SETS,
     STANDARD,
@@ -57,9 +58,10 @@ def _tests(
             decimal_cell(payload.candidate_mean),
             decimal_cell(payload.difference, payload.difference_interval, sign=True),
             decimal_cell(payload.effect_size, places=2, sign=True),
-            p_cell(payload.p_t),
+            p_cell(payload.p),
             p_cell(payload.p_adjusted.get(HOLM)),
-            p_cell(payload.p_adjusted.get("t bonferroni")),
+            p_cell(payload.p_adjusted.get(BONFERRONI)),
+            p_cell(payload.p_t),
             text_cell(", ".join(decimal(value, sign=True) for value in payload.notes.get("difference by seed", ()))),
             count_cell(result.count),
         ]
@@ -68,12 +70,14 @@ def _tests(
     columns = [Column(text, numeric=False) for text in ("Measure", "Target", "Role", "Model", "Loss")]
     columns += [Column(heads[0]), Column(heads[1])]
     columns += [Column(level_heading("Difference", (p.difference_interval for _, p in found)))]
-    columns += [Column(text) for text in ("Effect size", "p Student's t", "p Holm", "p Bonferroni")]
+    columns += [Column(text) for text in ("Effect size", "p", "p Holm", "p Bonferroni", "p Student's t")]
     columns += [Column("Seed by seed", numeric=False), Column("Queries")]
     if not any(row[-2].text for row in rows):
         drop_columns(columns, rows, [len(columns) - 2])
-    effect = "Effect size: the mean difference over the deviation of the differences (d_z). Intervals: bootstrap over queries."
-    return Table(name, title, columns, rows, [*notes, effect], stub=5)
+    effect = (
+        "Effect size: the mean difference over the deviation of the differences (d_z). Intervals are over clusters of queries."
+    )
+    return Table(name, title, columns, rows, [*notes, effect, P_NOTE], stub=5)
 
 
 def inflation_table(results: Sequence[Result]) -> Table:

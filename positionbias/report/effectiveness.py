@@ -9,7 +9,17 @@ from dataclasses import replace
 from positionbias.core.formatting import count, slug
 from positionbias.core.payloads import Comparison, PerQuery
 from positionbias.core.result import Result
-from positionbias.report.cells import count_cell, decimal_cell, drop_constant, level_heading, p_cell, percent_cell, text_cell
+from positionbias.evaluation.significance import CORRECTIONS, HOLM
+from positionbias.report.cells import (
+    P_NOTE,
+    count_cell,
+    decimal_cell,
+    drop_constant,
+    level_heading,
+    p_cell,
+    percent_cell,
+    text_cell,
+)
 from positionbias.report.select import ALL_QUERIES, BASELINES, compared, comparisons, distinct, labels, of_kind, repeat_of
 from positionbias.report.table import Cell, Column, Table
 
@@ -90,7 +100,7 @@ def significance_table(
     name: str = "significance",
     title: str = "Trainings compared",
 ) -> Table:
-    """Paired comparisons along one axis: means, difference and relative change with intervals, Wilcoxon, adjusted p, effect size.
+    """Paired comparisons along one axis: means, difference and relative change with intervals, effect size, p, adjusted p, Wilcoxon.
 
     Seeds are named where there are several; so are subsets, where there is another than all queries. What is
     compared stands in the title where it is the same in every row.
@@ -109,8 +119,9 @@ def significance_table(
         Column(level_heading("Difference", (payload.difference_interval for _, payload in found))),
         Column(level_heading("Change", (payload.relative_interval for _, payload in found))),
         Column("Effect size"),
+        Column("p"),
+        *(Column(f"p {method.capitalize()}") for method in adjusted),
         Column("p Wilcoxon"),
-        *(Column(f"p {method.split()[-1].capitalize()}") for method in adjusted),
         Column("Queries"),
     ]
     pairs = distinct(row[4].text for row in rows)
@@ -122,8 +133,8 @@ def significance_table(
     _, kept = drop_constant(columns, rows, [1, 2] if everything else [2])
     kept += not everything
     notes = (
-        "Difference = second − first over the same queries. Wilcoxon: signed ranks, zero differences dropped. "
-        "Effect size: mean difference over its deviation (d_z).",
+        "Difference = second − first over the same queries. Effect size: mean difference over its deviation (d_z).",
+        f"{P_NOTE} Wilcoxon drops zero differences.",
         *_undefined(found),
     )
     return Table(name, title, columns, rows, notes, stub=named + kept)
@@ -149,8 +160,9 @@ def _comparison_row(result: Result, payload: Comparison, adjusted: Sequence[str]
         decimal_cell(payload.difference, payload.difference_interval, sign=True),
         percent_cell(payload.relative, payload.relative_interval),
         decimal_cell(payload.effect_size, places=2, sign=True),
-        p_cell(payload.p_wilcoxon),
+        p_cell(payload.p),
         *(p_cell(payload.p_adjusted.get(method)) for method in adjusted),
+        p_cell(payload.p_wilcoxon),
         count_cell(result.count),
     ]
 
@@ -172,9 +184,9 @@ def _undefined(found: Sequence[tuple[Result, Comparison]]) -> list[str]:
 
 
 def _corrections(payloads: Iterable[Comparison]) -> list[str]:
-    """Which corrected p-values of the Wilcoxon test to show: Holm's where there are any, else those there are."""
-    methods = distinct(method for payload in payloads for method in payload.p_adjusted if method.startswith("wilcoxon"))
-    return [method for method in methods if method.endswith("holm")] or methods
+    """Which corrected p-values to show: Holm's where there are any, else those there are."""
+    methods = distinct(method for payload in payloads for method in payload.p_adjusted if method in CORRECTIONS)
+    return [HOLM] if HOLM in methods else methods
 
 
 def baseline_table(results: Sequence[Result]) -> Table:
@@ -187,7 +199,7 @@ def baseline_table(results: Sequence[Result]) -> Table:
 
 
 def systems_table(results: Sequence[Result]) -> Table:
-    """Every system's mean on every test set, a column a measure, each with its bootstrap interval."""
+    """Every system's mean on every test set, a column a measure, each with its interval."""
     found = of_kind(results, "per_query")
     measures = distinct(result.measure for result in found)
     cells: dict[tuple[str, str, str, int], dict[str, Result]] = {}

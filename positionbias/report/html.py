@@ -45,6 +45,7 @@ KIND_NAMES = {
     "training": "training curves",
     "examples": "lists of examples",
     "finding": "findings",
+    "verdict": "verdicts",
 }
 
 

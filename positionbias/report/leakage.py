@@ -9,7 +9,9 @@ from positionbias.core.formatting import decimal
 from positionbias.core.payloads import Interval
 from positionbias.core.result import Facts, Result
 from positionbias.evaluation.letters import LEVEL
+from positionbias.evaluation.significance import BONFERRONI
 from positionbias.report.cells import (
+    P_NOTE,
     any_cell,
     as_interval,
     count_cell,
@@ -20,7 +22,6 @@ from positionbias.report.cells import (
     text_cell,
 )
 from positionbias.report.leakage_select import (
-    BONFERRONI,
     BY_SIZE,
     ORDER,
     TRAINSETS,
@@ -64,8 +65,8 @@ def leakage_table(results: Sequence[Result], published: Published | None = None)
             del row[1]
     first = _first_stage(results, measures)
     notes = [
-        f"{DAGGER} differs from training without leakage by Student's paired t-test (p < {LEVEL:g}, Bonferroni over the models and "
-        "leakages of a measure).",
+        f"{DAGGER} differs from training without leakage (p < {LEVEL:g}, Bonferroni over the models and leakages of a measure; the paper's "
+        "figures by Student's paired t-test).",
         "The size of the training set is chosen for each measure on the other folds of topics. Lower is better for MFR and 1/MRR; MFR is an "
         "arithmetic mean.",
         *([f"BM25, which is re-ranked: {first}."] if first else []),
@@ -127,7 +128,7 @@ def _first_stage(results: Sequence[Result], measures: Sequence[str]) -> str:
 
 
 def leakage_tests_table(results: Sequence[Result]) -> Table:
-    """Each leakage against none: the difference with its interval, Student's t-test, uncorrected and by Bonferroni."""
+    """Each leakage against none: the difference with its interval, p, that by Bonferroni, and Student's."""
     found = tests_of_leakage(results)
     rows = [
         [
@@ -138,8 +139,9 @@ def leakage_tests_table(results: Sequence[Result]) -> Table:
             decimal_cell(payload.candidate_mean),
             decimal_cell(payload.difference, payload.difference_interval, sign=True),
             decimal_cell(payload.effect_size, places=2, sign=True),
-            p_cell(payload.p_t),
+            p_cell(payload.p),
             p_cell(payload.p_adjusted.get(BONFERRONI)),
+            p_cell(payload.p_t),
             count_cell(result.count),
         ]
         for result, payload in found
@@ -150,8 +152,8 @@ def leakage_tests_table(results: Sequence[Result]) -> Table:
         Column("With"),
         Column(level_heading("Difference", (p.difference_interval for _, p in found))),
     ]
-    columns += [Column(name) for name in ("Effect size", "p Student's t", "p Bonferroni", "Topics")]
-    notes = ("Difference = with − without leakage, topic by topic; effect size: its mean over its deviation (d_z).",)
+    columns += [Column(name) for name in ("Effect size", "p", "p Bonferroni", "p Student's t", "Topics")]
+    notes = ("Difference = with − without leakage, topic by topic; effect size: its mean over its deviation (d_z).", P_NOTE)
     return Table("leakage-tests", "Leakage against none", columns, rows, notes, stub=3)
 
 

@@ -11,7 +11,6 @@ from positionbias.evaluation.memorisation import OFFSET, RANK, SCORE
 from positionbias.report.select import distinct
 
 __all__ = [
-    "BONFERRONI",
     "BY_SIZE",
     "LEAKAGE",
     "LEAKAGE_MEASURES",
@@ -26,7 +25,6 @@ __all__ = [
     "tests_of_leakage",
 ]
 
-BONFERRONI = "t bonferroni"  # the corrected p-value of Tables 3 to 5
 LEAKAGE = "leakage"  # the axis of comparisons with the training without leakage
 TRAINSETS = "leaked training set"
 BY_SIZE = "effectiveness by training set size"

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from positionbias.core.formatting import percent, slug
-from positionbias.core.payloads import PerQuery
+from positionbias.core.payloads import Finding, PerQuery
 from positionbias.core.result import Result
 from positionbias.report import captions, plots, tables
 from positionbias.report.architecture import architecture_table
-from positionbias.report.audit_page import COMPARED, compared_block, verdicts
-from positionbias.report.audit_select import AUDIT_MEASURES
+from positionbias.report.audit_page import COMPARED, compared_block
+from positionbias.report.audit_select import is_of_audit
+from positionbias.report.audit_verdict_page import verdict_cards
+from positionbias.report.audit_verdict_tables import verdict_tables
 from positionbias.report.blocks import Block, Drawing, Picture, Section, Sheet, draw_blocks
 from positionbias.report.doses import dose_caption, dose_table, doses_of
 from positionbias.report.embed import inline_svg
@@ -45,7 +47,9 @@ class _Maker:
 
     def found(self) -> Block:
         block = self.block()
-        block.findings = verdicts(self.results)
+        block.cards = verdict_cards(self.results)
+        block.findings = [r.payload for r in of_kind(self.results, "finding") if isinstance(r.payload, Finding)]
+        block.sheets = [sheet for table in verdict_tables(self.results) for sheet in self.sheet(table)]
         if block.findings and (basis := _basis(self.results)):
             block.sentences.append(basis)
         return block
@@ -153,15 +157,13 @@ def _basis(results: Sequence[Result]) -> str:
 def _counts(results: Sequence[Result]) -> str:
     """What was measured, in one sentence: collections, systems, measures, seeds."""
     ranked = [
-        result
-        for result in results
-        if result.kind in ("per_query", "comparison", "ats", "response") or result.measure in AUDIT_MEASURES
+        result for result in results if result.kind in ("per_query", "comparison", "ats", "response") or is_of_audit(result)
     ]
     parts = []
     for word, items in (
         ("collections", distinct(result.collection for result in results)),
         ("systems", distinct(result.system for result in ranked if result.facts.share is None)),  # doses stand in tables
-        ("measures", distinct(result.measure for result in ranked)),
+        ("measures", distinct(result.measure for result in ranked if result.kind != "verdict")),
         ("seeds", distinct(str(seed) for result in results if (seed := repeat_of(result)[0]) is not None)),
         ("rotation draws", distinct(str(draw) for result in results if (draw := repeat_of(result)[1]) is not None)),
     ):
@@ -242,15 +244,14 @@ def build_sections(studies: Sequence[Study], published_for: PublishedFor = None,
     sections = []
     for anchor, title, introduction, build in SECTIONS:
         blocks = [build(maker) for maker in makers]
-        drawn = draw_blocks(blocks, WIDE if len(studies) == 1 else BESIDE) if draw else [[] for _ in blocks]
-        for block, pictures in zip(blocks, drawn, strict=True):
-            block.pictures = pictures
+        if draw:
+            draw_blocks(blocks, WIDE if len(studies) == 1 else BESIDE)
         blocks = [block for block in blocks if block.has_more_than_tables or block.sheets]
         if blocks:
             sections.append(Section(anchor, title, introduction, blocks))
         if anchor == "found" and (compared := compared_block(studies)):
             if draw:
-                compared.pictures = draw_blocks([compared], WIDE)[0]
+                draw_blocks([compared], WIDE)
             sections.append(Section(*COMPARED, [compared]))
         if draw and anchor == "effectiveness" and (section := _dose_section(studies)):
             sections.append(section)

@@ -12,7 +12,18 @@ from pathlib import Path
 
 from positionbias.core.files import atomic_folder
 
-__all__ = ["Cell", "Column", "Table", "as_csv", "as_latex", "as_text", "header_groups", "row_spans", "save_tables"]
+__all__ = [
+    "Cell",
+    "Column",
+    "Table",
+    "as_csv",
+    "as_latex",
+    "as_text",
+    "header_groups",
+    "row_spans",
+    "save_tables",
+    "text_width",
+]
 
 LINE, MOST = 90, 160  # letters across a line in LaTeX, and of one shrunk to what can still be read
 
@@ -136,6 +147,12 @@ def as_text(table: Table) -> str:
     if table.notes:
         lines += ["", *map(_one_line, table.notes)]
     return "\n".join(lines)
+
+
+def text_width(table: Table) -> int:
+    """The columns that the table takes in a terminal, without its title and notes."""
+    lines = as_text(replace(table, title="", notes=())).split("\n")
+    return max(map(_width, lines))
 
 
 def _room(widths: Sequence[int], start: int, span: int) -> int:

@@ -9,7 +9,7 @@ from typing import TypeVar
 from positionbias.core.formatting import count
 from positionbias.core.payloads import Comparison, Interval, PerQuery
 from positionbias.core.result import Facts, Result
-from positionbias.evaluation.letters import letter_of, significance_letters
+from positionbias.evaluation.letters import LEVEL, letter_of, significance_letters
 from positionbias.evaluation.repeats import Repeated, over_repeats
 from positionbias.report.cells import text_cell
 from positionbias.report.select import ALL_QUERIES, BASELINES, MODELS, comparisons, distinct, of_kind, repeat_of
@@ -17,6 +17,7 @@ from positionbias.report.table import Cell
 
 __all__ = ["TrainingRow", "blocks", "letters_of", "repeats_cell", "row_notes", "shown_letters", "stub_cells", "training_rows"]
 
+SEED = 1  # of the sign flips of letters: a report is made of results alone
 Repeat = tuple[int | None, int | None]  # training seed, rotation draw
 T = TypeVar("T")
 
@@ -58,6 +59,13 @@ class TrainingRow:
         columns = [dict(zip(p.query_ids, p.values, strict=True)) for p in payloads if isinstance(p, PerQuery)]
         shared = set.intersection(*map(set, columns)) if columns else set()
         return {query_id: sum(column[query_id] for column in columns) / len(columns) for query_id in shared}
+
+    @property
+    def clusters(self) -> dict[str, str]:
+        """By query what it is drawn with, of queries that share it."""
+        payloads = [result.payload for found in self.results.values() for result in found.values()]
+        named = [p for p in payloads if isinstance(p, PerQuery) and p.clusters]
+        return {query_id: label for p in named for query_id, label in zip(p.query_ids, p.clusters, strict=True)}
 
     @property
     def repeats(self) -> list[Repeat]:
@@ -120,7 +128,8 @@ def letters_of(rows: Sequence[TrainingRow], measures: Sequence[str], test: str) 
             having = [(row, values) for row in block if (values := row.per_query(measure, test))]
             if len(having) < 2:
                 continue
-            letters = significance_letters([values for _, values in having])
+            clusters = {query_id: label for row, _ in having for query_id, label in row.clusters.items()}
+            letters = significance_letters([values for _, values in having], clusters, seed=SEED)
             # significance_letters counts those that have values; a row's letter counts all of the block
             names = {letter_of(number): row.letter for number, (row, _) in enumerate(having)}
             for (row, _), plain, holm in zip(having, letters.plain, letters.holm, strict=True):
@@ -159,14 +168,14 @@ def row_notes(rows: Sequence[TrainingRow], *, lettered: bool) -> list[str]:
     """How intervals were made, and what letters mean."""
     notes = []
     if any(len(found) == 1 for row in rows for found in row.results.values()):
-        notes.append("95 % intervals of what was measured once: over queries (bootstrap).")
+        notes.append("95 % intervals of what was measured once: over clusters of queries.")
     if any(len(row.repeats) > 1 for row in rows):
         notes.append(
             "Of several repeats: the mean over seeds and rotation draws, with its 95 % t interval over them; letters compare each query's mean."
         )
     if lettered:
         notes.append(
-            "Letters: the rows of the same model that are significantly worse (Wilcoxon, p < 0.05, uncorrected as in the paper); "
-            "those in brackets are lost by Holm's correction over the model's pairs."
+            f"Letters: the rows of the same model that are significantly worse (p < {LEVEL:g} by sign flips of clusters of queries, uncorrected as "
+            "in the paper, which has Wilcoxon's p); those in brackets are lost by Holm's correction over the model's pairs."
         )
     return notes

@@ -14,7 +14,6 @@ __all__ = [
     "CURVES",
     "ENSEMBLE",
     "FIRST",
-    "HOLM",
     "MEMBERS",
     "NEGATIVES",
     "REGENERATED",
@@ -33,7 +32,6 @@ __all__ = [
     "tripclick_systems",
 ]
 
-HOLM = "t holm"
 REGENERATED = "regenerated"  # the training set whose negatives are BM25's
 CLEANED = "-cleaned"  # behind a set's name: without its false negatives
 FIRST, RERANKER, ENSEMBLE, RETRIEVER = "first stage", "re-ranker", "ensemble", "retriever"

@@ -9,7 +9,9 @@ from positionbias.core.payloads import Comparison
 from positionbias.core.published import PublishedCell
 from positionbias.core.result import Facts, Result
 from positionbias.evaluation.letters import LEVEL
+from positionbias.evaluation.significance import HOLM
 from positionbias.report.cells import (
+    P_NOTE,
     count_cell,
     decimal_cell,
     drop_columns,
@@ -26,7 +28,6 @@ from positionbias.report.tripclick_select import (
     AGAINST_BM25,
     ENSEMBLE,
     FIRST,
-    HOLM,
     NEGATIVES,
     RERANKER,
     RETRIEVER,
@@ -125,8 +126,8 @@ def reranking_table(results: Sequence[Result], published: Published | None = Non
         published,
         cells,
         (
-            f"{MARK} against BM25, which all re-rank: p < {LEVEL:g} by Student's paired t-test, two-sided, after Holm's correction over all systems "
-            "of a test and measure.",
+            f"{MARK} against BM25, which all re-rank: p < {LEVEL:g} after Holm's correction over all systems of a test and measure.",
+            P_NOTE,
             "A query's value is its mean over training seeds; intervals over queries stand in the CSV.",
         ),
     )
@@ -201,8 +202,9 @@ def _tests(
             decimal_cell(payload.candidate_mean),
             decimal_cell(payload.difference, payload.difference_interval, sign=True),
             decimal_cell(payload.effect_size, places=2, sign=True),
-            p_cell(payload.p_t),
+            p_cell(payload.p),
             p_cell(payload.p_adjusted.get(HOLM)),
+            p_cell(payload.p_t),
             count_cell(result.count),
         ]
         for result, payload, names in found
@@ -210,10 +212,10 @@ def _tests(
     columns = [Column(text, numeric=False) for text in ("Test", "Measure", *heads[:-2])]
     columns += [Column(heads[-2]), Column(heads[-1])]
     columns += [Column(level_heading("Difference", (payload.difference_interval for _, payload, _ in found)))]
-    return [*columns, *map(Column, ("Effect size", "p Student's t", "p Holm", "Queries"))], rows
+    return [*columns, *map(Column, ("Effect size", "p", "p Holm", "p Student's t", "Queries"))], rows
 
 
-EFFECT = "Effect size: the mean difference over the deviation of the differences (d_z). Intervals: bootstrap over queries."
+EFFECT = "Effect size: the mean difference over the deviation of the differences (d_z). Intervals are over clusters of queries."
 
 
 def negatives_table(results: Sequence[Result]) -> Table:
@@ -223,7 +225,7 @@ def negatives_table(results: Sequence[Result]) -> Table:
         for result, payload in compared_along(results, NEGATIVES)
     ]
     columns, rows = _tests(found, ("Model", "Training set A", "Training set B", "With A", "With B"))
-    notes = [*_what_differs(results), EFFECT]
+    notes = [*_what_differs(results), EFFECT, P_NOTE]
     return Table("tripclick-negatives", "What one training set gains over another", columns, rows, notes, stub=5)
 
 
@@ -255,4 +257,4 @@ def first_stage_tests_table(results: Sequence[Result]) -> Table:
     """Every system against BM25: the tests behind the marks."""
     found = [(result, payload, [result.system]) for result, payload in compared_along(results, AGAINST_BM25)]
     columns, rows = _tests(found, ("System", "BM25", "System's"))
-    return Table("tripclick-bm25", "Against BM25", columns, rows, (EFFECT,), stub=3)
+    return Table("tripclick-bm25", "Against BM25", columns, rows, (EFFECT, P_NOTE), stub=3)

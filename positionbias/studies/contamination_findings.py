@@ -11,10 +11,10 @@ from positionbias.core.payloads import Comparison, Finding
 from positionbias.core.published import PublishedCell
 from positionbias.core.result import Facts, Result
 from positionbias.evaluation.letters import LEVEL
+from positionbias.evaluation.significance import HOLM
 from positionbias.report.contamination_select import (
     BEYOND,
     CONTAMINATION,
-    HOLM,
     INHERITED,
     SETS,
     STANDARD,
@@ -139,7 +139,7 @@ def _verdict(payload: Comparison) -> str:
     p = payload.p_adjusted.get(HOLM)
     if p is None:
         return f"no test: {payload.notes.get('tests', 'undefined')}"
-    how = f"(Student's t-test, p {p_shown(p)} after Holm's correction)"
+    how = f"(p {p_shown(p)} after Holm's correction)"
     if p >= LEVEL:
         return f"neither inflation nor deflation is established {how}"
     return f"{'inflation' if payload.difference > 0 else 'deflation'} is established {how}"

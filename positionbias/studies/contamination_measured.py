@@ -15,9 +15,9 @@ from positionbias.core.manifest import read_manifest
 from positionbias.core.payloads import Comparison, Payload, PerQuery, Statistics
 from positionbias.core.result import Facts, Result
 from positionbias.core.run import read_run
-from positionbias.evaluation.bootstrap import bootstrap_mean
+from positionbias.evaluation.bootstrap import bootstrap_mean, cluster_labels
 from positionbias.evaluation.measures import per_query
-from positionbias.evaluation.significance import adjust, compare
+from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
 from positionbias.evaluation.two_means import difference_of_groups, ratio_of_means
 from positionbias.report.contamination_select import BEYOND, CONTAMINATION, DOSES, INHERITED, SETS, STANDARD, TRAINED, clean_of
 from positionbias.studies.contamination_findings import contamination_findings
@@ -59,6 +59,7 @@ class _Measuring:
         for target in study.targets:
             own = {query_id for query_id, _ in collection.query_texts(target)}
             self.qrels[target] = [qrel for qrel in collection.qrels(target) if qrel.query_id in own]
+        self.clusters = {target: clusters_by_passage(of, level=study.relevant_from) for target, of in self.qrels.items()}
         self.trials: dict[Facts, list[Trial]] = {}
         self.values: dict[tuple[Facts, str, str], dict[int, Values]] = {}  # system, target, measure → seed → values
         for trial in study.trials:
@@ -107,11 +108,13 @@ class _Measuring:
         clean, contaminated = (self._mean(of, target, measure, seeds) for of in (clean_of(system), system))
         return seeds, clean, contaminated
 
-    def _gains(self, system: Facts, target: str, measure: str) -> np.ndarray | None:
-        """Contaminated less clean by query, in the order of their ids; None without a clean twin."""
+    def _gains(self, system: Facts, target: str, measure: str) -> tuple[np.ndarray, list[str] | None] | None:
+        """Contaminated less clean by query, in the order of their ids, and the queries' clusters; None without a clean twin."""
         if (twins := self._twins(system, target, measure)) is None:
             return None
-        return np.array([twins[2][query_id] - value for query_id, value in sorted(twins[1].items())])
+        query_ids = sorted(twins[1])
+        gains = np.array([twins[2][query_id] - twins[1][query_id] for query_id in query_ids])
+        return gains, cluster_labels(self.clusters[target], query_ids)
 
     # -- what was trained -----------------------------------------------------------------------------------------------------
 
@@ -151,7 +154,7 @@ class _Measuring:
     def _per_query(self, measure: str, target: str, facts: Facts, values: Values, notes: Mapping[str, Any]) -> Result:
         query_ids = sorted(values)
         found = [values[query_id] for query_id in query_ids]
-        interval = bootstrap_mean(found, None, seed=self.seed)
+        interval = bootstrap_mean(found, cluster_labels(self.clusters[target], query_ids), seed=self.seed)
         header = {"value": float(np.mean(found)), "interval": interval, "count": len(found)}
         return self._result(measure, target, facts, PerQuery(query_ids, found, notes), **header)
 
@@ -218,7 +221,15 @@ class _Measuring:
     ) -> Comparison:
         names = [system_name(base), system_name(system)]
         notes = {"axis": axis, "systems": names, "test_sets": [target] * 2, **more}
-        return compare(before, after, baseline_name=names[0], candidate_name=names[1], seed=self.seed, notes=notes)
+        return compare(
+            before,
+            after,
+            baseline_name=names[0],
+            candidate_name=names[1],
+            clusters=self.clusters[target],
+            seed=self.seed,
+            notes=notes,
+        )
 
     def _tested(self, families: Mapping[tuple, Sequence[tuple[Facts, str, Comparison]]]) -> list[Result]:
         """The comparisons as results, their p-values corrected within each family, whose key begins with the measure."""
@@ -259,14 +270,16 @@ class _Measuring:
             seen = self._seen(key.source, share)
             others = (set(gain) if pool is None else pool & set(gain)) - seen
             parts = {"all": set(gain), "seen": seen & set(gain), "others": others}
-            columns = {name: [gain[q] for q in sorted(of)] for name, of in parts.items()}
+            labels = {name: cluster_labels(self.clusters[key.source], sorted(of)) for name, of in parts.items()}
             # which queries are seen is drawn at random, so that the difference is what seeing them makes
-            mean, interval = difference_of_groups(np.array(columns["seen"]), np.array(columns["others"]))
+            seen_gains, other_gains = (np.array([gain[q] for q in sorted(parts[name])]) for name in ("seen", "others"))
+            mean, interval = difference_of_groups(seen_gains, other_gains, labels["seen"], labels["others"])
             apart = None if mean is None else {"mean": mean, "interval": asdict(interval) if interval else None}
-            points.append({"share": share, **{n: self._point(of) for n, of in columns.items()}, "seen less others": apart})
+            means = {name: self._point(key.source, {q: gain[q] for q in of}) for name, of in parts.items()}
+            points.append({"share": share, **means, "seen less others": apart})
         shares = list(gains)
         first, last = gains[shares[0]], gains[shares[-1]]
-        change = self._point([last[q] - first[q] for q in sorted(last)]) if len(shares) > 1 else None
+        change = self._point(key.source, {q: last[q] - first[q] for q in last}) if len(shares) > 1 else None
         rows = {"measure": HEADLINE, "points": points, "change": change}
         return self._result(DOSES, key.source, key, Statistics(rows), count=len(last))
 
@@ -275,8 +288,10 @@ class _Measuring:
         content = Groups(self.study.trainsets[source, share]).manifest.content
         return set(content["targets"].get(source, {}).get("query_ids", ()))
 
-    def _point(self, gains: Sequence[float]) -> dict[str, Any] | None:
-        return point(gains, seed=self.seed) if gains else None
+    def _point(self, target: str, gains: Values) -> dict[str, Any] | None:
+        query_ids = sorted(gains)
+        labels = cluster_labels(self.clusters[target], query_ids)
+        return point([gains[query_id] for query_id in query_ids], labels, seed=self.seed) if gains else None
 
     def _inherited(self) -> list[Result]:
         """How much of the teacher's inflation each student has, on the source, with its largest share: the ratio of the two means."""
@@ -288,9 +303,9 @@ class _Measuring:
             theirs, own = (self._gains(s, student.source, measure) if s else None for s in (teacher, student))
             if theirs is None or own is None:
                 continue
-            ratio, interval = ratio_of_means(own, theirs)
-            rows = {"measure": measure, "teacher": float(theirs.mean()), "student": float(own.mean())}
-            header = {"value": ratio, "interval": interval, "count": len(own)}
+            ratio, interval = ratio_of_means(own[0], theirs[0], own[1])
+            rows = {"measure": measure, "teacher": float(theirs[0].mean()), "student": float(own[0].mean())}
+            header = {"value": ratio, "interval": interval, "count": len(own[0])}
             found.append(self._result(INHERITED, student.source, student, Statistics(rows), **header))
         return found
 
@@ -301,8 +316,8 @@ class _Measuring:
             here, there = (self._gains(system, of, HEADLINE) for of in (system.source, target))
             if target == system.source or here is None or there is None:
                 continue
-            difference, interval = difference_of_groups(here, there)
-            rows = {"measure": HEADLINE, "elsewhere": target, "here": float(here.mean()), "there": float(there.mean())}
-            header = {"value": difference, "interval": interval, "count": len(here)}
+            difference, interval = difference_of_groups(here[0], there[0], here[1], there[1])
+            rows = {"measure": HEADLINE, "elsewhere": target, "here": float(here[0].mean()), "there": float(there[0].mean())}
+            header = {"value": difference, "interval": interval, "count": len(here[0])}
             found.append(self._result(BEYOND, system.source, system, Statistics(rows), **header))
         return found

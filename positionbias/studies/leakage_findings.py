@@ -9,9 +9,9 @@ from positionbias.core.formatting import percent
 from positionbias.core.payloads import Comparison, Finding
 from positionbias.core.result import Result
 from positionbias.evaluation.memorisation import OFFSET, RANK, SCORE
+from positionbias.evaluation.significance import BONFERRONI
 from positionbias.leakage.published import TARGETS, target_of
 from positionbias.report.leakage_select import (
-    BONFERRONI,
     BY_SIZE,
     NEGATIVE_RANK,
     ORDER,
@@ -92,7 +92,7 @@ def _effect(result: Result, payload: Comparison) -> Finding:
         return Finding(f"{text}; no test: {payload.notes.get('tests', 'undefined')}.", None)
     verdict = "significant" if p < LEVEL else "not significant"
     return Finding(
-        f"{text}; {verdict} by Student's t-test after Bonferroni's correction (p {p_shown(p)}).",
+        f"{text}; {verdict} after Bonferroni's correction (p {p_shown(p)}).",
         p < LEVEL if p < LEVEL else None,
     )
 

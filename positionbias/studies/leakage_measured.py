@@ -12,11 +12,11 @@ import numpy as np
 from positionbias.core.groups import Groups
 from positionbias.core.payloads import Payload, PerQuery, Statistics
 from positionbias.core.result import Facts, Result
-from positionbias.evaluation.bootstrap import bootstrap_mean
+from positionbias.evaluation.bootstrap import bootstrap_mean, cluster_labels
 from positionbias.evaluation.cross_validation import cross_validate
 from positionbias.evaluation.memorisation import OFFSET, RANK, SCORE, Memorised, memorised, rank_offset
 from positionbias.evaluation.order import order_agreement, overtakes, swaps
-from positionbias.evaluation.significance import adjust, compare
+from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
 from positionbias.leakage.published import CONDITIONS
 from positionbias.report.leakage_select import BY_SIZE, LEAKAGE, NEGATIVE_RANK, ORDER, TRAINSETS
 from positionbias.studies.leakage_findings import leakage_findings
@@ -45,6 +45,7 @@ class _Measuring:
 
     def __init__(self, measured: Measured) -> None:
         self.measured, self.study, self.seed = measured, measured.study, measured.study.seed
+        self.clusters = clusters_by_passage(measured.qrels, level=self.study.relevant_from)
 
     def results(self) -> list[Result]:
         """Training sets, effectiveness, its tests, the effect by size, orders of models, what is remembered."""
@@ -104,12 +105,12 @@ class _Measuring:
         query_ids = sorted(values)
         found = [values[query_id] for query_id in query_ids]
         notes = {**notes, "queries without a relevant candidate": self.measured.without}
-        interval = bootstrap_mean(found, None, seed=self.seed)
+        interval = bootstrap_mean(found, cluster_labels(self.clusters, query_ids), seed=self.seed)
         payload = PerQuery(query_ids, found, notes)
         return self._result(measure, system, payload, facts, value=float(np.mean(found)), interval=interval, count=len(found))
 
     def _tests(self, effectiveness: Sequence[Result]) -> list[Result]:
-        """Each leakage against none by Student's paired t-test; Bonferroni over the models and leakages of a measure [decision]."""
+        """Each leakage against none; Bonferroni over the models and leakages of a measure [decision]."""
         rows = {(result.measure, result.system): result for result in effectiveness}
         found = []
         for measure in MEASURES:
@@ -121,6 +122,7 @@ class _Measuring:
                     _by_query(other),
                     baseline_name=base.system,
                     candidate_name=other.system,
+                    clusters=self.clusters,
                     seed=self.seed,
                     notes={"axis": LEAKAGE, "systems": [base.system, other.system], "test_sets": [self.study.target] * 2},
                 )
@@ -143,16 +145,19 @@ class _Measuring:
             if not topics:
                 continue
             columns = {key: self._column(model, *key, topics) for key in product(self.study.kinds, self.study.sizes)}
+            labels = cluster_labels(self.clusters, topics)
             means = {
-                CONDITIONS[kind]: [self._point(size, columns[kind, size]) for size in self.study.sizes]
+                CONDITIONS[kind]: [self._point(size, columns[kind, size], labels) for size in self.study.sizes]
                 for kind in self.study.kinds
             }
             gains, changes = {}, {}
             for kind in self.study.leakages:
                 gain = [columns[kind, size] - columns[NO, size] for size in self.study.sizes]
-                gains[CONDITIONS[kind]] = [self._point(size, of) for size, of in zip(self.study.sizes, gain, strict=True)]
+                gains[CONDITIONS[kind]] = [
+                    self._point(size, of, labels) for size, of in zip(self.study.sizes, gain, strict=True)
+                ]
                 if len(gain) > 1:  # topic by topic the gain with the largest sets less that with the smallest
-                    changes[CONDITIONS[kind]] = self._point(self.study.sizes[-1], gain[-1] - gain[0])
+                    changes[CONDITIONS[kind]] = self._point(self.study.sizes[-1], gain[-1] - gain[0], labels)
             rows = {"measure": HEADLINE, "topics": subset, "means": means, "gains": gains, "change of the gain": changes}
             found.append(self._result(BY_SIZE, model, Statistics(rows), Facts(model=model), count=len(topics)))
         return found
@@ -161,8 +166,8 @@ class _Measuring:
         values = self.measured.values[model, kind, size, HEADLINE]
         return np.array([values[query_id] for query_id in topics])
 
-    def _point(self, size: int, values: np.ndarray) -> dict[str, Any]:
-        interval = bootstrap_mean(values, None, seed=self.seed)
+    def _point(self, size: int, values: np.ndarray, labels: Sequence[str] | None) -> dict[str, Any]:
+        interval = bootstrap_mean(values, labels, seed=self.seed)
         return {"instances": size, "mean": float(values.mean()), "interval": asdict(interval) if interval else None}
 
     # -- orders, memories -----------------------------------------------------------------------------------------------------
@@ -206,9 +211,10 @@ class _Measuring:
                 for which, part in ((0, "ranks"), (0, "scores"), (1, "ranks"))
             )
             for measure, of, kept in ((RANK, ranks, positives), (SCORE, scores, positives), (NEGATIVE_RANK, others, negatives)):
-                figures = memorised(of[0][:, kept], of[1][:, kept], [queries[place] for place in kept], seed=self.seed)
+                topics = [queries[place] for place in kept]
+                figures = memorised(of[0][:, kept], of[1][:, kept], topics, self.clusters, seed=self.seed)
                 found.append(self._memory(measure, model, kind, figures))
-            offsets = rank_offset((ranks[0], others[0]), (ranks[1], others[1]), queries, seed=self.seed)
+            offsets = rank_offset((ranks[0], others[0]), (ranks[1], others[1]), queries, self.clusters, seed=self.seed)
             found.append(self._memory(OFFSET, model, kind, offsets))
         return found
 

@@ -112,7 +112,7 @@ def finding(collection: str, split: str, sentence: Finding, seed: int) -> Result
     return Result("finding", collection, split, "", seed, None, None, 0, sentence)
 
 
-def point(values: Sequence[float], *, seed: int) -> dict[str, Any]:
+def point(values: Sequence[float], clusters: Sequence[str] | None = None, *, seed: int) -> dict[str, Any]:
     """A mean over queries with its interval, as a payload's rows have it."""
-    interval = bootstrap_mean(values, None, seed=seed)
+    interval = bootstrap_mean(values, clusters, seed=seed)
     return {"mean": float(np.mean(values)), "interval": asdict(interval) if interval else None, "queries": len(values)}

@@ -43,17 +43,24 @@ def _sizes(candidates: Run, query_ids: Sequence[str]) -> np.ndarray:
     return np.array([len(candidates.numbers(query_id)) if query_id in candidates else 0 for query_id in query_ids])
 
 
-def curve_rows(values: Mapping[int, Sequence[float]], shares: Mapping[int, float], depth: int, *, seed: int) -> dict[str, Any]:
+def curve_rows(
+    values: Mapping[int, Sequence[float]],
+    shares: Mapping[int, float],
+    depth: int,
+    clusters: Sequence[str] | None = None,
+    *,
+    seed: int,
+) -> dict[str, Any]:
     """Means at every depth, and how far it is from the shallowest and from the study's ``depth`` to the deepest, query by query.
 
-    ``values`` by ascending depth, a value a query, all in one order; ``shares`` as ``reached`` has them.
+    ``values`` by ascending depth, a value a query, all in one order, as are ``clusters``; ``shares`` as ``reached`` has them.
     """
     depths = list(values)
     last = values[depths[-1]]
     starts = [start for start in dict.fromkeys((depths[0], depth)) if start in values and start < depths[-1]]
     changes = {
-        str(start): point([after - before for after, before in zip(last, values[start], strict=True)], seed=seed)
+        str(start): point([after - before for after, before in zip(last, values[start], strict=True)], clusters, seed=seed)
         for start in starts
     }
-    points = [{"depth": at, **point(of, seed=seed), "reached": shares[at]} for at, of in values.items()]
+    points = [{"depth": at, **point(of, clusters, seed=seed), "reached": shares[at]} for at, of in values.items()]
     return {"points": points, "depth": depth, "to the deepest from": changes}

@@ -9,13 +9,13 @@ from positionbias.core.formatting import percent
 from positionbias.core.payloads import Comparison, Finding
 from positionbias.core.result import Facts, Result
 from positionbias.evaluation.letters import LEVEL
+from positionbias.evaluation.significance import HOLM
 from positionbias.report.leakage_select import rows_of
 from positionbias.report.tripclick_select import (
     AGAINST_BM25,
     CLEANED,
     CURVES,
     FIRST,
-    HOLM,
     MEMBERS,
     NEGATIVES,
     REGENERATED,

@@ -13,10 +13,10 @@ from positionbias.core.payloads import Comparison, Payload, PerQuery, Statistics
 from positionbias.core.records import Qrel
 from positionbias.core.result import Facts, Result
 from positionbias.core.run import Run, read_run
-from positionbias.evaluation.bootstrap import bootstrap_mean
+from positionbias.evaluation.bootstrap import bootstrap_mean, cluster_labels
 from positionbias.evaluation.depth import apply_depth
 from positionbias.evaluation.measures import per_query
-from positionbias.evaluation.significance import adjust, compare
+from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
 from positionbias.report.tripclick_select import (
     AGAINST_BM25,
     CLEANED,
@@ -69,6 +69,8 @@ class _Measuring:
         self.ranked = (HEADLINE, f"RR{rel}@10")
         self.recall = {k: f"R{rel}@{k}" for k in RECALL}
         self.qrels: dict[str, list[Qrel]] = {test.label: self._qrels(test) for test in self.settings.tests}
+        level = self.settings.test_relevant_from
+        self.clusters = {label: clusters_by_passage(of, level=level) for label, of in self.qrels.items()}
         self.first = {split: read_run(path) for split, path in study.candidates.items()}
         self.trials: dict[Facts, list[Trial]] = {}
         for trial in study.trials:
@@ -144,7 +146,7 @@ class _Measuring:
     def _per_query(self, measure: str, test: str, facts: Facts, values: Values) -> Result:
         query_ids = sorted(values)
         found = [values[query_id] for query_id in query_ids]
-        interval = bootstrap_mean(found, None, seed=self.seed)
+        interval = bootstrap_mean(found, cluster_labels(self.clusters[test], query_ids), seed=self.seed)
         seeds = [trial.seed for trial in self.trials.get(facts, ())]
         header = {"value": float(np.mean(found)), "interval": interval, "count": len(found)}
         notes: dict[str, Any] = {"seeds": seeds} if seeds else {}
@@ -186,7 +188,14 @@ class _Measuring:
                 names = [system_label(of, self.every) for of in (base, facts)]
                 columns = [self.values[of, test, measure] for of in (base, facts)]
                 notes = {"axis": axis, "systems": names, "baseline facts": asdict(base), "test_sets": [test] * 2}
-                found = compare(*columns, baseline_name=names[0], candidate_name=names[1], seed=self.seed, notes=notes)
+                found = compare(
+                    *columns,
+                    baseline_name=names[0],
+                    candidate_name=names[1],
+                    clusters=self.clusters[test],
+                    seed=self.seed,
+                    notes=notes,
+                )
                 families.setdefault((measure, test), []).append((facts, found))
         results = []
         for (measure, test), family in families.items():
@@ -211,7 +220,8 @@ class _Measuring:
             cut = [apply_depth(first, run, depth) for run in runs]
             values = self._means(cut, test, (HEADLINE,))[HEADLINE]
             at[depth] = [values[query_id] for query_id in queries]
-        rows = {"measure": HEADLINE, **curve_rows(at, reached(first, queries, depths), self.settings.depth, seed=self.seed)}
+        shares, labels = reached(first, queries, depths), cluster_labels(self.clusters[test.label], queries)
+        rows = {"measure": HEADLINE, **curve_rows(at, shares, self.settings.depth, labels, seed=self.seed)}
         rows["beyond the candidates"] = sorted(asked.difference(depths))
         value = rows["points"][-1]["mean"]
         return [self._result(CURVES, test.label, facts, Statistics(rows), value=value, count=len(queries))]

@@ -110,10 +110,12 @@ def test_of_several_contrasts_all_must_pass_and_one_is_enough_to_fail() -> None:
 
 def test_a_contrast_that_was_not_measured_never_passes() -> None:
     inside, beyond = effect(ENDS, 0.0, -0.01, 0.01), effect(ENDS, 0.05, 0.03, 0.07)
-    check = one([passage(inside)], max_response=0.02)
+    check = one([passage(effect(MIDDLE, 0.0, -0.01, 0.01))], max_response=0.02)
     assert (check.outcome, check.wanted) == (Outcome.CANNOT_TELL, None)
-    assert check.reason.startswith("not measured in nDCG@10: middle − ends;")
+    assert check.reason.startswith("not measured in nDCG@10: end − front;")
     assert one([passage(beyond)], max_response=0.02).outcome is Outcome.FAIL
+    # where no passage has four sentences there is no middle
+    assert one([passage(inside)], max_response=0.02).outcome is Outcome.PASS
 
 
 @pytest.mark.parametrize(
@@ -169,12 +171,16 @@ def test_order_is_in_ranks_and_a_pointwise_model_passes() -> None:
     assert one([passage(effect(ENDS, 0.0, -0.01, 0.01))], max_order=1).outcome is Outcome.CANNOT_TELL
 
 
-def test_a_few_queries_that_all_agree_do_not_pass() -> None:
+def test_a_few_queries_that_all_agree_do_not_pass_unless_their_scores_agree_too() -> None:
     # of 100 queries without a change, up to 3 in 100 may have one: 150 exclude 0.02
     alike = response((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-    assert (alike.outcome, alike.wanted) == (Outcome.CANNOT_TELL, 150)
-    assert "all 100 queries agree" in alike.reason
+    assert alike.outcome is Outcome.CANNOT_TELL
+    assert (alike.measured.low, alike.measured.high) == (-0.03, 0.03)  # type: ignore[union-attr]
     assert response((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), at_most=0.03).outcome is Outcome.PASS
+    invariant = [effect(ENDS, 0.0, 0.0, 0.0, unit=unit) for unit in (NDCG, "deviations")]
+    assert one([passage(*invariant)], max_response=0.02).outcome is Outcome.PASS
+    moved = [effect(ENDS, 0.0, 0.0, 0.0), effect(ENDS, 0.0, -0.1, 0.1, unit="deviations")]
+    assert one([passage(*moved)], max_response=0.02).outcome is Outcome.CANNOT_TELL
     exact = response((0.0, 0.0, 0.0), at_most=0)
     assert (exact.outcome, exact.wanted) == (Outcome.CANNOT_TELL, None)
     assert "exactly 0" in exact.reason

@@ -34,9 +34,9 @@ def test_intervals_hold_the_truth(script, size, per_passage):
     # 40 repeats: of 95 % of intervals that hold, fewer than 85 % are seen once in a hundred times
     known = script.truth(size, 40_000, per_passage)
     row = script.repeated(size, known, repeats=40, queries=600, per_passage=per_passage)
-    for name in ("slope", "gap", "control", "excess"):
+    for name in ("slope", "gap", "control", "psi_debiased"):
         assert row[f"{name} covered"] >= 0.85
-    assert row["excess_low above"] <= 0.1
+    assert row["psi_debiased_low above"] <= 0.1
     assert row["slope"] == pytest.approx(known.slope, abs=0.05)
     assert row["gap"] == pytest.approx(known.gap, abs=0.005)
     if size:
@@ -48,8 +48,24 @@ def test_intervals_hold_the_truth(script, size, per_passage):
         assert abs(known.slope) < 0.02
         assert abs(known.gap) < 0.002
         assert row["psi found"] <= 0.15
-        assert row["psi fails"] <= 0.05
+        assert row["psi none"] > 0.3  # half of the time, in the long run
         assert row["gap fails"] <= 0.05
+
+
+@pytest.mark.parametrize(("psi", "shape"), [(0.0, "falling"), (0.3, "falling"), (0.3, "two levels"), (0.3, "one bucket")])
+def test_the_debiased_psi_of_known_means(script, psi, shape):
+    means = script.true_means(psi, 10, shape)
+    assert 1 - means.min() / means.max() == pytest.approx(psi)
+    values, buckets = script.with_means(means, 200_000, seed=1)
+    assert [values[buckets == b].mean() for b in range(10)] == pytest.approx(means.tolist(), abs=0.02)
+    # 60 sets: of 95 % of intervals that hold, fewer than 87 % are seen once in a hundred times
+    row = script.known_psi(psi, 1_000, 10, shape, repeats=60)
+    assert row["covered"] >= 0.87
+    assert abs(row["debiased"] - row["true"]) < 0.06
+    if psi:
+        assert abs(row["debiased"] - row["true"]) < abs(row["seen less null"] - row["true"]) / 2
+    else:
+        assert row["median"] < 0.03
 
 
 def test_taking_queries_of_a_passage_one_by_one_is_too_sure(script):

@@ -90,8 +90,7 @@ def test_remarks(small_collection, runs, capsys):
     assert err.splitlines() == [
         "one: 3 judged queries; queries without candidates: 1",
         "two: 3 judged queries; queries without candidates: 1",
-        "intervals: 95% percentile bootstrap, 2,000 resamples of 3 queries",
-        "two, RR@10: relative interval undefined: the baseline's mean is 0 in some resamples",
+        "intervals: 95% cluster jackknife, t, 3 queries",
     ]
 
 

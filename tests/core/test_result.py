@@ -35,7 +35,7 @@ MANIFEST = Manifest(kind="results", name="r", command="a test")
 PAYLOADS: list[Payload] = [
     Statistics({"passages": 3, "nested": {"median": 1.5}, "none": None}),
     PositionHistogram([0.0, 0.5, 1.0], [3, 1], [0.5, 0.5], {"answers": 4, "cut": 0}, {"mean": {"value": 0.2, "expected": 0.5}}),
-    PerQuery(["q1", "q2"], [0.0, 0.25], {"without candidates": 1}),
+    PerQuery(["q1", "q2"], [0.0, 0.25], {"without candidates": 1}, ["passage p", "passage p"]),
     Comparison(
         "bm25",
         "tk",
@@ -50,6 +50,7 @@ PAYLOADS: list[Payload] = [
         0.01,
         None,
         {"holm": 0.02},
+        p=0.015,
     ),
     AtsCurve([0, 1], [1.0, 0.5], [30, 25], [100, 90], [0.1, None], [0.2, 0.2], {"mats": 0.5}),
     TrainingCurve([100, 200], {"loss": [0.9, None]}, {"stopped": "patience"}),
@@ -86,6 +87,14 @@ def test_every_kind_goes_round(tmp_path: Path, payload: Payload) -> None:
     save_results(tmp_path / "r", given, MANIFEST)
     assert load_results(tmp_path / "r") == given
     assert [Result.from_json(json.loads(json.dumps(item.to_json()))) for item in given] == given
+
+
+def test_comparisons_that_were_saved_without_p_are_read() -> None:
+    record = result(next(of for of in PAYLOADS if isinstance(of, Comparison))).to_json()
+    record["payload"].pop("p")
+    payload = Result.from_json(record).payload
+    assert isinstance(payload, Comparison)
+    assert (payload.p, payload.p_t) == (None, None)
 
 
 def test_the_header_is_the_promised_one() -> None:

@@ -43,15 +43,18 @@ def test_each_later_run_is_compared_with_the_first():
     assert better.value == better.payload.difference == pytest.approx(3.5 / 8)
     assert better.interval == better.payload.difference_interval
     assert better.count == 8
-    # seven differences of ½ with one sign; two comparisons in the family of this measure
-    assert better.payload.p_adjusted["wilcoxon bonferroni"] == pytest.approx(2 * better.payload.p_wilcoxon)
+    # seven differences of ½ with one sign, of 2⁷ = 128 signs two are as far out; two comparisons in the family of this measure
+    assert better.payload.p == 2 / 128
+    assert better.payload.p_adjusted["bonferroni"] == pytest.approx(4 / 128)
 
 
 def test_results_survive_saving(tmp_path):
     clusters = clusters_by_passage(QRELS)
     results = evaluate_runs([FIRST, MIXED], QRELS, ["RR@10"], collection="c", split="test", seed=1, clusters=clusters)
-    # all queries share one relevant passage: nothing can be resampled, and the comparison says so
+    # all queries share one relevant passage: nothing can be resampled, one sign can be flipped, and the comparison says so
     assert results[0].interval is None
+    assert list(results[0].payload.clusters) == ["passage good"] * 8
+    assert results[-1].payload.p == 1.0
     assert results[-1].payload.notes["intervals"] == "undefined: fewer than two clusters of queries"
     save_results(tmp_path / "saved", results, Manifest(kind="results", name="x", command="test"))
     assert load_results(tmp_path / "saved") == results

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from positionbias.core.errors import InputError
 from positionbias.core.payloads import PerQuery
@@ -34,12 +35,17 @@ def test_each_system_on_each_part() -> None:
     }
     assert a.value == pytest.approx(0.6)
     assert a.interval is not None
-    assert 0.4 - 1e-9 <= a.interval.low < 0.6 < a.interval.high <= 0.8 + 1e-9  # 0.7 … 0.9 less 0.1 … 0.3
+    # 0.9, 0.7 and 0.1, 0.3, 0.2 are few: Welch's interval, se² = 0.02 / 2 + 0.01 / 3, df = se⁴ / (0.01² / 1 + 0.0033² / 2)
+    squared = 0.01 + 0.01 / 3
+    half = stats.t.ppf(0.975, squared**2 / (0.01**2 + (0.01 / 3) ** 2 / 2)) * squared**0.5
+    assert (a.interval.low, a.interval.high) == (pytest.approx(0.6 - half), pytest.approx(0.6 + half))
+    assert a.interval.method == "Welch, t, 2 queries and 3 queries"
     gain = found["nDCG@10 against a, leaked − clean", "b"]
     # b − a: −0.4, −0.2 on leaked, 0.2 throughout on clean
     assert gain.value == pytest.approx(-0.3 - 0.2)
     assert gain.interval is not None
-    assert (gain.interval.low, gain.interval.high) == (pytest.approx(-0.6), pytest.approx(-0.4))
+    half = stats.t.ppf(0.975, 1) * 0.1  # 0.02 / 2 of the first side, nothing of the second
+    assert (gain.interval.low, gain.interval.high) == (pytest.approx(-0.5 - half), pytest.approx(-0.5 + half))
 
 
 def test_the_order_and_its_swaps() -> None:
@@ -54,8 +60,6 @@ def test_the_order_and_its_swaps() -> None:
 
 
 def test_against_scipy() -> None:
-    from scipy import stats
-
     rng = np.random.default_rng(2)
     first, second = rng.normal(0.5, 0.2, 60), rng.normal(0.3, 0.1, 90)
     difference, interval = unpaired_difference(first, second, seed=1)

@@ -94,7 +94,13 @@ def test_the_offset_by_hand() -> None:
     assert found.difference_deviation == pytest.approx(8**0.5)
     assert (found.count, found.repeats) == (2, 1)
     assert found.interval is not None
-    assert (found.interval.low, found.interval.high) == (-2.0, 2.0)
+    # 2 and −2: 0 ± t(0.975, 1) · √(8 / 2), t = 12.7062
+    assert (found.interval.low, found.interval.high) == (pytest.approx(-25.412410), pytest.approx(25.412410))
+    # in one cluster they say nothing of how sure it is
+    together = rank_offset(
+        (positive[0], negative[0]), (positive[1], negative[1]), queries, {"q1": "passage p", "q2": "passage p"}, seed=1
+    )
+    assert together.interval is None
 
 
 def test_arrays_that_do_not_fit() -> None:

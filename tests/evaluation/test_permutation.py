@@ -1,4 +1,4 @@
-"""One-sided permutation tests: p by hand where all arrangements are gone through, against scipy where they are drawn, and their level."""
+"""Permutation tests: p by hand where all arrangements are gone through, against scipy where they are drawn, and their level."""
 
 from __future__ import annotations
 
@@ -28,6 +28,25 @@ def test_what_is_drawn_together_is_flipped_together() -> None:
     assert sign_flip_p(np.array([1.0, 2, -1, 3]), ["a", "a", "b", "b"], seed=1) == 1 / 4
 
 
+def test_two_sided_by_hand() -> None:
+    # of ±1 ±2 ±3 ±4 two reach ±10; of −1 + 2 + 3 + 4 = 8 four reach ±8: 10, 8 and their opposites
+    assert sign_flip_p(np.array([1.0, 2, 3, 4]), seed=1, two_sided=True) == 2 / 16
+    assert sign_flip_p(np.array([-1.0, 2, 3, 4]), seed=1, two_sided=True) == 4 / 16
+    assert sign_flip_p(np.array([-1.0, -2, -3, -4]), seed=1, two_sided=True) == 2 / 16
+    # a: 3, b: 2, c: 1 − 1 = 0, which has no sign; of 5, 1, −1 and −5 two are as far out
+    values, clusters = np.array([1.0, 2, -1, 3, 1, -1]), ["a", "a", "b", "b", "c", "c"]
+    assert sign_flip_p(values, clusters, seed=1, two_sided=True) == 2 / 4
+    # one cluster: whatever its sign it is as far out
+    assert sign_flip_p(np.array([1.0, 2, 3]), ["a"] * 3, seed=1, two_sided=True) == 1.0
+
+
+def test_queries_that_do_not_differ_leave_the_rest_exact() -> None:
+    # 200 queries of which 5 differ: 32 signs, all gone through
+    differences = np.zeros(200)
+    differences[::40] = [0.5, 0.25, 0.125, 1.0, 0.75]
+    assert sign_flip_p(differences, seed=1, two_sided=True) == 2 / 32
+
+
 def test_labels_by_hand() -> None:
     # first {5, 6} of {1, 2, 5, 6}: the largest of six choices; {2, 6} has the mean 4: also {5, 6} and {2, 6}
     assert label_p(np.array([5.0, 6]), np.array([1.0, 2]), seed=1) == 1 / 6
@@ -47,6 +66,35 @@ def test_all_signs_are_those_of_scipy(values: list[float]) -> None:
     assert sign_flip_p(differences, seed=1) == pytest.approx(theirs.pvalue)
 
 
+@given(values_of)
+def test_both_sides_are_those_of_scipy(values: list[float]) -> None:
+    differences = np.round(values, 3)
+    theirs = stats.permutation_test((differences,), np.sum, permutation_type="samples", n_resamples=np.inf)
+    assert sign_flip_p(differences, seed=1, two_sided=True) == pytest.approx(theirs.pvalue)
+
+
+@given(values_of, st.integers(0, 5))
+def test_both_sides_do_not_depend_on_order_sign_or_scale(values: list[float], seed: int) -> None:
+    differences, clusters = np.round(values, 3), [f"c{place // 2}" for place in range(len(values))]
+    found = sign_flip_p(differences, clusters, seed=1, two_sided=True)
+    turned = np.random.default_rng(seed).permutation(len(values))
+    assert sign_flip_p(differences[turned], [clusters[place] for place in turned], seed=1, two_sided=True) == found
+    assert sign_flip_p(-differences, clusters, seed=1, two_sided=True) == found
+    assert sign_flip_p(differences * 1000, clusters, seed=seed, two_sided=True) == found
+
+
+def test_many_signs_are_drawn_by_the_seed_alone() -> None:
+    rng = np.random.default_rng(5)
+    differences, clusters = rng.normal(0.15, 1, 300), [f"c{place:03d}" for place in rng.integers(0, 120, 300)]
+    found = sign_flip_p(differences, clusters, seed=1, two_sided=True)
+    turned = rng.permutation(300)
+    assert sign_flip_p(differences[turned], [clusters[place] for place in turned], seed=1, two_sided=True) == found
+    assert sign_flip_p(differences, clusters, seed=2, two_sided=True) != found
+    # the sums are many: near the normal tail of their total
+    sums = np.bincount(np.unique(clusters, return_inverse=True)[1], weights=differences)
+    assert found == pytest.approx(2 * stats.norm.sf(abs(sums.sum()) / np.sqrt((sums**2).sum())), abs=0.015)
+
+
 @given(st.lists(st.integers(-9, 9), min_size=2, max_size=6), st.lists(st.integers(-9, 9), min_size=2, max_size=6))
 def test_all_labels_are_those_of_scipy(one: list[int], other: list[int]) -> None:
     first, second = np.array(one, float), np.array(other, float)
@@ -63,6 +111,10 @@ def test_drawn_arrangements_come_near_to_all() -> None:
     drawn = sign_flip_p(differences, seed=1, permutations=5_000)
     assert every is not None
     assert drawn == pytest.approx(every, abs=4 * np.sqrt(every * (1 - every) / 5_000))
+    both = sign_flip_p(differences, seed=1, two_sided=True)
+    assert both is not None
+    near = sign_flip_p(differences, seed=1, permutations=5_000, two_sided=True)
+    assert near == pytest.approx(both, abs=4 * np.sqrt(both * (1 - both) / 5_000))
     exact = label_p(differences[:6], other, seed=1)  # 3,003
     near = label_p(differences[:6], other, seed=1, permutations=3_000)
     assert exact is not None

@@ -132,7 +132,7 @@ def test_resampled_means_are_those_of_drawn_clusters():
 
 
 def plain_inversion(cells, labels, means, resampled, steps=400):
-    """The estimate and bounds by trying every θ on a grid: PSI of the truth where a quantile of the PSI under noise first reaches the PSI seen."""
+    """The estimate and bounds by trying every θ on a grid: PSI of the truth where a share of draws first reaches the PSI seen."""
     count = len(means)
     clusters = [len({label for label, b in zip(labels, cells.buckets, strict=True) if b == bucket}) for bucket in range(count)]
     noise = (resampled - means) * np.sqrt([g / (g - 1) for g in clusters])
@@ -149,7 +149,9 @@ def plain_inversion(cells, labels, means, resampled, steps=400):
         truths = [1 - (centre + t * min(shape)) / (centre + t * max(shape)) for t in grid]
         drawn = [np.maximum(centre + t * np.array(shape) + noise, 0) for t in grid]
         psis = [1 - d.min(axis=1) / d.max(axis=1) for d in drawn]
-        found.append([truths[next(i for i, q in enumerate(psis) if np.quantile(q, at) >= seen)] for at in (0.5, 0.99, 0.01)])
+        found.append(
+            [truths[next(i for i, q in enumerate(psis) if (q >= seen - 1e-12).mean() >= at)] for at in (0.5, 0.01, 0.99)]
+        )
     (one, two), lows, highs = zip(*found, strict=True)
     return (one + two) / 2, min(lows), max(highs)
 
@@ -177,14 +179,14 @@ def test_the_debiased_psi_by_hand():
     noise = np.tile([[0.02, 0.0], [-0.02, 0.0]], (50, 1))
     estimate, low, high = _inverted(np.array([0.6, 0.5]), 0.55, np.array([0.05, -0.05]), noise)
     first, last = 0.075 * 6 / 11, (0.55 - 2.65 / 6) * 6 / 11
-    assert (low, high) == pytest.approx((1 - (0.55 - first) / (0.55 + first), 1 - (0.55 - last) / (0.55 + last)), abs=1e-5)
-    assert low < estimate < high
+    assert (low, high) == pytest.approx((1 - (0.55 - first) / (0.55 + first), 1 - (0.55 - last) / (0.55 + last)), abs=5e-5)
+    assert low == estimate < high  # half of the draws reach it where the first do
 
 
 def test_without_noise_it_is_what_is_seen_and_with_much_it_is_nothing():
     means, still = np.array([0.6, 0.5, 0.3]), np.zeros((100, 3))
     centre = means.mean()
-    assert _inverted(means, centre, means - centre, still) == pytest.approx((0.5, 0.5, 0.5), abs=1e-5)
+    assert _inverted(means, centre, means - centre, still) == pytest.approx((0.5, 0.5, 0.5), abs=5e-5)
     loud = generator(1, "test").normal(0, 0.3, size=(400, 3))
     estimate, low, high = _inverted(means, centre, means - centre, loud)
     assert (estimate, low) == (0, 0)

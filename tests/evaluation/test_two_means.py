@@ -60,3 +60,39 @@ def test_two_groups_by_hand() -> None:
     assert difference_of_groups(np.array([1.0]), np.array([0.0, 2.0])) == (0.0, None)
     assert difference_of_groups(np.array([1.0, 1.0]), np.array([0.5, 0.5])) == (0.5, None)  # nothing varies
     assert difference_of_groups(np.array([]), np.array([0.5])) == (None, None)
+
+
+def test_queries_of_one_passage_are_taken_together() -> None:
+    # three clusters: x̄ = 12 / 6 = 2, ȳ = 6 / 6 = 1; without each of them x 2, 7/4, 9/4 and y 1, 3/4, 5/4
+    x, y = np.array([2.0, 2, 2, 3, 1, 2]), np.array([1.0, 1, 1, 2, 0, 1])
+    clusters = ["a", "a", "b", "b", "c", "c"]
+    # v = 2/3 · Σ (x − x̄)² = 2/3 · 1/8 = 1/12 throughout, t(0.975, 2)² = 18.5128: bounded as 4 > 18.5128 / 12
+    found, interval = ratio_of_means(y, x, clusters)
+    e = 18.512821 / 12
+    half = ((2 - e) ** 2 - (4 - e) * (1 - e)) ** 0.5
+    assert found == 0.5
+    assert interval is not None
+    assert (interval.low, interval.high) == (pytest.approx((2 - e - half) / (4 - e)), pytest.approx((2 - e + half) / (4 - e)))
+    assert interval.method == "Fieller, t, 3 clusters of 6 queries"
+    # the difference: se² = 1/12 on each side, 2 degrees of freedom each: df = (1/6)² / (2 · (1/12)² / 2) = 4
+    difference, interval = difference_of_groups(x, y, clusters, clusters)
+    assert difference == 1.0
+    assert interval is not None
+    assert interval.high - 1 == pytest.approx(stats.t.ppf(0.975, 4) * (1 / 6) ** 0.5)
+    assert interval.method == "Welch, t, 3 clusters of 6 queries and 3 clusters of 6 queries"
+    assert difference_of_groups(x, y, ["a"] * 6, clusters) == (1.0, None)
+
+
+@given(st.integers(0, 10_000))
+def test_twice_the_same_queries_say_nothing_more(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(2, 0.5, 12)
+    y = 0.5 * x + rng.normal(0, 0.1, 12)
+    names = [f"p{place:02d}" for place in range(12)]
+    for once, twice in (
+        (ratio_of_means(y, x), ratio_of_means(np.tile(y, 2), np.tile(x, 2), names * 2)),
+        (difference_of_groups(x, y), difference_of_groups(np.tile(x, 2), np.tile(y, 2), names * 2, names * 2)),
+    ):
+        assert once[1] is not None
+        assert twice[1] is not None
+        assert (twice[0], twice[1].low, twice[1].high) == pytest.approx((once[0], once[1].low, once[1].high))

@@ -64,15 +64,16 @@ def test_a_table_sorts_upwards_downwards_and_back(browser: Browser, four: Path) 
     browser.open(four)
     table = "table-audit-compared"
     before = column(browser, table, 0)
-    # the rotation gap is −0.04 times the lean: 0.9, 0.05, 1.6, 0.4; the first stage has none
-    assert column(browser, table, 2) == ["−0.036", "−0.002", "−0.064", "−0.016", "–"]
-    browser.click(head(table, "Rotation gap"))
-    assert column(browser, table, 2) == ["−0.064", "−0.036", "−0.016", "−0.002", "–"]
+    # the list's order matters to one of them; end − front is −0.45 times the lean: 0.9, 0.05, 1.6, 0.4
+    assert column(browser, table, 4) == ["–", "–", "+1.3", "–"]
+    assert column(browser, table, 1) == ["−0.41", "−0.02", "−0.72", "−0.18"]
+    browser.click(head(table, "End"))
+    assert column(browser, table, 1) == ["−0.72", "−0.41", "−0.18", "−0.02"]
     assert sorting(browser, table) == ["ascending"]
-    browser.click(head(table, "Rotation gap"))
-    assert column(browser, table, 2) == ["−0.002", "−0.016", "−0.036", "−0.064", "–"]
+    browser.click(head(table, "End"))
+    assert column(browser, table, 1) == ["−0.02", "−0.18", "−0.41", "−0.72"]
     assert sorting(browser, table) == ["descending"]
-    browser.click(head(table, "Rotation gap"))
+    browser.click(head(table, "End"))
     assert column(browser, table, 0) == before
     assert sorting(browser, table) == []
     browser.click(head(table, "System"))
@@ -82,10 +83,10 @@ def test_a_table_sorts_upwards_downwards_and_back(browser: Browser, four: Path) 
 
 def test_the_keyboard_sorts(browser: Browser, four: Path) -> None:
     browser.open(four)
-    browser.run(head("table-audit-compared", "Rotation gap") + ".focus()")
+    browser.run(head("table-audit-compared", "End") + ".focus()")
     browser.press_enter()
     assert sorting(browser, "table-audit-compared") == ["ascending"]
-    assert browser.run("document.activeElement.textContent").startswith("Rotation gap")
+    assert browser.run("document.activeElement.textContent").startswith("End − front")
 
 
 def test_merged_names_are_written_out_when_sorted(browser: Browser, four: Path) -> None:
@@ -130,7 +131,7 @@ def test_nothing_runs_over_the_edge(browser: Browser, four: Path, width: int, fo
     assert found["scroll"] <= found["inner"] == width
     assert (found["boxes"], found["over"]) == ([], [])
     assert set(found["classes"]) == {form}
-    assert found["shown"] == 9  # compared, three of quality, gain, movement, response, thirds, term similarity
+    assert found["shown"] == 13  # four cards, compared, response, three of quality, gain, movement, thirds, term similarity
     assert found["letters"] >= 11  # CSS pixels
 
 

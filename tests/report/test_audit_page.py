@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from positionbias.core.errors import InputError
-from positionbias.core.payloads import AtsCurve, Finding, PositionBuckets
+from positionbias.core.payloads import AtsCurve, PositionBuckets
 from positionbias.core.result import Facts, Result, save_results
 from positionbias.report import audit_captions, audit_data, audit_page
-from positionbias.report.audit_curves import compare_figure, response_figure
+from positionbias.report.audit_curves import response_figure
 from positionbias.report.audit_plots import gain_figure, length_figure, movement_figure, quality_figure, segment_figure
 from positionbias.report.audit_select import series_of
 from positionbias.report.figure import MUTED, NARROW, svg_text
@@ -27,12 +27,12 @@ from .test_html import HOSTILE, check
 ONE = invented_audit.audit()
 FOUR = invented_audit.audit(invented_audit.FOUR)
 NAMES = [
+    "position-response",
     "quality-by-position",
     "quality-by-characters",
     "quality-within-lengths",
     "gain-by-position",
     "rotation-gap-by-movement",
-    "position-response",
     "segment-similarity",
     "term-similarity",
 ]
@@ -47,7 +47,7 @@ def payload_of(results: list[Result], system: str, scale: str, quality: str = "n
 
 
 def test_every_figure_has_its_name() -> None:
-    assert list(audit_page.audit_figures(ONE)) == NAMES
+    assert list(audit_page.audit_figures(ONE)) == ["effects", *NAMES]
     assert list(audit_page.audit_figures(FOUR, width=NARROW)) == ["compared", *NAMES]
     assert audit_page.audit_figures([]) == {}
     assert list(audit_page.audit_figures([r for r in ONE if r.measure == "segment similarity"])) == ["segment-similarity"]
@@ -169,15 +169,6 @@ def test_thirds() -> None:
     )
 
 
-def test_systems_are_compared_by_points_with_intervals() -> None:
-    figure = compare_figure(FOUR)
-    assert [axes.get_title(loc="left") for axes in figure.axes] == ["Debiased PSI", "Rotation gap", "Response slope"]
-    points = [line for line in figure.axes[1].lines if line.get_marker() not in ("None", "", None)]
-    assert [float(line.get_xdata()[0]) for line in points] == pytest.approx([-0.036, -0.002, -0.064, -0.016])
-    assert [float(line.get_ydata()[0]) for line in points] == [0, 1, 2, 3]  # the first stage has no gap: its row is empty
-    assert len(figure.axes[0].get_yticklabels()) == 5
-
-
 def test_what_is_missing_is_one_clear_line() -> None:
     for draw, what in (
         (quality_figure, "nDCG@10 by bucket"),
@@ -185,7 +176,6 @@ def test_what_is_missing_is_one_clear_line() -> None:
         (movement_figure, "a rotation gap by movement"),
         (response_figure, "a position response"),
         (segment_figure, "segment similarity"),
-        (compare_figure, "PSI, a rotation gap or a position response"),
     ):
         with pytest.raises(InputError, match=what):
             draw([])
@@ -203,7 +193,7 @@ def test_figures_without_any_value_can_be_drawn() -> None:
 
 def test_captions_have_the_numbers() -> None:
     caption = audit_captions.movement_caption(ONE).replace("\u00a0", " ")
-    assert "Mean change in nDCG@10: minilm −0.036 [−0.042, −0.030], control −0.002." in caption
+    assert "Mean change in nDCG@10: minilm −0.036 [−0.042, −0.030]." in caption
     assert "Bands are 95 % intervals" in caption
     figures = payload_of(ONE, "minilm", "relative").figures
     assert f"minilm: PSI {figures['psi']:.3f}, debiased {figures['psi_debiased']:.3f}" in audit_captions.quality_caption(
@@ -211,7 +201,7 @@ def test_captions_have_the_numbers() -> None:
     )
     assert "p <0.001; bm25" in audit_captions.quality_caption(ONE, "relative")
     slope = audit_captions.response_caption(ONE).replace("\u00a0", " ")
-    assert "Last place less first: minilm −0.289 [−0.339, −0.239]." in slope
+    assert "Slope, last place less first: minilm −0.289 [−0.339, −0.239]." in slope
     # 0.9 · (0.08 + 0.05) between first and last third, and 0.01 before
     assert "minilm: first 0.852, last 0.725, difference +0.127" in audit_captions.segment_caption(ONE)
 
@@ -226,22 +216,11 @@ def test_names_of_any_kind_can_be_drawn() -> None:
         ElementTree.fromstring(svg_text(figure))
 
 
-def test_verdicts_name_their_system_once() -> None:
-    def verdict(text: str) -> Result:
-        return Result("verdict", "c", "test", "m", 1, None, None, 9, Finding(text, True))
-
-    found = audit_page.verdicts(
-        [verdict("prefers the front."), verdict("m, rotated: loses."), replace(verdict("x"), measure="finding")]
-    )
-    assert [finding.text for finding in found] == ["m: prefers the front.", "m, rotated: loses.", "x"]
-
-
-def test_tables_for_a_terminal_are_not_empty() -> None:
-    assert [table.name for table in audit_page.audit_tables(FOUR)] == [
-        "audit-compared", "psi-ndcg-10", "direction-ndcg-10", "rotation-gap", "position-response", "segments",
+def test_tables_that_describe_are_not_empty() -> None:
+    assert [table.name for table in audit_page.description_tables(FOUR)] == [
+        "psi-ndcg-10", "direction-ndcg-10", "rotation-gap", "position-response", "segments",
     ]  # fmt: skip
-    assert next(table.name for table in audit_page.audit_tables(ONE)) == "psi-ndcg-10"
-    assert audit_page.audit_tables([]) == []
+    assert audit_page.description_tables([]) == []
 
 
 def test_the_page_of_one_model(tmp_path: Path) -> None:
@@ -249,16 +228,18 @@ def test_the_page_of_one_model(tmp_path: Path) -> None:
     assert [e.text for e in page.root.every("h2")] == [
         "What was found",
         "What was run",
-        "Quality by where the answer is",
-        "What rotation changes",
         "The same evidence at another place",
-        "Which part of a passage its vector stands for",
+        "Description: quality by answer position",
+        "Description: rotating the whole collection",
+        "Description: parts of a passage in its vector",
         "Queries to look at",
         "Term similarity by distance",
         "Definitions",
         "Provenance",
     ]
-    assert page.root.every("section")[0].every("li")[0].text.startswith("minilm: prefers the front")
+    card = page.root.every("section")[0].every("article")[0]
+    assert card.every("h3")[0].text == "minilm"
+    assert card.every("p")[0].text == "Prefers the front"
     folded = [e for e in page.root.every("details") if e.attributes["class"] == "folded"]
     assert all(len(e.every("table")) == 1 for e in folded)
     cells = [cell for body in page.root.every("tbody") for cell in body.every("td")]
@@ -269,7 +250,7 @@ def test_the_page_of_one_model(tmp_path: Path) -> None:
 
 def test_audits_in_several_folders_are_compared(tmp_path: Path) -> None:
     systems = {"minilm": 0.9}, {"tk": 0.2}, {"minilm": 0.1}
-    few = ("PSI", "rotation gap")
+    few = ("PSI", "rotation gap", "verdict")
     places = []
     for number, one in enumerate(systems):
         results = [result for result in invented_audit.audit(one) if result.measure in few]
@@ -277,10 +258,10 @@ def test_audits_in_several_folders_are_compared(tmp_path: Path) -> None:
         places.append(tmp_path / f"a{number}")
     studies = load_studies(places)
     table = report_tables(studies)["audit-compared"]
-    # the first stage is one ranking, shown once; two audits of one name are told apart
-    assert [row[0].text for row in table.rows] == ["minilm", "tk", "minilm (Audit 2)", "bm25 (first stage)"]
+    # the first stage has no effect; of two audits of one name the second gets its title
+    assert [row[0].text for row in table.rows] == ["minilm", "tk", "minilm (Audit 2)"]
     page = check(write_report(places, tmp_path / "r.html").read_text("utf-8"))
-    assert next(e.text for e in page.root.every("h2")) == "The systems compared"
+    assert [e.text for e in page.root.every("h2")][:2] == ["What was found", "The systems compared"]
     assert "audit-compared" not in report_tables(studies[:1])
 
 

@@ -104,13 +104,12 @@ def test_contaminated_against_clean(results: list[Result]) -> None:
     # a family of four: teacher and student, on the two targets; the teacher's and the student's p are twice the same
     student = compared(results, CONTAMINATION, "dl19", facts(STUDENT, "dl19", 1.0))
     assert student.p_t == pytest.approx(stats.ttest_1samp([ndcg(3) - ndcg(7), 0] * 4, 0).pvalue)
-    assert found.p_t is not None
-    assert student.p_t is not None
-    assert found.p_adjusted["t bonferroni"] == pytest.approx(4 * found.p_t)
-    assert found.p_adjusted["t holm"] == pytest.approx(4 * found.p_t)
-    assert student.p_adjusted["t holm"] == pytest.approx(2 * student.p_t)
+    # seven queries gain, and four: 2 of 2⁷ and of 2⁴ signs are as far out
+    assert (found.p, student.p) == (2 / 128, 2 / 16)
+    assert found.p_adjusted == {"holm": pytest.approx(8 / 128), "bonferroni": pytest.approx(8 / 128)}
+    assert student.p_adjusted == {"holm": pytest.approx(4 / 16), "bonferroni": pytest.approx(8 / 16)}
     # on the other target nothing differs
-    assert compared(results, CONTAMINATION, "dl20", facts(TEACHER, "dl19", 1.0)).p_t is None
+    assert compared(results, CONTAMINATION, "dl20", facts(TEACHER, "dl19", 1.0)).p is None
     # smaller shares are doses, and no tests
     assert {r.facts.share for r, _ in comparisons_along(results, CONTAMINATION)} == {1.0}
 
@@ -195,12 +194,13 @@ def test_the_sentences(results: list[Result]) -> None:
     assert teacher.startswith(
         "Teacher bert_cat (lce) on dl19: nDCG@10 0.938 when it saw its judgements, 0.531 when it did not, difference +0.406 ("
     )
-    assert ") over 8 queries; inflation is established (Student's t-test, p = 0.0" in teacher
+    # seven queries gain: 2 / 128, four times that by Holm
+    assert ") over 8 queries; neither inflation nor deflation is established (p = 0.062 after Holm's correction)" in teacher
     assert (
         " On dl20, of which nothing was seen, the change is 0.000; the first change less this is +0.406 (95 % interval "
         in teacher
     )
-    assert found[teacher] is True
+    assert found[teacher] is None
     (student,) = (text for text in found if text.startswith("Student tk (kl) on dl19"))
     assert "0.417 with a teacher that saw its judgements, 0.333 with one that did not, difference +0.083" in student
     assert "uncontaminated it does not beat BM25 there, so this is said of a model that did not learn" in student
@@ -212,6 +212,31 @@ def test_the_sentences(results: list[Result]) -> None:
     (dose,) = (t for t in found if t.startswith("Teacher bert_cat (lce): with a share of 0.5 of the queries of dl19"))
     assert "changes by +0.219" in dose
     assert not any("No target is one of the paper's" in text for text in found)
+
+
+def test_queries_of_one_passage_are_one_cluster(study: ContaminationStudy, monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = {f"{target}-{query}": f"passage {query // 2}" for target in ("dl19", "dl20") for query in range(QUERIES)}
+    monkeypatch.setattr("positionbias.studies.contamination_measured.clusters_by_passage", lambda qrels, level: pairs)
+    results = measure_contamination(study)
+    found = compared(results, CONTAMINATION, "dl19", facts(TEACHER, "dl19", 1.0))
+    assert found.p == 2 / 2**4
+    drawn = {r.interval.method.rpartition(", ")[2] for r in results if r.interval and r.kind in ("per_query", "comparison")}
+    assert drawn == {"4 clusters of 8 queries"}
+    others = {r.interval.method for r in results if r.interval and r.measure in (INHERITED, BEYOND)}
+    assert others == {"Fieller, t, 4 clusters of 8 queries", "Welch, t, 4 clusters of 8 queries and 4 clusters of 8 queries"}
+
+
+@pytest.fixture(scope="module")
+def of_teachers(study: ContaminationStudy) -> list[Result]:
+    """Without students: a family of two tests."""
+    return measure_contamination(replace(study, trials=[trial for trial in study.trials if trial.role == "teacher"]))
+
+
+def test_an_inflation_that_is_established(of_teachers: list[Result]) -> None:
+    found = said(of_teachers)
+    (teacher,) = (text for text in found if text.startswith("Teacher bert_cat (lce) on dl19: nDCG@10"))
+    assert ") over 8 queries; inflation is established (p = 0.031 after Holm's correction)" in teacher
+    assert found[teacher] is True
 
 
 def test_what_validation_kept_at_step_0_has_learned_nothing(results: list[Result]) -> None:
@@ -245,9 +270,9 @@ def test_the_other_direction(tmp_path: Path) -> None:
     assert any(text.startswith("No target is one of the paper's (Deep Learning 2019") for text in found)
 
 
-def test_where_the_paper_prints_the_other_order(results: list[Result]) -> None:
+def test_where_the_paper_prints_the_other_order(of_teachers: list[Result]) -> None:
     # on dl20 it prints 0.700 and 0.688 for the teacher; here contamination lifts it
-    (text,) = (text for text in said(results) if text.startswith("Against the paper"))
+    (text,) = (text for text in said(of_teachers) if text.startswith("Against the paper"))
     assert text.startswith(
         "Against the paper: for the teacher bert_cat (lce) on dl20 it prints nDCG@10 0.700, and 0.688 contaminated"
     )

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from positionbias.cli.audit.common import Audited, audit_options, save_audit
 from positionbias.cli.common import all_of, emit, json_option, out_option, output_place, overwrite_option, say
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from positionbias.core.result import Result
-
-__all__ = ["audit", "audit_text"]
+__all__ = ["audit"]
 
 _more_options = all_of(
-    click.option(
-        "--needles",
-        type=int,
-        default=500,
-        show_default=True,
-        help="Queries whose answering sentence is moved through its passage; 0 leaves it out.",
-    ),
     click.option(
         "--segments", type=int, default=500, show_default=True, help="Passages whose thirds are encoded; 0 leaves it out."
     ),
@@ -66,6 +54,7 @@ def audit(
     from positionbias.audit.audit import audit as run_audit
     from positionbias.cli.probe import parse_layers
     from positionbias.core.files import refuse_existing
+    from positionbias.report.audit_text import audit_text
 
     if out:
         refuse_existing(output_place(out), overwrite=overwrite)
@@ -75,14 +64,3 @@ def audit(
     if out:
         save_audit(out, results, audited, task, systems, settings, overwrite=overwrite)
     emit(results, as_json=as_json, table=lambda: audit_text(results))
-
-
-def audit_text(results: Sequence[Result]) -> str:
-    """The verdicts, and the tables that they rest on."""
-    from positionbias.core.payloads import Finding
-    from positionbias.report.audit_page import audit_tables
-    from positionbias.report.table import as_text
-
-    found = [f"- {result.payload.text}" for result in results if isinstance(result.payload, Finding)]
-    tables = [as_text(table) for table in audit_tables(results) if table.rows]
-    return "\n\n".join(["\n".join(found), *tables])

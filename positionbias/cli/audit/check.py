@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from positionbias.cli.audit.common import Audited, audit_options
-from positionbias.cli.common import all_of, emit, json_option
+from positionbias.cli.common import all_of, emit, json_option, say
 
 __all__ = ["check"]
 
@@ -51,20 +51,12 @@ _files = all_of(
 
 @click.command()
 @audit_options
-@click.option(
-    "--needles",
-    type=click.IntRange(min=1),
-    default=1_000,
-    show_default=True,
-    help="Queries whose answering sentence is moved through its passage.",
-)
 @_limits
 @_files
 @json_option
 def check(
     audited: Audited,
     chosen: dict[str, Any],
-    needles: int,
     junit: str | None,
     summary: str | None,
     as_json: bool,
@@ -93,10 +85,11 @@ def check(
     if wanted.max_rotation_gap is None and wanted.max_movement is None:
         chosen["draws"] = 0
     manipulated = (wanted.max_response, wanted.max_movement, wanted.max_order)
-    needles = 0 if all(limit is None for limit in manipulated) else needles
-    settings = audited.settings(**chosen, length_groups=1, needles=needles, segments=0, examples=0)
+    if all(limit is None for limit in manipulated):
+        chosen["needles"] = 0
+    settings = audited.settings(**chosen, length_groups=1, segments=0, examples=0, blind=False)
     task, systems = audited.open(settings)
-    results = audit(task, systems, settings)
+    results = audit(task, systems, settings, tell=say)
     checks = checks_of(results, wanted)
     for name, text in (("junit", as_junit), ("summary", as_summary)):
         if name in places:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from positionbias.audit.settings import AuditSettings
     from positionbias.audit.systems import System, Task
     from positionbias.core.collection import Collection
+    from positionbias.core.records import Query
     from positionbias.core.result import Result
     from positionbias.core.run import Run
 
@@ -56,6 +57,7 @@ class Audited:
     retrieve: bool
     vectors: tuple[str, ...]
     memory: float | None
+    rotated: tuple[tuple[str, str], ...] = ()
 
     def settings(self, **chosen: Any) -> AuditSettings:
         """The settings that were chosen, and for what was not, those of what is audited."""
@@ -73,6 +75,7 @@ class Audited:
         from positionbias.audit.audit import make_task
         from positionbias.audit.retriever import MEMORY, fitting_vectors
         from positionbias.audit.systems import System, retrievers
+        from positionbias.audit.two_runs import RotatedRun
         from positionbias.core.collection import find_collection
         from positionbias.core.errors import SettingError
         from positionbias.core.run import read_run
@@ -82,6 +85,10 @@ class Audited:
 
         if not self.models and not self.runs:
             raise SettingError("audit: wanted a model or a run; found neither; give --model NAME or the files of runs")
+        if self.rotated and len(self.runs) != 1:
+            raise SettingError(
+                f"--rotated: wanted one RUN over the original collection beside it; found {len(self.runs)}; name the run of the same system"
+            )
         if self.retrieve and not self.models:
             raise SettingError("--retrieve: wanted a --model that retrieves; found runs alone; they are measured as they are")
         if self.vectors and not self.retrieve:
@@ -107,7 +114,12 @@ class Audited:
             config=config,
             map_shards=partial(map_shards, workers=self.workers),
         )
-        systems = [System(run.name, run=run) for file, run in zip(self.runs, runs, strict=True) if not self._given_twice(file)]
+        rotated = [RotatedRun(find_collection(place), read_run(input_place(run))) for place, run in self.rotated]
+        systems = [
+            System(run.name, run=run, rotated=rotated)
+            for file, run in zip(self.runs, runs, strict=True)
+            if not self._given_twice(file)
+        ]
         if self.retrieve:
             systems += retrievers(checkpoints, task, depth=settings.depth, memory=memory, vectors=vectors)
         else:
@@ -123,8 +135,10 @@ class Audited:
         say(f"{run} is what --candidates names: measured once")
         return True
 
-    def _candidates(self, collection: Collection, settings: AuditSettings, runs: Sequence[Run]) -> Run:
-        """The run given; else BM25's where a model has to re-rank something; of runs alone the first, which nothing re-ranks."""
+    def _candidates(
+        self, collection: Collection, settings: AuditSettings, runs: Sequence[Run]
+    ) -> Run | Callable[[Sequence[Query]], Run]:
+        """The run given; else BM25 where a model has to re-rank something; of runs alone the first, which nothing re-ranks."""
         from positionbias.core.run import read_run
         from positionbias.firststage.bm25 import Bm25Settings, retrieve
 
@@ -134,10 +148,11 @@ class Audited:
             return runs[0]
         beside = ", to stand beside" if self.retrieve else ""
         say(f"no --candidates: ranking by BM25 to depth {settings.depth}{beside}")
-        return retrieve(collection, collection.queries(self.split), settings.depth, Bm25Settings())
+        return lambda queries: retrieve(collection, queries, settings.depth, Bm25Settings())
 
     def inputs(self, task: Task, systems: Sequence[System], place: Path) -> tuple[Any, ...]:
         """What the audit read, for its manifest."""
+        from positionbias.core.collection import find_collection
         from positionbias.core.files import sha256_file
         from positionbias.core.manifest import input_ref
 
@@ -149,6 +164,10 @@ class Audited:
             if system.retriever is not None and (vectors := system.retriever.vectors) is not None:
                 found.append(input_ref("vectors", vectors.path, vectors.checksum, artefact=place))
         named = [("run", run) for run in self.runs] + ([("candidates", self.candidates)] if self.candidates else [])
+        named += [("rotated run", run) for _, run in self.rotated]
+        for place_of, _ in self.rotated:
+            collection = find_collection(place_of)
+            found.append(input_ref("rotated collection", collection.path, collection.checksum, artefact=place))
         found += [input_ref(role, input_place(run), sha256_file(input_place(run)), artefact=place) for role, run in named]
         return tuple(found)
 
@@ -156,6 +175,13 @@ class Audited:
 _OPTIONS = all_of(
     click.argument("collection"),
     click.argument("runs", nargs=-1, metavar="[RUN]..."),
+    click.option(
+        "--rotated",
+        nargs=2,
+        multiple=True,
+        metavar="COLLECTION RUN",
+        help="A rotated collection (posbias debias) and the same system's run over it, beside one RUN; may be given again.",
+    ),
     click.option(
         "--model",
         "models",
@@ -200,11 +226,32 @@ _OPTIONS = all_of(
         multiple=True,
         metavar="EDGES",
         help="Of positions, as 0,0.2,0.5,1 (shares of the passage) or 0,100,500 (characters); may be given again. "
-        "[default: 20 equal shares; the characters of SQuAD-PosQ]",
+        "[default: up to 20 equal shares, as the queries allow; the characters of SQuAD-PosQ]",
     ),
     click.option("--minimum", type=int, default=20, show_default=True, help="Queries that a bucket must have to count."),
     click.option("--permutations", type=int, default=1_000, show_default=True, help="Of positions, for the null of PSI."),
-    click.option("--draws", type=int, default=4, show_default=True, help="Rotations of every passage; 0 leaves them out."),
+    click.option("--draws", type=int, default=2, show_default=True, help="Rotations of every passage; 0 leaves them out."),
+    click.option(
+        "--needles",
+        type=click.IntRange(min=0),
+        default=1_000,
+        show_default=True,
+        help="Queries whose answering sentence is moved through its passage; 0 leaves it out, and with it the verdict.",
+    ),
+    click.option(
+        "--margin",
+        type=float,
+        default=0.1,
+        show_default=True,
+        help="The smallest effect of interest, in deviations of a query's candidates' scores.",
+    ),
+    click.option("--reads", type=int, metavar="N", help="Words that the model reads of a text. [default: found out]"),
+    click.option(
+        "--pointwise/--listwise",
+        "pointwise",
+        default=None,
+        help="Whether your function scores each passage by itself, or a list. [default: found out]",
+    ),
     click.option(
         "--relevant-from", type=int, default=1, show_default=True, help="Grade from which a passage is relevant evidence."
     ),
@@ -227,6 +274,10 @@ def audit_options(command: Callable[..., Any]) -> Callable[..., Any]:
         minimum: int,
         permutations: int,
         draws: int,
+        needles: int,
+        margin: float,
+        reads: int | None,
+        pointwise: bool | None,
         relevant_from: int,
         matching: Any,
         seed: int,
@@ -238,6 +289,10 @@ def audit_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "minimum": minimum,
             "permutations": permutations,
             "draws": draws,
+            "needles": needles,
+            "margin": margin,
+            "reads": reads,
+            "lists": {None: "test", True: "pointwise", False: "listwise"}[pointwise],
             "relevant_from": relevant_from,
             "matching": matching,
             "seed": seed,

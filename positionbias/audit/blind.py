@@ -1,0 +1,314 @@
+"""Scorers that see no position, on the audited queries: what slopes the questions alone can give.
+
+Answers that stand late belong to other questions than answers that stand early, so that even BM25 shows a slope. These scorers rank the same
+candidates by words, weights and lengths; none of them changes when the words of a passage are put into another order. A system whose slope lies beyond all
+of theirs is unusual, which is a reason to rotate passages and no finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from positionbias.audit.by_position import PSI, position_results
+from positionbias.audit.settings import AuditSettings
+from positionbias.core.collection import Collection
+from positionbias.core.formatting import decimal
+from positionbias.core.payloads import Interval, PositionBuckets
+from positionbias.core.records import Query
+from positionbias.core.result import Facts, Result
+from positionbias.core.run import Run
+from positionbias.core.seeds import keys64
+from positionbias.evaluation.rank_overlap import rank_biased_overlaps
+from positionbias.evaluation.sensitivity import STANDARDISED
+from positionbias.firststage.settings import Bm25Settings
+from positionbias.firststage.terms import Analyzer
+from positionbias.text.overlap import content_words
+from positionbias.text.vocabulary import words_of
+from positionbias.text.words import word_count
+
+if TYPE_CHECKING:
+    from positionbias.audit.systems import Task
+
+__all__ = ["ALIKE", "BLIND", "BlindRange", "alike", "blind_results", "blind_runs", "outside_blind"]
+
+BLIND = "position-blind scorers"
+ALIKE = 0.9  # mean rank-biased overlap from which two rankings count as one scorer's
+PERMUTATIONS = 100  # for the mean of the null alone: nobody asks for the p of these scorers
+_PAIRS = 20_000  # of a query and a passage, scored at a time
+
+Pairs = tuple[np.ndarray, np.ndarray]
+
+
+def blind_runs(
+    collection: Collection,
+    queries: Sequence[Query],
+    candidates: Run,
+    seed: int,
+    *,
+    vectors: Mapping[str, np.ndarray] | None = None,
+) -> list[Run]:
+    """The candidates of these queries, ranked by each position-blind scorer, a run each.
+
+    BM25 (with the statistics of the candidates' texts; where the candidates stand in that order already, they are ``alike``, their own
+    run takes its place), tf-idf cosine, word overlap,
+    passage length (longest first, shortest first), a random order keyed by (seed, query, passage), and with ``vectors`` (lower-cased word to
+    vector) the cosine of the words' mean vectors. The order of queries and of candidates changes nothing.
+
+    Raises:
+        InputError: a candidate that is not in the collection.
+    """
+    asked = sorted((query for query in queries if query.query_id in candidates), key=lambda query: query.query_id)
+    asked = [query for query in asked if len(candidates.numbers(query.query_id))]
+    ranked = {query.query_id: sorted(candidates[query.query_id].passage_ids) for query in asked}
+    passage_ids = sorted({passage_id for ids in ranked.values() for passage_id in ids})
+    numbers = {passage_id: number for number, passage_id in enumerate(passage_ids)}
+    texts = collection.texts(passage_ids)
+    pairs = (
+        np.repeat(np.arange(len(asked)), [len(ids) for ids in ranked.values()]),
+        np.array([numbers[passage_id] for ids in ranked.values() for passage_id in ids], np.int64),
+    )
+    questions = [query.text for query in asked]
+    analyzer = Analyzer()
+    terms = _Bags.of(texts, analyzer)
+    asked_terms = terms.rows(questions, analyzer)
+    words = np.array([word_count(text) for text in texts], np.float64)
+    found = {
+        "BM25 of the candidates": _paired(asked_terms, _bm25(terms), pairs),
+        "tf-idf cosine": _cosine(asked_terms, terms, pairs),
+        "word overlap": _overlap(questions, texts, pairs),
+        "longest passage": words[pairs[1]],
+        "shortest passage": -words[pairs[1]],
+        "random order": _random(seed, ranked),
+    }
+    if vectors is not None:
+        found["mean of word vectors"] = _mean_vectors(questions, texts, vectors, pairs)
+    runs = [Run(name, _rankings(ranked, scores)) for name, scores in found.items()]
+    first_stage = candidates.only(ranked, candidates.name)
+    return [first_stage, *runs[1:]] if alike(first_stage, runs[:1]) else runs
+
+
+def alike(run: Run, others: Iterable[Run]) -> list[str]:
+    """The names of the runs that rank as this one does: over the queries of both, a mean rank-biased overlap of 0.9 or more [decision].
+
+    What is tested may be a scorer of the battery under another name; it says nothing about itself.
+    """
+    found = []
+    for other in others:
+        shared = [query_id for query_id in run if query_id in other]
+        own, theirs = ([one[query_id].passage_ids for query_id in shared] for one in (run, other))
+        overlaps = rank_biased_overlaps(own, theirs)
+        if len(overlaps) and float(np.mean(overlaps)) >= ALIKE:
+            found.append(other.name)
+    return found
+
+
+def blind_results(task: Task, runs: Iterable[Run], settings: AuditSettings) -> list[Result]:
+    """Each run of ``blind_runs`` measured by ``position_results``: first measure, first buckets, standardised over length and over all passages.
+
+    Their measure is ``BLIND`` and their ``facts.model`` too, so that nothing takes them for audited systems.
+    """
+    from positionbias.audit.systems import System  # it loads torch, which no scorer here needs
+
+    buckets = settings.buckets_for(task.evidence.positioned)[:1]
+    narrow = replace(settings, measures=settings.measures[:1], buckets=buckets, permutations=PERMUTATIONS)
+    found = []
+    for run in runs:
+        results = position_results(System(run.name, run=run), task, task.values(run, narrow.measures), narrow, by_length=False)
+        found += [replace(result, measure=BLIND, facts=Facts(model=BLIND)) for result in results]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class BlindRange:
+    """A system's slope beside those of the position-blind scorers on the same queries.
+
+    ``slopes`` of the scorers by name; ``low`` and ``high`` are the ends of all their intervals together. ``left_out`` names the
+    scorers that are the system itself.
+    """
+
+    system: str
+    quality: str
+    slope: float
+    interval: Interval | None
+    slopes: Mapping[str, float]
+    low: float
+    high: float
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def outside(self) -> bool:
+        """Whether the system's slope lies beyond all intervals of the scorers."""
+        return not self.low <= self.slope <= self.high
+
+    @property
+    def text(self) -> str:
+        """The comparison in words."""
+        least, most, low, high = (
+            decimal(value, sign=True) for value in (min(self.slopes.values()), max(self.slopes.values()), self.low, self.high)
+        )
+        said = "unusual; rotate to find out" if self.outside else "within what position-blind scorers show"
+        return (
+            f"{self.system}: the slope of {self.quality} is {decimal(self.slope, sign=True)}, {said}: {len(self.slopes)} position-blind "
+            f"scorers show slopes between {least} and {most} on these queries, with 95 % intervals from {low} to {high}"
+        )
+
+
+def outside_blind(results: Sequence[Result], system: str, *, without: Iterable[str] = ()) -> BlindRange | None:
+    """A system's slope beside those of the ``blind_results`` among these results; None where either has no slope.
+
+    Both are standardised over passage length where the system's is. ``without`` names scorers that are the system itself (``alike``); one
+    of its own name is left out anyway. The system may be a scorer of the battery.
+    """
+    own = _slopes(results, PSI).get(system) or _slopes(results, BLIND).get(system)
+    if own is None:
+        return None
+    unused = {system, *without}
+    scorers = {
+        name: payload.figures
+        for name, payload in _slopes(results, BLIND).items()
+        if (payload.quality, payload.group) == (own.quality, own.group) and payload.figures["slope_low"] is not None
+    }
+    used = {name: figures for name, figures in scorers.items() if name not in unused}
+    if not used:
+        return None
+    figures = own.figures
+    bounded = figures["slope_low"] is not None
+    return BlindRange(
+        system=system,
+        quality=own.quality,
+        slope=figures["slope"],
+        interval=Interval(figures["slope_low"], figures["slope_high"], figures["level"]) if bounded else None,
+        slopes={name: found["slope"] for name, found in used.items()},
+        low=min(found["slope_low"] for found in used.values()),
+        high=max(found["slope_high"] for found in used.values()),
+        left_out=tuple(name for name in scorers if name in unused),
+    )
+
+
+def _slopes(results: Sequence[Result], measure: str) -> dict[str, PositionBuckets]:
+    """The first description of each system that has a slope, the one standardised over length before the one over all passages."""
+    found: dict[str, PositionBuckets] = {}
+    for group in (STANDARDISED, ""):
+        for result in results:
+            payload = result.payload
+            if result.measure != measure or not isinstance(payload, PositionBuckets) or payload.group != group:
+                continue
+            if payload.figures.get("slope") is not None:
+                found.setdefault(result.system, payload)
+    return found
+
+
+def _rankings(ranked: Mapping[str, list[str]], scores: np.ndarray) -> Iterator[tuple[str, Sequence[str], np.ndarray]]:
+    """Each query's passages with their part of the scores of all pairs, ``(pairs,)``."""
+    start = 0
+    for query_id, passage_ids in ranked.items():
+        yield query_id, passage_ids, scores[start : start + len(passage_ids)]
+        start += len(passage_ids)
+
+
+@dataclass(frozen=True, slots=True)
+class _Bags:
+    """How often each term stands in each text: a sparse matrix ``counts (texts, terms)`` and the column of each term."""
+
+    counts: Any
+    columns: Mapping[str, int]
+
+    @staticmethod
+    def of(texts: Iterable[str], terms: Callable[[str], Iterable[str]]) -> _Bags:
+        """Of these texts, with every term in them."""
+        columns: dict[str, int] = {}
+        rows = [[columns.setdefault(term, len(columns)) for term in terms(text)] for text in texts]
+        return _Bags(_counted(rows, len(columns)), columns)
+
+    def rows(self, texts: Iterable[str], terms: Callable[[str], Iterable[str]]) -> Any:
+        """The same of other texts, ``(texts, terms)``; terms of theirs that are not among these are left out."""
+        columns = self.columns
+        return _counted([[columns[term] for term in terms(text) if term in columns] for text in texts], len(columns))
+
+    @property
+    def texts_with(self) -> np.ndarray:
+        """In how many texts each term stands, ``(terms,)``."""
+        return np.bincount(self.counts.indices, minlength=self.counts.shape[1])
+
+
+def _counted(rows: Sequence[Sequence[int]], width: int) -> Any:
+    from scipy import sparse
+
+    ends = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
+    columns = np.fromiter((column for row in rows for column in row), np.int64, int(ends[-1]))
+    found = sparse.csr_array((np.ones(len(columns)), columns, ends), shape=(len(rows), width))
+    found.sum_duplicates()
+    return found
+
+
+def _scaled(counts: Any, values: np.ndarray) -> Any:
+    """The same sparse matrix with other values where it has some."""
+    found = counts.copy()
+    found.data = values
+    return found
+
+
+def _paired(left: Any, right: Any, pairs: Pairs) -> np.ndarray:
+    """The inner product of each pair of rows, ``(pairs,)``."""
+    found = np.empty(len(pairs[0]))
+    for start in range(0, len(found), _PAIRS):
+        block = slice(start, start + _PAIRS)
+        found[block] = left[pairs[0][block]].multiply(right[pairs[1][block]]).sum(axis=1)
+    return found
+
+
+def _bm25(terms: _Bags, settings: Bm25Settings = Bm25Settings()) -> Any:  # noqa: B008
+    """What each term of each text adds to the score of a query that has it, as in ``firststage.bm25``."""
+    counts, texts = terms.counts, terms.counts.shape[0]
+    with_term = terms.texts_with
+    rarity = np.log1p((texts - with_term + 0.5) / (with_term + 0.5))
+    lengths = counts.sum(axis=1)
+    saturation = settings.k1 * (1 - settings.b + settings.b * lengths / (lengths.sum() / max(texts, 1) or 1.0))
+    row = np.repeat(np.arange(texts), np.diff(counts.indptr))
+    return _scaled(counts, rarity[counts.indices] * counts.data / (counts.data + saturation[row]))
+
+
+def _cosine(asked: Any, terms: _Bags, pairs: Pairs) -> np.ndarray:
+    """The cosine of term counts weighted by 1 + ln((1 + N) / (1 + n)), N texts of which n hold the term."""
+    rarity = 1 + np.log((1 + terms.counts.shape[0]) / (1 + terms.texts_with))
+    left, right = (_scaled(one, one.data * rarity[one.indices]) for one in (asked, terms.counts))
+    lengths = [np.sqrt(one.multiply(one).sum(axis=1)) for one in (left, right)]
+    product = lengths[0][pairs[0]] * lengths[1][pairs[1]]
+    return np.divide(_paired(left, right, pairs), product, out=np.zeros_like(product), where=product > 0)
+
+
+def _overlap(questions: Sequence[str], texts: Sequence[str], pairs: Pairs) -> np.ndarray:
+    """``text.overlap.word_overlap`` of every pair, each text read once."""
+    held = _Bags.of(texts, content_words)
+    wanted = np.array([len(content_words(question)) for question in questions], np.float64)
+    return _paired(held.rows(questions, content_words), held.counts, pairs) / np.maximum(wanted, 1)[pairs[0]]
+
+
+def _random(seed: int, ranked: Mapping[str, list[str]]) -> np.ndarray:
+    keys = [f"{query_id}\x1f{passage_id}".encode() for query_id, ids in ranked.items() for passage_id in ids]
+    return keys64(seed, "position-blind order", keys).astype(np.float64) / 2.0**64
+
+
+def _mean_vectors(
+    questions: Sequence[str], texts: Sequence[str], vectors: Mapping[str, np.ndarray], pairs: Pairs
+) -> np.ndarray:
+    """The cosine of the mean vectors of the words that have one; 0 where a side has none."""
+
+    def known(text: str) -> list[str]:
+        return [word for word in words_of(text) if word in vectors]
+
+    held = _Bags.of([*texts, *questions], known)
+    if not held.columns:
+        return np.zeros(len(pairs[0]))
+    sums = held.counts @ np.array([vectors[word] for word in held.columns], np.float64)
+    sizes = np.linalg.norm(sums, axis=1, keepdims=True)
+    of_texts, of_questions = np.split(sums / np.where(sizes > 0, sizes, 1), [len(texts)])
+    found = np.empty(len(pairs[0]))
+    for start in range(0, len(found), _PAIRS):
+        block = slice(start, start + _PAIRS)
+        found[block] = np.einsum("pd,pd->p", of_questions[pairs[0][block]], of_texts[pairs[1][block]])
+    return found

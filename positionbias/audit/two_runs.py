@@ -1,0 +1,319 @@
+"""The verdict from a user's own runs: one over a collection, and one of the same system over each rotation of it.
+
+Any system can make them. Only ranks and measures are compared, never scores. A rotation puts the sentence with the answer at a place that the draw
+chose; how quality follows that place is the effect (``evaluation.moved_effect``). A draw that cuts through this sentence is left out: query words
+stand before an answer more often than behind it, so that a cut in front of the answer does more damage than one behind it, and a position-blind
+system would seem to prefer the end [decision].
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from positionbias.audit.evidence import Evidence
+from positionbias.audit.settings import AuditSettings
+from positionbias.audit.systems import System, Task
+from positionbias.audit.verdict import VERDICT
+from positionbias.core.collection import Collection
+from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.formatting import count, decimal, interval
+from positionbias.core.payloads import Contrast, Effect, Interval, Preference, Question, Statistics, Verdict
+from positionbias.core.result import Result
+from positionbias.core.run import Run
+from positionbias.evaluation.clustered import Estimate
+from positionbias.evaluation.evaluate import check_run
+from positionbias.evaluation.moved_effect import moved_effect
+from positionbias.positions.rotate import unit_starts
+from positionbias.text.words import sentence_starts
+
+__all__ = [
+    "MARGIN",
+    "TWO_RUNS",
+    "Moves",
+    "RotatedRun",
+    "answer_of",
+    "found_cut",
+    "moves_of",
+    "run_alone_verdict",
+    "two_run_verdict",
+]
+
+TWO_RUNS = "two runs"
+MARGIN = 0.02
+"""The smallest effect of interest, in the first measure [decision]."""
+RANKS = "ranks"
+CUT, UNCHANGED, NO_ROOM = "sentences cut through", "passages left as they were", "passages of one sentence"
+HOW = "To find out: posbias debias COLLECTION, run your system on it, then posbias audit COLLECTION RUN --rotated COLLECTION2 RUN2."
+
+
+@dataclass(frozen=True, slots=True)
+class RotatedRun:
+    """A rotated collection, such as ``posbias debias`` writes, and the system's run over it."""
+
+    collection: Collection
+    run: Run
+
+
+class Moves(NamedTuple):
+    """What one rotation did, ``(queries,)`` each: the place of the sentence with the answer before and after, in [0, 1], and the cut as a share of
+    the passage; all NaN where the draw is left out. And how many are left out, by reason."""
+
+    before: np.ndarray
+    after: np.ndarray
+    cuts: np.ndarray
+    left_out: dict[str, int]
+
+
+def two_run_verdict(
+    system_name: str,
+    task: Task,
+    run: Run,
+    rotated: Sequence[RotatedRun],
+    settings: AuditSettings,
+    *,
+    margin: float = MARGIN,
+) -> list[Result]:
+    """Return the verdict on position in the passage, and what it was counted from.
+
+    Effects are those of moving the answer from the front to the end of its passage: in the first measure, and in ranks gained (−2: it falls by two
+    places). A passage below the rank that all runs reach, or ``settings.depth`` if that is less, counts as one place below it; a query whose passage
+    no run ranks stays in, as nothing changes for it, and is counted.
+
+    Raises:
+        InputError: runs or rotated collections of other queries or passages, or passages that are no rotation of the original ones.
+        SettingError: no rotated run, or a margin that is not above 0.
+    """
+    if not rotated:
+        raise SettingError("--rotated: wanted a rotated collection and the run over it; found none; give COLLECTION2 RUN2")
+    if not margin > 0:
+        raise SettingError(f"margin: wanted a number above 0; found {margin}; raise it")
+    check_run(run, task.collection, task.split)
+    for one in rotated:
+        _check(one, task)
+    measure, items = settings.measures[0], [task.evidence.by_query[query_id] for query_id in task.query_ids]
+    runs = [System(system_name, run=of).ranked(task) for of in (run, *(one.run for one in rotated))]
+    cutoff = min(settings.depth, *(of.depth for of in runs))
+    values = np.array([task.values(of, [measure])[measure] for of in runs])
+    ranks = np.array([[_rank(of, item, cutoff) for item in items] for of in runs])
+    moves = [moves_of(one.collection, task, items, settings) for one in rotated]
+    if all(moved.left_out[UNCHANGED] == len(items) for moved in moves):
+        raise bad_input(
+            rotated[0].collection.path,
+            wanted=f"a rotation of {task.collection.path}",
+            found="the same texts",
+            do="make one with: posbias debias",
+        )
+    before, after, cuts = (np.array([getattr(moved, name) for moved in moves]) for name in ("before", "after", "cuts"))
+    used = ~np.isnan(after)
+    labels = np.broadcast_to(np.asarray(task.clusters, dtype=np.str_), used.shape)[used].tolist()
+    queries = int(used.any(axis=0).sum())
+
+    def effect_of(quality: np.ndarray, largest: float) -> Estimate:
+        original = np.broadcast_to(quality[0], used.shape)[used]
+        return moved_effect(
+            before[used], after[used], cuts[used], quality[1:][used] - original, original, labels, largest=largest
+        )
+
+    estimates = {measure: effect_of(values, 1.0), RANKS: effect_of(-ranks.astype(np.float64), float(cutoff))}
+    verdict = _verdict(system_name, measure, estimates, margin, queries, len(rotated))
+    seen = ranks <= cutoff
+    rows = {
+        "queries": len(items),
+        "rotations": len(rotated),
+        "queries with a moved answer": queries,
+        "moves": int(used.sum()),
+        **{name: sum(moved.left_out[name] for moved in moves) for name in (CUT, UNCHANGED, NO_ROOM)},
+        "passages that count": estimates[measure].freedom + 1 if estimates[measure].freedom else None,
+        "rank cut-off": cutoff,
+        "queries that some run lacks": sum(any(query_id not in of for of in runs) for query_id in task.query_ids),
+        "passage in no run": int((~seen).all(axis=0).sum()),
+        "passage in the original run alone": int((seen[0] & ~seen[1:].any(axis=0)).sum()),
+        "passage in rotated runs alone": int((~seen[0] & seen[1:].any(axis=0)).sum()),
+        f"{measure}, original": float(values[0].mean()),
+        f"{measure}, rotated": float(values[1:].mean()),
+    }
+    system, found = System(system_name, run=run), estimates[measure]
+    return [
+        system.result(task, VERDICT, verdict, value=found.value, interval=found.interval, count=queries),
+        system.result(task, TWO_RUNS, Statistics(rows), value=None, count=queries),
+    ]
+
+
+def run_alone_verdict(system_name: str, task: Task, run: Run | None = None) -> Result:
+    """Return the verdict on a run that has no rotated one beside it: always ``cannot tell``, and how to find out."""
+    sentences = (f"{system_name}: cannot tell from one run; harder questions may have their answers elsewhere.", HOW)
+    verdict = Verdict(Question.PASSAGE, Preference.UNKNOWN, sentences)
+    return System(system_name, run=run).result(task, VERDICT, verdict, value=None, count=0)
+
+
+def _check(one: RotatedRun, task: Task) -> None:
+    """See that a rotated collection and its run have the queries and passages of the original one.
+
+    Raises:
+        InputError: they do not.
+    """
+    original, rotated = task.collection, one.collection
+    do = f"give the collection that posbias debias made of {original.path}, and the run over it"
+    if task.split not in rotated.splits:
+        raise bad_input(rotated.path, wanted=f"split {task.split!r}", found=", ".join(rotated.splits) or "none", do=do)
+    texts = {query.query_id: query.text for query in rotated.queries(task.split)}
+    for query in task.queries:
+        if texts.get(query.query_id) != query.text:
+            found = "another text" if query.query_id in texts else "none of that id"
+            raise bad_input(rotated.path, wanted=f"query {query.query_id!r} of {original.path}", found=found, do=do)
+    if len(rotated) != len(original):
+        found = f"{len(rotated):,}"
+        raise bad_input(rotated.path, wanted=f"the {len(original):,} passages of {original.path}", found=found, do=do)
+    absent = rotated.absent(sorted({item.passage_id for item in task.evidence.by_query.values()}))
+    if absent:
+        found = f"{len(absent):,} that are not there, the first {absent[0]!r}"
+        raise bad_input(rotated.path, wanted=f"the passages of {original.path}", found=found, do=do)
+    check_run(one.run, rotated, task.split)
+
+
+def moves_of(rotated: Collection, task: Task, items: Sequence[Evidence], settings: AuditSettings) -> Moves:
+    """Where one rotated collection has the sentence that holds each query's answer.
+
+    Raises:
+        InputError: a passage with an answer is no rotation of the original one.
+    """
+    places: dict[str, list[int]] = {}
+    for index, item in enumerate(items):
+        places.setdefault(item.passage_id, []).append(index)
+    ids = list(places)
+    columns = np.full((3, len(items)), np.nan)
+    left_out, strange = dict.fromkeys((CUT, UNCHANGED, NO_ROOM), 0), []
+    for passage_id, text, turned in zip(ids, task.collection.texts(ids), rotated.texts(ids), strict=True):
+        cut = found_cut(text, turned)
+        if cut is None:
+            strange.append(passage_id)
+            continue
+        words, sentences = unit_starts(text, settings.matching.words), [*sentence_starts(text), len(text)]
+        for index in places[passage_id]:
+            place = _place(items[index], cut, words, sentences)
+            if isinstance(place, str):
+                left_out[place] += 1
+            else:
+                columns[:, index] = place
+    if strange:
+        raise bad_input(
+            rotated.path,
+            wanted=f"rotations of the passages of {task.collection.path}: a passage's second part, then its first, joined by one space",
+            found=f"{len(strange):,} of {len(ids):,} passages with answers that are none, the first {strange[0]!r}",
+            do="make it with: posbias debias",
+        )
+    return Moves(columns[0], columns[1], columns[2], left_out)
+
+
+def _place(item: Evidence, cut: int, words: Sequence[int], sentences: Sequence[int]) -> tuple[float, float, float] | str:
+    """The place of the answer's sentence before and after a cut, as shares of the places it can have, and the cut; or why the draw is left out."""
+    if not cut:
+        return UNCHANGED
+    start = sentences[max(0, bisect_right(sentences, item.start) - 1)] if item.start >= sentences[0] else 0
+    end = sentences[min(bisect_left(sentences, item.end), len(sentences) - 1)]
+    first, last, turned = (bisect_left(words, offset) for offset in (start, end, cut))
+    room = len(words) - (last - first)
+    if room < 1:
+        return NO_ROOM
+    if first < turned < last:
+        return CUT
+    return first / room, (first - turned) % len(words) / room, turned / len(words)
+
+
+def found_cut(text: str, rotated: str) -> int | None:
+    """The character offset at which ``text`` was cut to give ``rotated``, white space aside; 0: not at all; None: it is no rotation.
+
+    >>> found_cut("one two three", "two three one "), found_cut("one two", "one two"), found_cut("one two", "two three")
+    (4, 0, None)
+    """
+    bare, turned = "".join(text.split()), "".join(rotated.split())
+    if len(bare) != len(turned):
+        return None
+    place = (bare + bare).find(turned)
+    if place <= 0:
+        return None if place < 0 else 0
+    return [offset for offset, character in enumerate(text) if not character.isspace()][place]
+
+
+def _rank(run: Run, item: Evidence, cutoff: int) -> int:
+    """The rank of the evidence's passage; one below the cut-off where it is not ranked so far."""
+    ids = run[item.query_id].passage_ids[:cutoff] if item.query_id in run else []
+    return ids.index(item.passage_id) + 1 if item.passage_id in ids else cutoff + 1
+
+
+def _verdict(system: str, measure: str, estimates: dict[str, Estimate], margin: float, queries: int, rotations: int) -> Verdict:
+    effects = [_effect(unit, estimate, queries) for unit, estimate in estimates.items()]
+    found, bounds = estimates[measure], estimates[measure].interval
+    if found.value is None or bounds is None:
+        sentences = [
+            f"{system}: cannot tell, {found.undefined}.",
+            "Only rotations that leave the sentence with the answer whole can tell: posbias debias COLLECTION --mode sentences makes such.",
+        ]
+        return Verdict(Question.PASSAGE, Preference.UNKNOWN, sentences, effects, margin, queries=queries)
+    size = f"{decimal(found.value, sign=True)} {measure} {interval(bounds, sign=True)}"
+    turns = f"{count(rotations)} rotation{'s' if rotations > 1 else ''}"
+    measured = f"{size} when the answer moves from the front to the end ({count(queries)} queries, {turns})."
+    preference, exceeds = answer_of(bounds, margin)
+    if preference == Preference.NONE:
+        sentences = [
+            f"{system} has no position preference larger than {decimal(margin)}: {measured}",
+            "Where an answer stands in its passage makes no difference that a user would notice.",
+        ]
+        return Verdict(Question.PASSAGE, Preference.NONE, sentences, effects, margin, None, queries)
+    if preference != Preference.UNKNOWN:
+        sentences = [f"{system} {preference}: {measured}", _in_ranks(effects[1])]
+        if not exceeds:
+            sentences.append(f"The effect may still be smaller than the margin of {decimal(margin)} {measure}.")
+        elif preference == Preference.FRONT:
+            sentences.append("Training on rotated passages removes such a preference: posbias debias.")
+        return Verdict(Question.PASSAGE, preference, sentences, effects, margin, exceeds, queries)
+    wanted = _wanted(found, margin, queries)
+    would = "" if wanted is None else f"about {count(wanted)} queries would do, and "
+    sentences = [
+        f"{system}: cannot tell. {measured}",
+        f"This test would detect {decimal(found.detectable)} (80 % power); the smallest effect of interest is {decimal(margin)}.",
+        f"Use more data: {would}more rotations help (posbias debias COLLECTION --seed 2).",
+    ]
+    return Verdict(Question.PASSAGE, Preference.UNKNOWN, sentences, effects, margin, None, queries, wanted)
+
+
+def answer_of(bounds: Interval, margin: float) -> tuple[Preference, bool | None]:
+    """The answer that an interval gives, and whether it lies beyond the margin (None: no preference was found).
+
+    Within ±margin it is no preference, even where it leaves out 0; otherwise one that leaves out 0 is a preference, and any other cannot tell.
+    """
+    if -margin <= bounds.low and bounds.high <= margin:
+        return Preference.NONE, None
+    if bounds.low > 0:
+        return Preference.END, bounds.low > margin
+    if bounds.high < 0:
+        return Preference.FRONT, bounds.high < -margin
+    return Preference.UNKNOWN, None
+
+
+def _in_ranks(ranks: Effect) -> str:
+    if ranks.value is None or ranks.low is None or ranks.high is None:
+        return "Its effect in ranks is undefined."
+    low, high = sorted((abs(ranks.low), abs(ranks.high))) if ranks.low * ranks.high > 0 else (None, None)
+    bounds = f" [{decimal(low, 1)}, {decimal(high, 1)}]" if low is not None else ""
+    return f"So moved, the passage {'rises' if ranks.value > 0 else 'falls'} by {decimal(abs(ranks.value), 1)} ranks{bounds}."
+
+
+def _wanted(found: Estimate, margin: float, queries: int) -> int | None:
+    """How many queries would do: to detect an effect of the margin's size, and to decide one of the size found. An error falls with their root."""
+    if found.detectable is None or found.value is None or found.interval is None:
+        return None
+    half, size = found.interval.high - found.value, abs(found.value)
+    return math.ceil(queries * max(found.detectable / margin, half / max(size, margin - size)) ** 2)
+
+
+def _effect(unit: str, found: Estimate, queries: int) -> Effect:
+    bounds = found.interval
+    low, high = (None, None) if bounds is None else (bounds.low, bounds.high)
+    return Effect(Contrast.RUNS, unit, found.value, low, high, found.detectable, queries)

@@ -1,0 +1,174 @@
+"""An audit's verdicts and effects as tables: each a pure function, Results in, Table out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from positionbias.core.payloads import Contrast, Effect, Question, Verdict
+from positionbias.core.result import Result
+from positionbias.report.audit_select import series_of, system_of
+from positionbias.report.audit_verdicts import (
+    CONTRASTS,
+    DEVIATIONS,
+    PREFERS,
+    RANKS,
+    READ_WHOLE,
+    all_effects,
+    bounds_of_effect,
+    compared_effects,
+    effect_in,
+    leading,
+    number,
+    places_of,
+    verdicts_of,
+)
+from positionbias.report.cells import (
+    count_cell,
+    decimal_cell,
+    drop_columns,
+    drop_constant,
+    drop_empty,
+    level_heading,
+    text_cell,
+)
+from positionbias.report.select import distinct
+from positionbias.report.table import Cell, Column, Table
+
+__all__ = ["SIGNS", "compared_table", "effects_table", "verdict_tables"]
+
+NAMES = {Question.PASSAGE: "verdicts", Question.LIST: "verdicts-list"}
+EXCEEDS = {True: "yes", False: "no", None: "–"}
+# which way an effect is read
+SIGNS = {
+    Contrast.ENDS: "End − front: evidence moved to the passage's end less the same evidence at its front; below 0 the front is preferred.",
+    Contrast.MIDDLE: "Middle − ends: evidence in the middle less the mean of both ends; below 0 both ends are preferred.",
+    Contrast.ROTATION: "Rotation: evidence rotated to the end less rotated to the front; below 0 the front is preferred.",
+    Contrast.RUNS: "Two runs: evidence moved to the end less moved to the front; below 0 the front is preferred.",
+    Contrast.ORDER: "List: ranks lost from the list's first place to its last; above 0 the first places are preferred.",
+}
+DEVIATION = "Deviations: of the scores of a query's candidates."
+RANK = "Ranks: places gained; −2 falls two places."
+DETECTABLE = "Detectable: the smallest effect found with 80 % power."
+
+
+def verdict_tables(results: Sequence[Result]) -> list[Table]:
+    """Return the verdicts, a table for each question and a row for each system, with the deciding effect in every unit."""
+    tables = [_verdict_table(results, question) for question in Question]
+    return [table for table in tables if table.rows]
+
+
+def _verdict_table(results: Sequence[Result], question: Question) -> Table:
+    found, series = verdicts_of(results, question), series_of(results)
+    firsts = [leading(verdict) for _, verdict in found]
+    effects = [_by_unit(verdict) for _, verdict in found]
+    units = _units(effect for shown in effects for effect in shown.values())
+    rows = []
+    for (result, verdict), first, shown in zip(found, firsts, effects, strict=True):
+        rows.append(
+            [
+                text_cell(series[system_of(result)].full_label),
+                text_cell(PREFERS[verdict.preference]),
+                text_cell(_short(first.contrast) if first else ""),
+                *(_effect_cell(shown.get(unit)) for unit in units),
+                Cell(EXCEEDS[verdict.exceeds], EXCEEDS[verdict.exceeds] if verdict.exceeds is not None else None),
+                decimal_cell(number(first.detectable), places=places_of(first.unit)) if first else decimal_cell(None),
+                count_cell(verdict.queries),
+                count_cell(verdict.wanted),
+            ]
+        )
+    columns = [Column("System", numeric=False), Column("Prefers", numeric=False), Column("Effect", numeric=False)]
+    columns += _unit_columns(units, [effect for shown in effects for effect in shown.values()])
+    columns += [Column(_beyond([verdict for _, verdict in found]), numeric=False), Column("Detectable"), Column("Queries")]
+    columns += [Column("Wanted")]
+    contrasts = distinct(first.contrast for first in firsts if first)
+    notes = [SIGNS[contrast] for contrast in contrasts]
+    notes += [text for unit, text in ((DEVIATIONS, DEVIATION), (RANKS, RANK)) if unit in units and question == Question.PASSAGE]
+    if any(first and number(first.detectable) is not None for first in firsts):
+        decided = distinct(first.unit for first in firsts if first)
+        notes.append(DETECTABLE.removesuffix(".") + f", in {' or '.join(decided)}.")
+    notes += ["Wanted: the queries that would give an answer."] if any(v.wanted is not None for _, v in found) else []
+    drop_empty(columns, rows, first=3)
+    if len(contrasts) < 2:
+        drop_columns(columns, rows, [2])
+    return Table(NAMES[question], f"Verdicts: {question}", columns, rows, notes)
+
+
+def _short(contrast: Contrast) -> str:
+    """A contrast's name in a table whose notes say what it is."""
+    return CONTRASTS[contrast].name.partition(":")[0]
+
+
+def _by_unit(verdict: Verdict) -> dict[str, Effect]:
+    """The deciding contrast in each of its units, over all queries."""
+    first = leading(verdict)
+    if first is None:
+        return {}
+    units = distinct(effect.unit for effect in verdict.effects if effect.contrast == first.contrast)
+    found = {unit: effect_in(verdict, first.contrast, unit, first.subset) for unit in units}
+    return {unit: effect for unit, effect in found.items() if effect is not None}
+
+
+def effects_table(results: Sequence[Result]) -> Table:
+    """Return every effect with its interval: a row for each system, contrast and subset of queries, a column for each unit."""
+    found, series = all_effects(results), series_of(results)
+    units = _units(effect for _, effect in found)
+    keys = distinct((system_of(result), effect.contrast, effect.subset) for result, effect in found)
+    cells = {(system_of(result), effect.contrast, effect.subset, effect.unit): effect for result, effect in reversed(found)}
+    rows = []
+    for system, contrast, subset in keys:
+        own = [cells.get((system, contrast, subset, unit)) for unit in units]
+        counts = distinct(effect.queries for effect in own if effect and effect.queries)
+        names = (series[system].full_label, CONTRASTS[contrast].name, "read whole" if subset == READ_WHOLE else subset or "all")
+        rows.append([*map(text_cell, names), count_cell(max(counts, default=None)), *map(_effect_cell, own)])
+    columns = [Column(name, numeric=False) for name in ("System", "Effect", "Texts")]
+    columns += [Column("Queries"), *_unit_columns(units, [effect for _, effect in found])]
+    drop_empty(columns, rows, first=4)
+    drop_constant(columns, rows, [2])
+    notes = [SIGNS[contrast] for contrast in Contrast if any(effect.contrast == contrast for _, effect in found)]
+    notes += [text for unit, text in ((DEVIATIONS, DEVIATION), (RANKS, RANK)) if unit in units]
+    if any(subset == READ_WHOLE for _, _, subset in keys):
+        notes.append("Read whole: only the queries whose texts the system reads to the end.")
+    return Table("effects", "Effects of moved evidence", columns, rows, notes, stub=2)
+
+
+def compared_table(results: Sequence[Result]) -> Table:
+    """Return every system's effects with their intervals: the data of the figure that compares systems."""
+    effects, series = compared_effects(results), series_of(results)
+    rows = []
+    for system, one in series.items():
+        if any(system in found for found in effects.values()):
+            rows.append([text_cell(one.full_label), *(_effect_cell(found.get(system)) for found in effects.values())])
+    columns = [Column("System", numeric=False)]
+    for (contrast, unit), found in effects.items():
+        name = CONTRASTS[contrast].name
+        bounds = [bounds_of_effect(effect) for effect in found.values()]
+        columns.append(Column(level_heading(f"{name[:1].upper()}{name[1:]}, {unit}", bounds)))
+    notes = [SIGNS[contrast] for contrast, _ in effects]
+    return Table("audit-compared", "Systems compared", columns, rows, notes)
+
+
+def _units(effects: Iterable[Effect]) -> list[str]:
+    """Deviations, ranks, then measures."""
+    found = distinct(effect.unit for effect in effects)
+    return sorted(found, key=lambda unit: (DEVIATIONS, RANKS).index(unit) if unit in (DEVIATIONS, RANKS) else 2)
+
+
+def _unit_columns(units: Sequence[str], effects: Sequence[Effect]) -> list[Column]:
+    names = {DEVIATIONS: "Deviations", RANKS: "Ranks"}
+    return [
+        Column(level_heading(names.get(unit, unit), [bounds_of_effect(effect) for effect in effects if effect.unit == unit]))
+        for unit in units
+    ]
+
+
+def _effect_cell(effect: Effect | None) -> Cell:
+    if effect is None:
+        return decimal_cell(None)
+    return decimal_cell(number(effect.value), bounds_of_effect(effect), places=places_of(effect.unit), sign=True)
+
+
+def _beyond(verdicts: Sequence[Verdict]) -> str:
+    """The heading over whether effects exceed the margin: it names the margin where all share one."""
+    shared = {(number(verdict.margin), first.unit) for verdict in verdicts if (first := leading(verdict))}
+    margin = next(iter(shared))[0] if len(shared) == 1 else None
+    return "Beyond margin" if margin is None else f"Beyond {margin:g}"

@@ -1,0 +1,196 @@
+"""An audit's verdicts, selected and worded: what a card, a table or a figure of effects shows of each system."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from positionbias.core.formatting import count, decimal, interval, percent, with_interval
+from positionbias.core.payloads import Contrast, Effect, Interval, Preference, Question, Verdict
+from positionbias.core.result import Result
+from positionbias.report.audit_select import System, is_first_stage, series_of, system_of
+from positionbias.report.select import distinct
+
+__all__ = [
+    "CONTRASTS",
+    "DEVIATIONS",
+    "PREFERS",
+    "RANKS",
+    "ContrastWords",
+    "Panel",
+    "all_effects",
+    "bounds_of_effect",
+    "compared_effects",
+    "effect_in",
+    "effect_text",
+    "facts_of",
+    "leading",
+    "margin_in",
+    "margins",
+    "number",
+    "places_of",
+    "plain_unit",
+    "shown_effects",
+    "verdict_lines",
+    "verdicts_of",
+]
+
+DEVIATIONS, RANKS = "deviations", "ranks"  # the units of an effect; any other unit is a measure
+READ_WHOLE = "read"  # the subset of queries whose texts the model reads whole
+
+
+class ContrastWords(NamedTuple):
+    """A contrast's short name, and what an effect below and above 0 prefers."""
+
+    name: str
+    below: str
+    above: str
+
+
+CONTRASTS = {
+    Contrast.ENDS: ContrastWords("end − front", "front", "end"),
+    Contrast.MIDDLE: ContrastWords("middle − ends", "ends", "middle"),
+    Contrast.ROTATION: ContrastWords("rotation: end − front", "front", "end"),
+    Contrast.RUNS: ContrastWords("two runs: end − front", "front", "end"),
+    Contrast.ORDER: ContrastWords("list: first to last place", "last", "first"),
+}
+PREFERS = {
+    Preference.FRONT: "front",
+    Preference.END: "end",
+    Preference.MIDDLE: "middle",
+    Preference.ENDS: "both ends",
+    Preference.FIRST: "first places",
+    Preference.LAST: "last places",
+    Preference.NONE: "none",
+    Preference.UNKNOWN: "cannot tell",
+}
+
+Panel = tuple[Contrast, str]  # a contrast and the unit that it is shown in
+
+
+def verdicts_of(results: Iterable[Result], question: Question | None = None) -> list[tuple[Result, Verdict]]:
+    """Return the verdicts with their payloads, in the order given but the first stage's last; ``question`` narrows them."""
+    found = [(result, result.payload) for result in results if isinstance(result.payload, Verdict)]
+    found = [(result, verdict) for result, verdict in found if question is None or verdict.question == question]
+    return sorted(found, key=lambda one: is_first_stage(one[0]))
+
+
+def leading(verdict: Verdict) -> Effect | None:
+    """Return the effect that decides, if there is one."""
+    return verdict.effects[0] if verdict.effects else None
+
+
+def effect_in(verdict: Verdict, contrast: Contrast, unit: str, subset: str = "") -> Effect | None:
+    """Return a contrast's effect in one unit."""
+    wanted = contrast, unit, subset
+    return next((effect for effect in verdict.effects if (effect.contrast, effect.unit, effect.subset) == wanted), None)
+
+
+def plain_unit(verdict: Verdict, contrast: Contrast) -> str | None:
+    """Return the unit in which figures show a contrast: ranks for the list; else deviations where there are any, else the measure."""
+    units = distinct(effect.unit for effect in verdict.effects if effect.contrast == contrast)
+    order = (RANKS,) if contrast == Contrast.ORDER else (DEVIATIONS, *(unit for unit in units if unit != RANKS), RANKS)
+    return next((unit for unit in (*order, *units) if unit in units), None)
+
+
+def shown_effects(verdict: Verdict) -> list[Effect]:
+    """Return the defined effects that a system's own figure shows: each contrast in one unit, over all and over whole texts."""
+    found = []
+    for contrast in Contrast:
+        unit = plain_unit(verdict, contrast)
+        for subset in ("", READ_WHOLE):
+            effect = effect_in(verdict, contrast, unit, subset) if unit else None
+            if effect is not None and number(effect.value) is not None:
+                found.append(effect)
+    return found
+
+
+def number(value: float | None) -> float | None:
+    """A number, or None where it is undefined."""
+    return value if value is not None and math.isfinite(value) else None
+
+
+def bounds_of_effect(effect: Effect | None) -> Interval | None:
+    """The interval of an effect; None where a bound is undefined."""
+    if effect is None or number(effect.low) is None or number(effect.high) is None:
+        return None
+    assert effect.low is not None
+    assert effect.high is not None
+    return Interval(effect.low, effect.high, method="simultaneous")
+
+
+def places_of(unit: str) -> int:
+    """Decimals of an effect: two of deviations, one of ranks, three of a measure."""
+    return {DEVIATIONS: 2, RANKS: 1}.get(unit, 3)
+
+
+def effect_text(effect: Effect) -> str:
+    """An effect with its interval and unit: ``−0.41 [−0.45, −0.37] deviations``."""
+    places = places_of(effect.unit)
+    shown = with_interval(
+        decimal(effect.value, places, sign=True), interval(bounds_of_effect(effect), places=places, sign=True)
+    )
+    return f"{shown} {effect.unit}"
+
+
+def margin_in(verdict: Verdict, unit: str) -> float | None:
+    """The smallest effect of interest, where it is in this unit."""
+    first = leading(verdict)
+    return number(verdict.margin) if first is not None and first.unit == unit else None
+
+
+def margins(verdicts: Iterable[Verdict]) -> list[str]:
+    """Every margin with its unit, each once: ``0.1 deviations``."""
+    named = [(verdict, first.unit) for verdict in verdicts if (first := leading(verdict)) is not None]
+    return distinct(f"{margin:g} {unit}" for verdict, unit in named if (margin := margin_in(verdict, unit)) is not None)
+
+
+def all_effects(results: Iterable[Result]) -> list[tuple[Result, Effect]]:
+    """Return every effect with its system's result, in the verdicts' order."""
+    return [(result, effect) for result, verdict in verdicts_of(results) for effect in verdict.effects]
+
+
+def compared_effects(results: Sequence[Result]) -> dict[Panel, dict[System, Effect]]:
+    """Return the defined effects over all queries by contrast and unit: the panels that compare systems."""
+    found: dict[Panel, dict[System, Effect]] = {}
+    for contrast in Contrast:
+        for result, verdict in verdicts_of(results):
+            unit = plain_unit(verdict, contrast)
+            effect = effect_in(verdict, contrast, unit) if unit else None
+            if effect is not None and number(effect.value) is not None:
+                found.setdefault((contrast, effect.unit), {}).setdefault(system_of(result), effect)
+    return found
+
+
+def facts_of(verdict: Verdict) -> str:
+    """Say what a verdict rests on: its question, its queries, and what the system does not read."""
+    parts = [f"{verdict.question[:1].upper()}{verdict.question[1:]}"]
+    if verdict.queries:
+        parts.append(f"{count(verdict.queries)} queries")
+    if verdict.exceeds is not None and (margin := next(iter(margins([verdict])), "")):
+        parts.append(f"{'beyond' if verdict.exceeds else 'not shown to be beyond'} the margin of {margin}")
+    if (words := number(verdict.reads)) is not None:
+        parts.append(f"reads {count(round(words))} words of a longer text")
+    if share := number(verdict.unread):
+        parts.append(f"{percent(share)} of queries have a text that is longer")
+    return "; ".join(parts)
+
+
+def verdict_lines(results: Sequence[Result]) -> list[str]:
+    """Return the verdicts for a terminal, at most three lines a system; the first of each begins with the system's name."""
+    series = series_of(results)
+    lines = []
+    for system, one in series.items():
+        found = [list(verdict.sentences) for result, verdict in verdicts_of(results) if system_of(result) == system]
+        found = [sentences for sentences in found if sentences]
+        if len(found) == 1:
+            said = found[0]
+        else:  # two questions: the first one's answer, what else is said of it, and the second one
+            said = [part for first, *rest in found[:1] for part in (first, " ".join(rest)) if part]
+            said += [" ".join(sentence for sentences in found[1:] for sentence in sentences)] if found[1:] else []
+        said = [" ".join(line.split()) for line in [*said[:2], " ".join(said[2:])] if line]
+        for place, line in enumerate(said):
+            named = line if line.startswith((f"{one.label}:", f"{one.label} ")) else f"{one.label}: {line}"
+            lines.append(f"  {line}" if place else named)
+    return lines

@@ -1,0 +1,261 @@
+"""The verdict from a user's own runs: by hand, for scorers of a known preference, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from positionbias.audit.audit import make_task
+from positionbias.audit.settings import AuditSettings
+from positionbias.audit.systems import Task
+from positionbias.audit.two_runs import RotatedRun, answer_of, found_cut, moves_of, run_alone_verdict, two_run_verdict
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.errors import InputError, SettingError
+from positionbias.core.payloads import Contrast, Interval, Preference, Question, Statistics, Verdict
+from positionbias.core.records import Answer, Passage, Qrel, Query
+from positionbias.core.result import Result
+from positionbias.core.run import Run
+from positionbias.firststage.bm25 import Bm25Settings, retrieve
+from positionbias.planted.generator import PlantedSettings
+from positionbias.positions.debias import debias
+from positionbias.positions.rotate import Rotation
+from tests.audit.scorers import blind, end_lover, front_lover
+from tests.tiny import planted
+
+SETTINGS = AuditSettings(measures=("nDCG@10",), depth=8)
+Scorer = Callable[[str, Sequence[str]], list[float]]
+
+
+@pytest.fixture(scope="module")
+def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
+    settings = PlantedSettings(queries=240, passages=1_400, test_share=1, validation_share=0, front_loading=0.3)
+    return planted(tmp_path_factory.mktemp("two-runs") / "planted", settings)
+
+
+@pytest.fixture(scope="module")
+def rotated(collection: Collection, tmp_path_factory: pytest.TempPathFactory) -> list[Collection]:
+    folder = tmp_path_factory.mktemp("rotated")
+    return [debias(collection, folder / f"r{seed}", Rotation(seed=seed)) for seed in (1, 2)]
+
+
+@pytest.fixture(scope="module")
+def task(collection: Collection) -> Task:
+    return make_task(collection, "test", retrieve(collection, collection.queries("test"), 8, Bm25Settings()), SETTINGS)
+
+
+def run_of(scorer: Scorer, task: Task, texts: Collection) -> Run:
+    """What a user would make: the scorer over the candidates, read from these texts."""
+    queries = {query.query_id: query.text for query in task.queries}
+    candidates = [task.candidates[query_id] for query_id in task.query_ids]
+    return Run(
+        "user", ((c.query_id, c.passage_ids, scorer(queries[c.query_id], texts.texts(c.passage_ids))) for c in candidates)
+    )
+
+
+def judged(scorer: Scorer, task: Task, rotated: Sequence[Collection]) -> list[Result]:
+    pairs = [RotatedRun(one, run_of(scorer, task, one)) for one in rotated]
+    return two_run_verdict("mine", task, run_of(scorer, task, task.collection), pairs, SETTINGS)
+
+
+def verdict_of(results: Sequence[Result]) -> Verdict:
+    assert isinstance(results[0].payload, Verdict)
+    return results[0].payload
+
+
+@pytest.mark.parametrize(
+    ("scorer", "preference", "moves"), [(front_lover, Preference.FRONT, "falls"), (end_lover, Preference.END, "rises")]
+)
+def test_a_preference_is_named_by_its_side(
+    scorer: Scorer, preference: Preference, moves: str, task: Task, rotated: list[Collection]
+) -> None:
+    results = judged(scorer, task, rotated)
+    found = verdict_of(results)
+    assert (found.question, found.preference, found.exceeds) == (Question.PASSAGE, preference, True)
+    assert [(one.contrast, one.unit) for one in found.effects] == [(Contrast.RUNS, "nDCG@10"), (Contrast.RUNS, "ranks")]
+    sign = -1 if preference == Preference.FRONT else 1
+    assert all(sign * one.value > 0 for one in found.effects if one.value is not None)
+    assert results[0].measure == "verdict"
+    assert results[0].value == found.effects[0].value
+    assert found.sentences[0].startswith(f"mine {preference}: ")
+    assert found.sentences[0].endswith(
+        f"when the answer moves from the front to the end ({found.queries} queries, 2 rotations)."
+    )
+    assert found.sentences[1].startswith(f"So moved, the passage {moves} by ")
+    assert len(found.sentences) <= 3
+
+
+def test_a_blind_system_is_not_accused(task: Task, rotated: list[Collection]) -> None:
+    found = verdict_of(judged(blind, task, rotated))
+    assert found.preference in (Preference.NONE, Preference.UNKNOWN)
+    assert found.exceeds is None
+    if found.preference == Preference.UNKNOWN:
+        assert found.wanted is not None
+        assert found.wanted > found.queries
+
+
+def test_counts_add_up(task: Task, rotated: list[Collection]) -> None:
+    payload = judged(front_lover, task, rotated)[1].payload
+    assert isinstance(payload, Statistics)
+    rows = payload.rows
+    left_out = rows["sentences cut through"] + rows["passages left as they were"] + rows["passages of one sentence"]
+    assert rows["moves"] + left_out == 2 * rows["queries"]
+    assert (rows["rotations"], rows["rank cut-off"], rows["queries that some run lacks"]) == (2, 8, 0)
+
+
+def test_the_order_of_queries_and_a_second_call_change_nothing(task: Task, rotated: list[Collection]) -> None:
+    runs = [run_of(front_lover, task, one) for one in (task.collection, *rotated)]
+    turned = [run.only(reversed(list(run)), run.name) for run in runs]
+    first, second, again = (
+        two_run_verdict("mine", task, of[0], [RotatedRun(*pair) for pair in zip(rotated, of[1:], strict=True)], SETTINGS)
+        for of in (runs, turned, runs)
+    )
+    assert first == second == again
+
+
+def test_scores_change_nothing_but_ranks_do(task: Task, rotated: list[Collection]) -> None:
+    def squashed(query: str, passages: Sequence[str]) -> list[float]:
+        return [float(np.tanh(score / 100)) for score in front_lover(query, passages)]
+
+    assert judged(squashed, task, rotated) == judged(front_lover, task, rotated)
+
+
+TEXT = "One came here. Two left the gold. Three stayed."  # words, with full stops: 4, 5, 3
+
+
+def small(place: Path, texts: dict[str, str], question: str = "who left?", split: str = "test") -> Collection:
+    with create_collection(place) as writer:
+        writer.add_passages(Passage(*item) for item in texts.items())
+        writer.add_split(split, [Query("q1", question)], [Qrel("q1", "p1", 1)], [Answer("q1", "p1", "gold")])
+        writer.finish(name=place.name, command="a test", settings={})
+    return Collection(place)
+
+
+def small_task(place: Path) -> Task:
+    collection = small(place, {"p1": TEXT, "p2": "Nothing here. At all."})
+    return make_task(collection, "test", Run("first", [("q1", ["p1", "p2"], [2, 1])]), SETTINGS)
+
+
+@pytest.mark.parametrize(
+    ("cut", "after"),
+    [
+        (TEXT.index("came"), 3 / 7),  # the sentence is words 4 to 8 of 12, so it has 7 places behind the first
+        (TEXT.index("Two"), 0.0),
+        (TEXT.index("Three"), 1.0),
+        (TEXT.index("stayed"), 6 / 7),
+        (TEXT.index("left"), None),  # through the sentence, though not through the answer
+    ],
+)
+def test_places_by_hand(cut: int, after: float | None, tmp_path: Path) -> None:
+    task = small_task(tmp_path / "c")
+    turned = small(tmp_path / "r", {"p1": f"{TEXT[cut:]} {TEXT[:cut]}", "p2": "Nothing here. At all."})
+    moved = moves_of(turned, task, [task.evidence.by_query["q1"]], SETTINGS)
+    if after is None:
+        assert np.isnan(moved.after).all()
+        assert moved.left_out["sentences cut through"] == 1
+    else:
+        assert moved.before[0] == pytest.approx(4 / 7)
+        assert moved.after[0] == pytest.approx(after)
+
+
+def test_a_cut_is_found_whatever_the_white_space() -> None:
+    assert found_cut("one  two three\n", "three one two") == 9
+    assert found_cut("a b", "a c") is None
+    assert found_cut("same text", "same text ") == 0
+    assert found_cut("", "") == 0
+
+
+def test_what_is_no_rotation_of_the_collection_is_refused(tmp_path: Path) -> None:
+    task = small_task(tmp_path / "c")
+    run = Run("mine", [("q1", ["p1", "p2"], [2, 1])])
+
+    def refused(texts: dict[str, str], **changes: str) -> str:
+        other = small(tmp_path / f"r{len(list(tmp_path.iterdir()))}", texts, **changes)
+        with pytest.raises(InputError) as caught:
+            two_run_verdict("mine", task, run, [RotatedRun(other, run)], SETTINGS)
+        return str(caught.value)
+
+    fine = {"p1": "Two left the gold. Three stayed. One came here. ", "p2": "At all. Nothing here."}
+    assert "1 of 1 passages with answers that are none, the first 'p1'" in refused({**fine, "p1": TEXT.replace("Two", "Ten")})
+    assert "found the same texts" in refused({"p1": TEXT, "p2": "Nothing here. At all."})
+    assert "the 2 passages of" in refused({"p1": fine["p1"]})
+    assert "query 'q1'" in refused(fine, question="who came?")
+    assert "split 'test'" in refused(fine, split="dev")
+
+
+def test_runs_of_other_passages_or_queries_are_refused(task: Task, rotated: list[Collection]) -> None:
+    right = run_of(blind, task, task.collection)
+    strange = Run("strange", [(task.query_ids[0], ["nowhere"], [1.0])])
+    other = Run("other", [("nobody", [task.collection.passage_ids()[0]], [1.0])])
+    for wrong, named in ((strange, "nowhere"), (other, "nobody")):
+        for pair in ((wrong, right), (right, wrong)):
+            with pytest.raises(InputError, match=named):
+                two_run_verdict("mine", task, pair[0], [RotatedRun(rotated[0], pair[1])], SETTINGS)
+
+
+def test_no_rotated_run_and_no_margin_are_refused(task: Task, rotated: list[Collection]) -> None:
+    run = run_of(blind, task, task.collection)
+    with pytest.raises(SettingError, match="--rotated: wanted"):
+        two_run_verdict("mine", task, run, [], SETTINGS)
+    with pytest.raises(SettingError, match="margin: wanted"):
+        two_run_verdict("mine", task, run, [RotatedRun(rotated[0], run)], SETTINGS, margin=0)
+
+
+def test_a_passage_that_no_run_ranks_stays_in_and_is_counted(task: Task, rotated: list[Collection]) -> None:
+    without = set(task.query_ids[:30])
+
+    def thinned(run: Run) -> Run:
+        gone = {query_id: task.evidence.by_query[query_id].passage_id for query_id in without}
+        rows = ((q, [p for p in run[q].passage_ids if p != gone.get(q)]) for q in run)
+        return Run(run.name, ((q, ids, -np.arange(len(ids))) for q, ids in rows))
+
+    runs = [thinned(run_of(front_lover, task, one)) for one in (task.collection, *rotated)]
+    results = two_run_verdict(
+        "mine", task, runs[0], [RotatedRun(*pair) for pair in zip(rotated, runs[1:], strict=True)], SETTINGS
+    )
+    full = judged(front_lover, task, rotated)
+    payloads = [found[1].payload for found in (results, full)]
+    assert all(isinstance(payload, Statistics) for payload in payloads)
+    gone, all_of = (payload.rows for payload in payloads if isinstance(payload, Statistics))
+    assert gone["queries"] == all_of["queries"]
+    assert gone["passage in no run"] >= 30
+    assert all_of["passage in no run"] < gone["passage in no run"]
+    assert results[0].value is not None
+    assert full[0].value is not None
+    assert full[0].value < results[0].value < 0  # such queries lose nothing
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "answer"),
+    [
+        (-0.019, 0.02, (Preference.NONE, None)),
+        (0.001, 0.019, (Preference.NONE, None)),  # leaves out 0, and is negligible
+        (-0.05, -0.01, (Preference.FRONT, False)),
+        (-0.05, -0.021, (Preference.FRONT, True)),
+        (0.03, 0.05, (Preference.END, True)),
+        (-0.01, 0.05, (Preference.UNKNOWN, None)),
+    ],
+)
+def test_the_answer_follows_from_the_interval(low: float, high: float, answer: tuple[Preference, bool | None]) -> None:
+    assert answer_of(Interval(low, high), 0.02) == answer
+
+
+def test_a_run_alone_cannot_tell(task: Task) -> None:
+    result = run_alone_verdict("mine", task)
+    found = verdict_of([result])
+    assert (found.preference, found.queries, result.value) == (Preference.UNKNOWN, 0, None)
+    assert found.sentences[0].startswith("mine: cannot tell from one run")
+    assert "posbias audit COLLECTION RUN --rotated COLLECTION2 RUN2" in found.sentences[1]
+
+
+def test_passages_of_one_sentence_cannot_tell_and_say_what_would(tmp_path: Path) -> None:
+    collection = small(tmp_path / "c", {"p1": "all the gold is here", "p2": "none"})
+    task = make_task(collection, "test", Run("first", [("q1", ["p1"], [1])]), SETTINGS)
+    turned = small(tmp_path / "r", {"p1": "gold is here all the ", "p2": "none"})
+    run = Run("mine", [("q1", ["p1"], [1])])
+    found = verdict_of(two_run_verdict("mine", task, run, [RotatedRun(turned, run)], SETTINGS))
+    assert found.preference == Preference.UNKNOWN
+    assert "--mode sentences" in found.sentences[1]
