@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -162,7 +163,12 @@ def _largest(deviations: np.ndarray, freedom: int) -> np.ndarray:
     values, vectors = np.linalg.eigh(scaled.T @ scaled)
     # the symmetric root: eigenvectors alone may come with either sign, and the draws with them
     root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
+    return np.abs(_spherical(deviations.shape[1], freedom) @ root).max(axis=1)
+
+
+@lru_cache(maxsize=4)
+def _spherical(columns: int, freedom: int) -> np.ndarray:
+    """Draws of an uncorrelated multivariate t, ``(draws, columns)``: the same ones for all that is estimated with this freedom."""
     rng = generator(0, "max-t")
-    normal = rng.normal(size=(DRAWS, deviations.shape[1])) @ root
-    scale = np.sqrt(rng.chisquare(freedom, size=DRAWS) / freedom)
-    return np.abs(normal / scale[:, None]).max(axis=1)
+    normal = rng.normal(size=(DRAWS, columns))
+    return normal / np.sqrt(rng.chisquare(freedom, size=DRAWS) / freedom)[:, None]
