@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from positionbias.audit.evidence import FoundEvidence
 from positionbias.audit.retriever import MEMORY, WHOLE, Retriever, fitting_vectors
+from positionbias.audit.rotated_run import RotatedRun
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
 from positionbias.core.payloads import Interval, Payload
@@ -24,9 +25,6 @@ from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.rerank import rescore
 from positionbias.ranking.scored import PassageTexts
-
-if TYPE_CHECKING:
-    from positionbias.audit.two_runs import RotatedRun
 
 __all__ = ["FIRST_STAGE", "RETRIEVER", "System", "Task", "distinct_names", "retrievers"]
 

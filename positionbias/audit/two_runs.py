@@ -8,22 +8,21 @@ system would seem to prefer the end [decision].
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from positionbias.audit.evidence import Evidence
+from positionbias.audit.rotated_run import RotatedRun
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
-from positionbias.audit.verdict import VERDICT
+from positionbias.audit.verdict import RANKS, VERDICT, beyond, shows, wanted_queries, within
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.formatting import count, decimal, interval
-from positionbias.core.payloads import Contrast, Effect, Interval, Preference, Question, Statistics, Verdict
+from positionbias.core.payloads import Contrast, Effect, Preference, Question, Statistics, Verdict
 from positionbias.core.result import Result
 from positionbias.core.run import Run
 from positionbias.evaluation.clustered import Estimate
@@ -47,17 +46,8 @@ __all__ = [
 TWO_RUNS = "two runs"
 MARGIN = 0.02
 """The smallest effect of interest, in the first measure [decision]."""
-RANKS = "ranks"
 CUT, UNCHANGED, NO_ROOM = "sentences cut through", "passages left as they were", "passages of one sentence"
 HOW = "To find out: posbias debias COLLECTION, run your system on it, then posbias audit COLLECTION RUN --rotated COLLECTION2 RUN2."
-
-
-@dataclass(frozen=True, slots=True)
-class RotatedRun:
-    """A rotated collection, such as ``posbias debias`` writes, and the system's run over it."""
-
-    collection: Collection
-    run: Run
 
 
 class Moves(NamedTuple):
@@ -259,7 +249,7 @@ def _verdict(system: str, measure: str, estimates: dict[str, Estimate], margin: 
     size = f"{decimal(found.value, sign=True)} {measure} {interval(bounds, sign=True)}"
     turns = f"{count(rotations)} rotation{'s' if rotations > 1 else ''}"
     measured = f"{size} when the answer moves from the front to the end ({count(queries)} queries, {turns})."
-    preference, exceeds = answer_of(bounds, margin)
+    preference, exceeds = answer_of(effects[0], margin)
     if preference == Preference.NONE:
         sentences = [
             f"{system} has no position preference larger than {decimal(margin)}: {measured}",
@@ -273,7 +263,7 @@ def _verdict(system: str, measure: str, estimates: dict[str, Estimate], margin: 
         elif preference == Preference.FRONT:
             sentences.append("Training on rotated passages removes such a preference: posbias debias.")
         return Verdict(Question.PASSAGE, preference, sentences, effects, margin, exceeds, queries)
-    wanted = _wanted(found, margin, queries)
+    wanted = wanted_queries(effects[0], margin)
     would = "" if wanted is None else f"about {count(wanted)} queries would do, and "
     sentences = [
         f"{system}: cannot tell. {measured}",
@@ -283,17 +273,12 @@ def _verdict(system: str, measure: str, estimates: dict[str, Estimate], margin: 
     return Verdict(Question.PASSAGE, Preference.UNKNOWN, sentences, effects, margin, None, queries, wanted)
 
 
-def answer_of(bounds: Interval, margin: float) -> tuple[Preference, bool | None]:
-    """The answer that an interval gives, and whether it lies beyond the margin (None: no preference was found).
-
-    Within ±margin it is no preference, even where it leaves out 0; otherwise one that leaves out 0 is a preference, and any other cannot tell.
-    """
-    if -margin <= bounds.low and bounds.high <= margin:
+def answer_of(effect: Effect, margin: float) -> tuple[Preference, bool | None]:
+    """The answer that one effect gives, and whether its interval lies beyond the margin (None: no preference was found)."""
+    if within(effect, margin):
         return Preference.NONE, None
-    if bounds.low > 0:
-        return Preference.END, bounds.low > margin
-    if bounds.high < 0:
-        return Preference.FRONT, bounds.high < -margin
+    if shows(effect, margin):
+        return Preference.END if (effect.value or 0) > 0 else Preference.FRONT, beyond(effect, margin)
     return Preference.UNKNOWN, None
 
 
@@ -303,14 +288,6 @@ def _in_ranks(ranks: Effect) -> str:
     low, high = sorted((abs(ranks.low), abs(ranks.high))) if ranks.low * ranks.high > 0 else (None, None)
     bounds = f" [{decimal(low, 1)}, {decimal(high, 1)}]" if low is not None else ""
     return f"So moved, the passage {'rises' if ranks.value > 0 else 'falls'} by {decimal(abs(ranks.value), 1)} ranks{bounds}."
-
-
-def _wanted(found: Estimate, margin: float, queries: int) -> int | None:
-    """How many queries would do: to detect an effect of the margin's size, and to decide one of the size found. An error falls with their root."""
-    if found.detectable is None or found.value is None or found.interval is None:
-        return None
-    half, size = found.interval.high - found.value, abs(found.value)
-    return math.ceil(queries * max(found.detectable / margin, half / max(size, margin - size)) ** 2)
 
 
 def _effect(unit: str, found: Estimate, queries: int) -> Effect:

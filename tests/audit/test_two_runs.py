@@ -15,7 +15,7 @@ from positionbias.audit.two_runs import RotatedRun, answer_of, found_cut, moves_
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.payloads import Contrast, Interval, Preference, Question, Statistics, Verdict
+from positionbias.core.payloads import Contrast, Effect, Preference, Question, Statistics, Verdict
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.result import Result
 from positionbias.core.run import Run
@@ -240,7 +240,7 @@ def test_a_passage_that_no_run_ranks_stays_in_and_is_counted(task: Task, rotated
     ],
 )
 def test_the_answer_follows_from_the_interval(low: float, high: float, answer: tuple[Preference, bool | None]) -> None:
-    assert answer_of(Interval(low, high), 0.02) == answer
+    assert answer_of(Effect(Contrast.RUNS, "nDCG@10", (low + high) / 2, low, high), 0.02) == answer
 
 
 def test_a_run_alone_cannot_tell(task: Task) -> None:
