@@ -182,7 +182,7 @@ def blind_table(results: Sequence[Result]) -> Table:
     _, kept = drop_constant(columns, rows, [0])
     notes = (
         "Position-blind scorers rank the same candidates without seeing the order of words, so the questions alone cause their slopes. A "
-        "slope beyond all of their intervals is unusual: rotate to find out.",
+        "slope beyond all of their intervals is unusual: rotate to find out. A run's verdict also leaves out the scorers that rank as it does.",
         f"Their slopes: {'; '.join(f'{name} {decimal(slope, sign=True)}' for name, slope in scorers.items())}.",
     )
     return Table("blind", f"Slopes beside position-blind scorers: {main_quality(results)}", columns, rows, notes, stub=kept + 1)

@@ -76,7 +76,7 @@ def _verdict_table(results: Sequence[Result], question: Question) -> Table:
                 *(_effect_cell(shown.get(unit)) for unit in units),
                 Cell(EXCEEDS[verdict.exceeds], EXCEEDS[verdict.exceeds] if verdict.exceeds is not None else None),
                 decimal_cell(number(first.detectable), places=places_of(first.unit)) if first else decimal_cell(None),
-                count_cell(verdict.queries or None),
+                count_cell((first.queries if first else verdict.queries) or None),
                 count_cell(verdict.wanted),
             ]
         )

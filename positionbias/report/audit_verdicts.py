@@ -179,7 +179,9 @@ def facts_of(verdict: Verdict) -> str:
     """Say what a verdict rests on: its question, its queries, and what the system does not read."""
     parts = [f"{verdict.question[:1].upper()}{verdict.question[1:]}"]
     if verdict.queries:
-        parts.append(f"{count(verdict.queries)} queries")
+        first = leading(verdict)
+        used = f"{count(first.queries)} of " if first is not None and 0 < first.queries < verdict.queries else ""
+        parts.append(f"{used}{count(verdict.queries)} queries")
     if verdict.exceeds is not None and (margin := next(iter(margins([verdict])), "")):
         parts.append(f"{'beyond' if verdict.exceeds else 'not shown to be beyond'} the margin of {margin}")
     if (words := number(verdict.reads)) is not None:

@@ -115,7 +115,7 @@ def test_undefined_numbers_are_dashes(nothing: float | None, tmp_path: Path) -> 
     half = Effect(Contrast.MIDDLE, "deviations", -0.2, nothing, 0.1)
     results = [verdict(effect, half, margin=nothing, reads=nothing, unread=nothing), verdict(system="n", queries=0)]
     (passage,) = verdict_tables(results)
-    assert shown(passage) == [["m", "front", "9"], ["n", "front", "–"]]
+    assert shown(passage) == [["m", "front"], ["n", "front"]]
     assert "nan" not in as_csv(passage) + as_csv(effects_table(results)) + audit_text(results)
     assert shown(effects_table(results)) == [["m", "end − front", "–", "–"], ["m", "middle − ends", "–", "−0.20"]]
     (axes,) = compare_figure(results).axes
@@ -222,6 +222,16 @@ def test_names_of_any_kind_are_escaped(tmp_path: Path) -> None:
     page = check(write_report([tmp_path / "a"], tmp_path / "r.html").read_text("utf-8"))
     assert page.root.every("article")[0].every("h3")[0].text == f"minilm{HOSTILE}"
     assert f"minilm{HOSTILE}" in audit_text(results)
+
+
+def test_an_effect_over_other_queries_than_the_verdict_s_is_hollow_and_named() -> None:
+    read = replace(invented_audit.effect(Contrast.ENDS, "deviations", -0.3, 0.1, queries=4), subset="read")
+    middle = invented_audit.effect(Contrast.MIDDLE, "deviations", 0.0, 0.1)  # over all texts alone
+    result = verdict(read, middle)
+    axes = effects_figure([result]).axes[0]
+    assert [text.get_text() for text in axes.texts[::2]] == ["end − front", "middle − ends, all texts"]
+    assert [answer.facts for answer in verdict_cards([result])[0].answers] == ["Position in the passage; 4 of 9 queries"]
+    assert [row[-1] for row in shown(verdict_tables([result])[0])] == ["4"]
 
 
 def test_edges_of_answers_differ_by_more_than_their_words() -> None:
