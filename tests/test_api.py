@@ -13,6 +13,7 @@ import positionbias
 from positionbias.audit.settings import AuditSettings
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
+from positionbias.core.payloads import Preference, Question
 from positionbias.evaluation.buckets import Buckets
 from positionbias.planted.generator import PlantedSettings
 from tests.audit.bags import bag_checkpoint
@@ -38,12 +39,26 @@ def found(collection: Collection) -> positionbias.Audit:
 
 def test_functions_are_audited_under_their_names_beside_the_first_stage(found: positionbias.Audit) -> None:
     frame = found.frame()
-    assert set(frame.system) == {"bm25", "blind", "front_lover"}
+    described = frame[frame.measure != "position-blind scorers"]
+    assert set(described.system) == {"bm25", "blind", "front_lover"}
+    assert "verdict" not in set(frame.measure)
     gaps = frame[(frame.measure == "rotation gap") & (frame.quality == "nDCG@10")].set_index("system")
     assert list(gaps.index) == ["blind", "front_lover"]
     assert abs(gaps.value["blind"]) < abs(gaps.value["front_lover"])
     assert (gaps.low <= gaps.value).all()
-    assert "front_lover, with the answering sentence moved through its passage: prefers the front" in found.verdict
+
+
+def test_verdicts_are_typed_and_in_words(found: positionbias.Audit) -> None:
+    passage, order = (found.verdicts[place::2] for place in (0, 1))
+    assert [one.question for one in found.verdicts] == [Question.PASSAGE, Question.LIST] * 2
+    assert [one.preference for one in passage] == [Preference.NONE, Preference.FRONT]
+    assert [one.preference for one in order] == [Preference.NONE] * 2
+    assert passage[1].effects[0].value is not None
+    assert passage[1].effects[0].value < -1
+    lines = found.verdict.splitlines()
+    assert lines == [sentence for one in found.verdicts for sentence in one.sentences]
+    assert lines[0] == "blind: no preference: its scores do not change when the answer moves (30 queries)."
+    assert any(line.startswith("front_lover prefers the front: end − front −") for line in lines)
 
 
 def test_a_figure_by_name_and_the_names_that_there_are(found: positionbias.Audit) -> None:
@@ -88,14 +103,19 @@ def test_the_notebook_runs_and_says_what_it_shows(tmp_path: Path) -> None:
         cell["outputs"] = []
     NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
     printed = json.dumps([output for cell in code for output in cell.outputs])
-    assert "likes_the_front, with the answering sentence moved through its passage: prefers the front" in printed
+    assert "likes_the_front prefers the front: end" in printed
+    assert "counts_words: no preference" in printed
     assert "image/png" in printed
 
 
 def test_a_retriever_over_the_whole_collection_from_python(collection: Collection) -> None:
     settings = {**SETTINGS, "depth": 20, "segments": 0}
     found = positionbias.audit_model(bag_checkpoint("front", 15), collection, retrieve=True, **settings)
-    assert "front, whole collection, with the answering sentence moved through its passage: prefers the front" in found.verdict
+    # fifteen words of passages of forty: all is over the limit, and a preference for the front it is
+    passage = found.verdicts[0]
+    assert (passage.preference, passage.unread) == (Preference.FRONT, 1)
+    assert passage.sentences[0].startswith("front, whole collection reads no further than its tokenizer's limit")
+    assert "front, whole collection prefers the front: end − front −" in found.verdict
     assert {"nDCG@10", "R@100"} <= set(found.frame().quality.dropna())
     with pytest.raises(SettingError, match="model: wanted one with one vector a text, named or loaded; found blind"):
         positionbias.audit_model(blind, collection, retrieve=True, **settings)

@@ -11,10 +11,10 @@ keyed draws, so that it is the same everywhere. With one contrast c is the exact
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -163,21 +163,12 @@ def _largest(deviations: np.ndarray, freedom: int) -> np.ndarray:
     values, vectors = np.linalg.eigh(scaled.T @ scaled)
     # the symmetric root: eigenvectors alone may come with either sign, and the draws with them
     root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
-    count = deviations.shape[1]
-    return np.abs(root @ _normals(count)[0]).max(axis=0) / _scales(count, freedom)
+    return np.abs(_spherical(deviations.shape[1], freedom) @ root).max(axis=1)
 
 
 @lru_cache(maxsize=4)
-def _normals(count: int) -> tuple[np.ndarray, Mapping[str, Any]]:
-    """Independent normals ``(count, draws)``, the same for every experiment, and the generator's state after them."""
+def _spherical(columns: int, freedom: int) -> np.ndarray:
+    """Draws of an uncorrelated multivariate t, ``(draws, columns)``: the same ones for all that is estimated with this freedom."""
     rng = generator(0, "max-t")
-    normals = rng.normal(size=(DRAWS, count))
-    return np.ascontiguousarray(normals.T), rng.bit_generator.state
-
-
-@lru_cache(maxsize=32)
-def _scales(count: int, freedom: int) -> np.ndarray:
-    """What makes each draw of normals one of t, ``(draws,)``: √(χ² / freedom)."""
-    rng = generator(0, "max-t")
-    rng.bit_generator.state = _normals(count)[1]
-    return np.sqrt(rng.chisquare(freedom, size=DRAWS) / freedom)
+    normal = rng.normal(size=(DRAWS, columns))
+    return normal / np.sqrt(rng.chisquare(freedom, size=DRAWS) / freedom)[:, None]

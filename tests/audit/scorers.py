@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["blind", "broken", "end_lover", "front_lover", "short"]
+__all__ = ["blind", "broken", "end_lover", "first_placed", "front_lover", "short"]
 
 
 def _overlap(query: str, passage: str) -> float:
@@ -34,6 +34,11 @@ def front_lover(query: str, passages: Sequence[str]) -> list[float]:
 def end_lover(query: str, passages: Sequence[str]) -> list[float]:
     """Likes the query's words at the end."""
     return [_overlap(query, passage) + 3 * _place(query, passage) for passage in passages]
+
+
+def first_placed(query: str, passages: Sequence[str]) -> list[float]:
+    """Likes what it is handed first."""
+    return [_overlap(query, passage) - 3 * place / len(passages) for place, passage in enumerate(passages)]
 
 
 def broken(query: str, passages: Sequence[str]) -> list[float]:

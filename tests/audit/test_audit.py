@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from positionbias.audit.audit import audit, make_task
+from positionbias.audit.audit import audit, make_task, orders_wanted
+from positionbias.audit.manipulate import Measured
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.payloads import Examples, Finding, PositionBuckets, ResponseCurve, Statistics
+from positionbias.core.payloads import (
+    Contrast,
+    Examples,
+    PositionBuckets,
+    Preference,
+    Question,
+    ResponseCurve,
+    Statistics,
+    Verdict,
+)
 from positionbias.core.result import Result
 from positionbias.core.run import Run
 from positionbias.evaluation.buckets import Buckets
@@ -63,19 +74,94 @@ def results(task: Task) -> list[Result]:
     return audit(task, [first, system("blind"), system("front_lover"), system("end_lover")], SETTINGS)
 
 
+def verdict(results: Iterable[Result], name: str, question: Question = Question.PASSAGE) -> Verdict:
+    found = [one.payload for one in results if isinstance(one.payload, Verdict) and one.system == name]
+    (of_question,) = [one for one in found if one.question == question]
+    return of_question
+
+
 def test_each_preference_is_named_by_its_side(results: list[Result]) -> None:
-    said = [result.payload.text for result in results if isinstance(result.payload, Finding)]
-    for name, side, when in (("front_lover", "front", "early"), ("end_lover", "end", "late")):
-        assert any(
-            line.startswith(f"{name}, with the answering sentence moved through its passage: prefers the {side}")
-            for line in said
-        )
-        assert any(line.startswith(f"{name}, by where answers sit: does better where answers stand {when}") for line in said)
-        assert any(f"over bm25 by where answers sit: helps more where answers stand {when}" in line for line in said)
-    of_blind = [line for line in said if line.startswith("blind")]
-    assert len(of_blind) == 4
-    assert not any("prefers" in line or "helps more" in line for line in of_blind)
-    assert not any(line.startswith("bm25") for line in said)
+    for name, preference, sign in (("front_lover", Preference.FRONT, -1), ("end_lover", Preference.END, 1)):
+        found = verdict(results, name)
+        assert (found.preference, found.exceeds, found.queries) == (preference, True, 60)
+        assert found.sentences[0].startswith(f"{name} {preference}: end − front ")
+        ends = {one.unit: one for one in found.effects if one.contrast == Contrast.ENDS}
+        # 3 on the scale of words in common from front to end; the deviation of candidates is about one word
+        assert sign * (ends["deviations"].value or 0) > 2
+        assert sign * (ends["ranks"].value or 0) > 2
+        assert sign * (ends["nDCG@10"].value or 0) > 0.4
+        # rotation says the same, and the middle is between
+        by_contrast = {one.contrast: one for one in found.effects if one.unit == "deviations"}
+        rotation = by_contrast[Contrast.ROTATION]
+        assert min(sign * (rotation.low or 0), sign * (rotation.high or 0)) > 1
+        assert abs(by_contrast[Contrast.MIDDLE].value or 0) < 0.5
+    of_blind = verdict(results, "blind")
+    assert (of_blind.preference, of_blind.exceeds) == (Preference.NONE, None)
+    moved = [one for one in of_blind.effects if one.contrast != Contrast.ROTATION or one.unit == "deviations"]
+    assert {(one.value, one.low, one.high) for one in moved} == {(0, 0, 0)}
+    for name in ("blind", "front_lover", "end_lover"):
+        found = verdict(results, name, Question.LIST)
+        assert (found.preference, found.effects) == (Preference.NONE, ())
+    # the first stage is what the others are measured beside
+    assert not any(isinstance(one.payload, Verdict) for one in results if one.system == "bm25")
+
+
+def test_a_verdict_s_result_holds_its_deciding_effect(results: list[Result]) -> None:
+    result = next(one for one in results if isinstance(one.payload, Verdict) and one.system == "front_lover")
+    assert isinstance(result.payload, Verdict)
+    head = result.payload.effects[0]
+    assert (head.contrast, head.unit) == (Contrast.ENDS, "deviations")
+    assert (result.value, result.count, result.seed) == (head.value, 60, SETTINGS.seed)
+    assert result.interval is not None
+    assert (result.interval.low, result.interval.high) == (head.low, head.high)
+    rows = one(results, "manipulations", "front_lover").payload
+    assert isinstance(rows, Statistics)
+    assert (rows.rows["queries"], rows.rows["scores"], rows.rows["length limit"]) == (60, "pointwise", "no limit found")
+    assert rows.rows["orders of the other sentences"] in (2, 4, 6, 8)
+
+
+def test_a_listwise_scorer_has_an_order_bias_and_none_in_its_passages(task: Task) -> None:
+    settings = replace(SETTINGS, draws=1, needles=20)
+    found = audit(task, [system("first_placed")], settings)
+    of_list = verdict(found, "first_placed", Question.LIST)
+    assert (of_list.preference, of_list.exceeds) == (Preference.FIRST, True)
+    # from the first of eight places to the last it loses 3 words in common: most of the list
+    assert 3 < (of_list.effects[0].value or 0) < 7
+    of_passage = verdict(found, "first_placed")
+    assert of_passage.preference == Preference.NONE
+    assert (of_passage.effects[0].low, of_passage.effects[0].high) == (0, 0)
+    # declared, it is not tried
+    declared = audit(task, [system("first_placed")], replace(settings, lists="listwise"))
+    assert verdict(declared, "first_placed", Question.LIST).effects == of_list.effects
+    rows = one(declared, "manipulations", "first_placed").payload
+    assert isinstance(rows, Statistics)
+    assert rows.rows["scores"] == "listwise (declared)"
+
+
+@pytest.mark.parametrize(
+    ("spread", "noise", "queries", "orders"),
+    [
+        (0.0, 0.0, 1_000, 2),
+        # of 1,000 queries: 2.4 · √(0.25 + 0.5 / 2) / √1,000 = 0.054; with four orders 0.046, which is within half the margin
+        (0.5, 0.5**0.5, 1_000, 4),
+        # noise within queries is a quarter of what they differ by: more orders would not help
+        (2.0, 1.0, 100, 2),
+        (0.0, 3.0, 100, 8),
+    ],
+)
+def test_orders_are_asked_for_as_noise_within_queries_wants_them(
+    spread: float, noise: float, queries: int, orders: int
+) -> None:
+    rng = np.random.default_rng(1)
+    means = rng.normal(size=(2_000, 1))
+    means = spread * (means - means.mean()) / means.std()
+    changes = means + noise * rng.normal(size=(2_000, 2))
+    contrasts = np.full((2_000, 3), np.nan)
+    contrasts[:, 0] = changes.mean(axis=1)
+    names = [f"q{number}" for number in range(2_000)]
+    within = float(changes.var(axis=1, ddof=1).mean())
+    pilot = Measured(names, names, {"score": 5 * contrasts}, np.full(2_000, 5.0), np.ones((2_000, 3), bool), 2, 25 * within)
+    assert orders_wanted(pilot, queries, 0.1) == orders
 
 
 def test_slopes_have_the_sign_of_the_preference_and_the_blind_response_is_flat(results: list[Result]) -> None:
@@ -133,7 +219,9 @@ def test_examples_lost_by_rotation_and_mark_the_answer(collection: Collection, r
 def test_a_run_of_the_same_ranking_has_the_same_buckets_as_the_model(task: Task, results: list[Result]) -> None:
     ranked = system("front_lover").ranked(task)
     again = audit(task, [System("a run", run=ranked)], SETTINGS)
-    assert {result.measure for result in again} == {"evidence", "PSI", "verdict"}
+    assert {result.measure for result in again} == {"evidence", "PSI", "verdict", "position-blind scorers"}
+    # nothing was moved, so nothing can be told
+    assert verdict(again, "a run").preference == Preference.UNKNOWN
     by_model = [result for result in results if result.measure == "PSI" and result.system == "front_lover"]
     by_run = [result for result in again if result.measure == "PSI"]
     for model, run in zip(by_model, by_run, strict=True):
@@ -153,6 +241,11 @@ def test_order_of_queries_candidates_and_judgements_changes_nothing(
         ],
     )
     again = audit(make_task(collection, "test", backwards, SETTINGS), [system("front_lover")], SETTINGS)
+    for question in Question:
+        before, after = (verdict(found, "front_lover", question) for found in (results, again))
+        assert (after.preference, after.queries, len(after.effects)) == (before.preference, before.queries, len(before.effects))
+        for left, right in zip(before.effects, after.effects, strict=True):
+            assert (right.value, right.low, right.high) == pytest.approx((left.value, left.low, left.high), abs=1e-9)
     for measure in ("PSI", "rotation gap", "position response", "rotation gap by movement"):
         before, after = one(results, measure, "front_lover"), one(again, measure, "front_lover")
         assert after.value == pytest.approx(before.value, abs=1e-12)
@@ -213,7 +306,7 @@ def test_a_scorer_that_gives_no_scores_is_one_line_that_names_the_query(task: Ta
 def test_a_run_of_other_queries_and_two_of_one_name_are_refused(task: Task) -> None:
     with pytest.raises(InputError, match="wanted rankings of at least one of"):
         audit(task, [System("other", run=Run("other", [("nobody", ["p1"], [1.0])]))], SETTINGS)
-    with pytest.raises(InputError, match="two systems are called 'blind'"):
+    with pytest.raises(InputError, match="systems: wanted a name each; found 'blind' twice"):
         audit(task, [system("blind"), system("blind")], SETTINGS)
 
 
