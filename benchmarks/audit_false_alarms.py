@@ -686,7 +686,7 @@ class Counted(NamedTuple):
 
 def _effects(row: Mapping[str, Any]) -> list[Effect]:
     return [
-        Effect(contrast, DEVIATIONS, *row["effects"][contrast], queries=1) for contrast in COLUMNS if contrast in row["effects"]
+        Effect(contrast, DEVIATIONS, *row["effects"][contrast], None, 1) for contrast in COLUMNS if contrast in row["effects"]
     ]
 
 
