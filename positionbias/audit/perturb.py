@@ -134,9 +134,10 @@ def exchanges(parts: Parts, query: str, orders: int, choose: Callable[[int, int,
     """The exchanges of one query in so many orders of the other sentences, which come in mirrored pairs.
 
     ``choose(count, size, purpose)`` draws ``size`` different numbers below ``count``. With e the evidence, p the placebo and r the others in a drawn order, an order
-    gives  e r p → p r e , the next one the same with r reversed: neighbours and broken transitions are then the same on both sides. With four sentences or more it also gives
-    f p f a f e f b  against  f e f a f p f b  (and the next order the reversal of both), r = a b: f is a filler of 20 words on either side of both, as a sentence in the
-    middle has two neighbours and a window or a pair of words may reach over to them, one at an end only one [decision].
+    gives  e f r f p → p f r f e , the next one the same with r reversed: broken transitions are then the same on both sides. With four sentences or more it also gives
+    f p f a f e f b  against  f e f a f p f b  (and the next order the reversal of both), r = a b. f is a filler of 20 words: a window or a pair of words may reach over to the
+    neighbours, of which a sentence in the middle has two, one at the front only the next and one at the end only the last. Which of them helps depends on how the
+    evidence is worded, so that without filler a scorer that takes the best window seems to prefer an end [decision].
 
     Raises:
         ValueError: no sentence can be the placebo.
@@ -153,7 +154,8 @@ def exchanges(parts: Parts, query: str, orders: int, choose: Callable[[int, int,
         else:
             drawn = drawn[::-1]
         placebo = texts[place]
-        made.append(Exchange(False, _joined(evidence, *drawn, placebo), _joined(placebo, *drawn, evidence)))
+        inner = [fill, *drawn, fill]
+        made.append(Exchange(False, _joined(evidence, *inner, placebo), _joined(placebo, *inner, evidence)))
         if len(drawn) < 2:
             continue
         half = len(drawn) // 2 if order % 2 == 0 else len(drawn) - len(drawn) // 2
@@ -182,16 +184,19 @@ def filler(query: str, words: int = FILLER_WORDS) -> str:
     return f"{' '.join(chosen).rstrip(',').capitalize()}."
 
 
-def turned(parts: Parts) -> tuple[str, str]:
+def turned(parts: Parts, query: str) -> tuple[str, str]:
     """The passage rotated at sentence boundaries by a cut just before and just after the evidence: it stands first, and last.
 
-    Both texts have the same sentences in the same cyclic order.
+    Both texts have the other sentences in the same order, and a filler between them and the evidence, whose neighbours were another sentence in front than at
+    the end: on real text the one before it shares more words with the query than the next.
 
-    >>> turned(Parts(["a.", "b.", "c."], 1))
-    ('b. c. a.', 'c. a. b.')
+    >>> front, end = turned(Parts(["a.", "b.", "c."], 1), "")
+    >>> front.startswith("b. Further remarks"), front.endswith("c. a."), end.startswith("c. a. Further"), end.endswith("b.")
+    (True, True, True, True)
     """
-    texts, own = parts.sentences, parts.own
-    return _joined(*texts[own:], *texts[:own]), _joined(*texts[own + 1 :], *texts[: own + 1])
+    texts, own, fill = parts.sentences, parts.own, filler(query)
+    rest = [*texts[own + 1 :], *texts[:own]]
+    return _joined(texts[own], fill, *rest), _joined(*rest, fill, texts[own])
 
 
 def _joined(*texts: str) -> str:

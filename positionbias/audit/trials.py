@@ -89,7 +89,7 @@ def _trial(query_id: str, passage_id: str, parts: Parts, query: str, orders: int
         texts.extend((before, after))
 
     if rotate:  # first, so that more orders of the other sentences add texts and change none
-        add(Contrast.ROTATION, *turned(parts))
+        add(Contrast.ROTATION, *turned(parts, query))
     for one in exchanges(parts, query, orders, drawn):
         add(Contrast.MIDDLE if one.middle else Contrast.ENDS, one.before, one.after)
     return Trial(query_id, passage_id, texts, pairs)

@@ -51,10 +51,16 @@ def within(effect: Effect, margin: float) -> bool:
 
 
 def shows(effect: Effect, margin: float) -> bool:
-    """Whether the interval leaves out 0 and does not lie within ± margin."""
-    return (
-        effect.low is not None and effect.high is not None and not effect.low <= 0 <= effect.high and not within(effect, margin)
-    )
+    """Whether the interval leaves out 0 and does not lie within ± margin; of the middle the estimate must also lie beyond it.
+
+    What stands in the middle is read in more context: a scorer that is blind to places but reads windows of 40 words shows 0.07 deviations there on SQuAD,
+    fillers or not [decision].
+    """
+    if effect.value is None or effect.low is None or effect.high is None:
+        return False
+    if effect.low <= 0 <= effect.high or within(effect, margin):
+        return False
+    return effect.contrast != Contrast.MIDDLE or abs(effect.value) > margin
 
 
 def beyond(effect: Effect, margin: float) -> bool:

@@ -15,6 +15,7 @@ from positionbias.report.audit_select import (
     RESPONSE,
     SCALE_NAMES,
     SEGMENTS,
+    blind_slopes,
     bounds_of,
     buckets,
     described_group,
@@ -76,6 +77,10 @@ def quality_caption(results: Sequence[Result], scale: str) -> str:
     ]
     if any(series[system_of(result)].first_stage for result, _ in found):
         sentences.append("Grey: the first stage on the same queries; where it bends too, the queries differ in difficulty.")
+    slopes = [float(p.figures["slope"]) for result, payload in found for p in blind_slopes(results, result, payload).values()]
+    if slopes:
+        least, most = decimal(min(slopes), sign=True), decimal(max(slopes), sign=True)
+        sentences.append(f"Position-blind scorers on the same queries: slope between {least} and {most}.")
     return " ".join([*sentences, *_listed(parts)])
 
 

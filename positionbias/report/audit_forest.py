@@ -14,9 +14,10 @@ from positionbias.report.audit_select import Series, System, series_of, system_o
 from positionbias.report.audit_verdicts import (
     CONTRASTS,
     DEVIATIONS,
-    READ_WHOLE,
+    SUBSET_NAMES,
     bounds_of_effect,
     compared_effects,
+    deciding_subset,
     margin_in,
     margins,
     shown_effects,
@@ -105,7 +106,8 @@ def compare_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
 def effects_figure(results: Sequence[Result], *, system: System | None = None, width: float = CARD) -> Figure:
     """Draw one system's effects with their intervals, a row for each contrast; by default those of the first system that has some.
 
-    A hollow point is the effect over the queries whose texts the system reads whole. The scale has room for all systems' effects.
+    Where a system does not read all texts to the end, a hollow point is the effect over all of them. The scale has room for all
+    systems' effects.
 
     Raises:
         InputError: no effect of this system among the results.
@@ -122,15 +124,15 @@ def effects_figure(results: Sequence[Result], *, system: System | None = None, w
         heights = [len(shown) + 0.3 for _, shown in panels]
         grid = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)[:, 0]
         for axes, (unit, shown) in zip(grid, panels, strict=True):
-            _band(axes, [margin for _, margin in shown])
+            _band(axes, [margin for _, margin, _ in shown])
             axes.axvline(0, color=INK.light, linewidth=1, zorder=1)
-            for row, (effect, _) in enumerate(shown):
-                _effect(axes, effect, row, series)
+            for row, (effect, _, beside) in enumerate(shown):
+                _effect(axes, effect, row, series, hollow=beside)
                 words = CONTRASTS[effect.contrast]
-                title = words.name + (", texts read whole" if effect.subset == READ_WHOLE else "")
+                title = words.name + (f", {SUBSET_NAMES[effect.subset]}" if beside else "")
                 axes.text(0.01, row - 0.32, title, transform=axes.get_yaxis_transform(), fontsize=9, color=MUTED.light)
                 axes.text(1.02, row, f"{words.above} →", transform=axes.get_yaxis_transform(), fontsize=9.5, va="center")
-            axes.set_yticks(range(len(shown)), [f"← {CONTRASTS[effect.contrast].below}" for effect, _ in shown])
+            axes.set_yticks(range(len(shown)), [f"← {CONTRASTS[effect.contrast].below}" for effect, _, _ in shown])
             axes.set_ylim(len(shown) - 0.6, -0.75)
             axes.set_xlim(*_limits(unit, results))
             axes.set_xlabel(wrap("deviations of a query's candidate scores" if unit == DEVIATIONS else unit, letters(width)))
@@ -145,9 +147,10 @@ def _margin(results: Sequence[Result], system: System, contrast: Contrast, unit:
     return next((margin for margin in found if margin is not None), None)
 
 
-def _rows(verdict: Verdict) -> list[tuple[Effect, float | None]]:
-    """The effects that a system's own plot shows, each with the margin in its unit."""
-    rows = [(effect, margin_in(verdict, effect.unit)) for effect in shown_effects(verdict)]
+def _rows(verdict: Verdict) -> list[tuple[Effect, float | None, bool]]:
+    """The effects that a system's own plot shows, each with the margin in its unit, and whether the verdict rests on other queries."""
+    subset = deciding_subset(verdict)
+    rows = [(effect, margin_in(verdict, effect.unit), effect.subset != subset) for effect in shown_effects(verdict)]
     return sorted(rows, key=lambda row: row[0].unit != rows[0][0].unit)
 
 
@@ -155,7 +158,7 @@ def _limits(unit: str, results: Iterable[Result]) -> tuple[float, float]:
     """What an axis shows: 0, the margin, and every effect in this unit with its interval."""
     ends = [0.0]
     for _, verdict in verdicts_of(results):
-        for effect, margin in _rows(verdict):
+        for effect, margin, _ in _rows(verdict):
             if effect.unit == unit:
                 bounds = bounds_of_effect(effect)
                 ends += [effect.value or 0.0, *((bounds.low, bounds.high) if bounds else ())]
@@ -175,12 +178,11 @@ def _band(axes: Axes, by_row: Sequence[float | None]) -> None:
         at += size
 
 
-def _effect(axes: Axes, effect: Effect, row: int, series: Series) -> None:
+def _effect(axes: Axes, effect: Effect, row: int, series: Series, *, hollow: bool = False) -> None:
     bounds, colour = bounds_of_effect(effect), series.colour
     if bounds is not None:
         axes.plot([bounds.low, bounds.high], [row, row], color=colour, linewidth=1.8, solid_capstyle="butt")
-    whole = effect.subset == READ_WHOLE
-    face = {"markerfacecolor": "none", "markeredgewidth": 1.6} if whole else {}
+    face = {"markerfacecolor": "none", "markeredgewidth": 1.6} if hollow else {}
     axes.plot([effect.value], [row], color=colour, marker=series.marker or "o", markersize=5.5, linestyle="none", **face)  # type: ignore[arg-type]
 
 

@@ -27,7 +27,7 @@ from positionbias.report.audit_select import (
     of_measure,
     system_of,
 )
-from positionbias.report.audit_tables import gap_table, psi_tables, response_table
+from positionbias.report.audit_tables import blind_table, gap_table, psi_tables, response_table
 from positionbias.report.audit_verdict_tables import compared_table, effects_table
 from positionbias.report.blocks import Block, Drawing, Sheet
 from positionbias.report.curves import ats_curves
@@ -135,7 +135,7 @@ def description_tables(results: Sequence[Result]) -> list[Table]:
 
     The page has further ones: other qualities, lengths, and the figures' data.
     """
-    tables = [*psi_tables(results, main_quality(results)), gap_table(results), response_table(results)]
+    tables = [*psi_tables(results, main_quality(results)), blind_table(results), gap_table(results), response_table(results)]
     return [table for table in [*tables, segment_table(results)] if table.rows]
 
 
@@ -166,7 +166,9 @@ def _sensitivity(study: Study) -> Block:
         for way in (False, True)
         for table in psi_tables(results, quality, grouped=way)
     ]
-    return _block(study, names, overall, [*within, *bucket_tables(results), gain_table(results), *others])
+    return _block(
+        study, names, [*overall, blind_table(results)], [*within, *bucket_tables(results), gain_table(results), *others]
+    )
 
 
 def _gap(study: Study) -> Block:
@@ -193,7 +195,8 @@ AUDIT_SECTIONS: tuple[tuple[str, str, str, Callable[[Study], Block]], ...] = (
     (
         "response",
         "The same evidence at another place",
-        "Only the evidence moves: the words and the question stay. The verdicts rest on these effects alone.",
+        "Only the evidence moves: the words and the question stay. The verdicts rest on the effects in the table. The curve shows the places "
+        "between, with the other sentences in their own order; nothing is concluded from it.",
         _response,
     ),
     (

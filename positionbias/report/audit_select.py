@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -17,6 +17,7 @@ from positionbias.report.select import distinct, labels
 
 __all__ = [
     "AUDIT_MEASURES",
+    "BLIND",
     "FIRST_STAGE",
     "GAIN",
     "GAP",
@@ -27,6 +28,7 @@ __all__ = [
     "SEGMENTS",
     "Series",
     "System",
+    "blind_slopes",
     "bounds_of",
     "bucket_labels",
     "buckets",
@@ -47,6 +49,7 @@ PSI, GAIN = "PSI", "gain by position"
 GAP, MOVEMENT = "rotation gap", "rotation gap by movement"
 RESPONSE, SEGMENTS = "position response", "segment similarity"
 AUDIT_MEASURES = (PSI, GAIN, GAP, MOVEMENT, RESPONSE, SEGMENTS)
+BLIND = "position-blind scorers"  # measured beside the systems, and no systems themselves
 FIRST_STAGE = "first stage"  # facts.model of the ranking that the audited models re-rank
 SCALE_NAMES = {
     "relative": "share of the passage",
@@ -97,6 +100,7 @@ def of_measure(results: Iterable[Result], measure: str) -> list[Result]:
 
 
 _KINDS = {
+    BLIND: ("position_buckets",),
     PSI: ("position_buckets",),
     GAP: ("statistics",),
     GAIN: ("position_buckets",),
@@ -142,6 +146,16 @@ def described_group(results: Iterable[Result]) -> str:
     """The passages that figures describe: standardised over length where that was measured, else all."""
     found = (_payload(result).group for result in of_measure(results, PSI))
     return STANDARDISED if STANDARDISED in found else ""
+
+
+def blind_slopes(results: Sequence[Result], result: Result, payload: PositionBuckets) -> dict[str, PositionBuckets]:
+    """Return the position-blind scorers with a slope on the same queries, quality and scale as this, by name, without the system itself."""
+    found: dict[str, PositionBuckets] = {}
+    for other, beside in buckets(results, BLIND, scale=payload.scale, quality=payload.quality, group=payload.group):
+        same = (other.collection, other.split) == (result.collection, result.split)
+        if same and other.system != result.system and beside.figures.get("slope") is not None:
+            found.setdefault(other.system, beside)
+    return found
 
 
 def buckets(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from positionbias.core.formatting import slug
-from positionbias.core.payloads import PositionBuckets
+from positionbias.core.formatting import MISSING, decimal, interval, slug
+from positionbias.core.payloads import Interval, PositionBuckets
 from positionbias.core.result import Result
 from positionbias.evaluation.sensitivity import STANDARDISED
 from positionbias.report.audit_select import (
@@ -16,10 +16,13 @@ from positionbias.report.audit_select import (
     SCALE_NAMES,
     Series,
     System,
+    blind_slopes,
     bounds_of,
     buckets,
     curve_of,
+    described_group,
     gap_of,
+    main_quality,
     of_measure,
     response_slope,
     series_of,
@@ -39,7 +42,7 @@ from positionbias.report.cells import (
 from positionbias.report.select import distinct
 from positionbias.report.table import Cell, Column, Table
 
-__all__ = ["gap_table", "psi_tables", "response_table"]
+__all__ = ["blind_table", "gap_table", "psi_tables", "response_table"]
 
 Found = Sequence[tuple[Result, PositionBuckets]]
 
@@ -152,6 +155,39 @@ def _bucket_rules(payloads: Sequence[PositionBuckets]) -> list[str]:
     return notes + ([f"Permutations: {' or '.join(f'{draw:,}' for draw in draws)}."] if draws else [])
 
 
+def blind_table(results: Sequence[Result]) -> Table:
+    """Return each system's slope beside the slopes of position-blind scorers on the same queries."""
+    series, rows, own, scorers = series_of(results), [], [], dict[str, float]()
+    for result, payload in buckets(results, PSI, quality=main_quality(results), group=described_group(results)):
+        beside = blind_slopes(results, result, payload)
+        if not beside or payload.figures.get("slope") is None:
+            continue
+        slopes = {name: float(found.figures["slope"]) for name, found in beside.items()}
+        bounds = [b for found in beside.values() if (b := bounds_of(found.figures, "slope_low", "slope_high")) is not None]
+        reach = Interval(min(b.low for b in bounds), max(b.high for b in bounds)) if bounds else None
+        own.append(bounds_of(payload.figures, "slope_low", "slope_high"))
+        scorers |= slopes
+        rows.append(
+            [
+                text_cell(SCALE_NAMES.get(payload.scale, payload.scale)),
+                text_cell(series[system_of(result)].full_label),
+                decimal_cell(payload.figures["slope"], own[-1], sign=True),
+                decimal_cell(min(slopes.values()), sign=True),
+                decimal_cell(max(slopes.values()), sign=True),
+                Cell(interval(reach, sign=True) or MISSING, None, reach.low if reach else None, reach.high if reach else None),
+            ]
+        )
+    columns = [Column("Positions by", numeric=False), Column("System", numeric=False), Column(level_heading("Slope", own))]
+    columns += [Column(name, "Position-blind scorers") for name in ("lowest slope", "highest slope", "all intervals")]
+    _, kept = drop_constant(columns, rows, [0])
+    notes = (
+        "Position-blind scorers rank the same candidates without seeing the order of words, so the questions alone cause their slopes. A "
+        "slope beyond all of their intervals is unusual: rotate to find out. A run's verdict also leaves out the scorers that rank as it does.",
+        f"Their slopes: {'; '.join(f'{name} {decimal(slope, sign=True)}' for name, slope in scorers.items())}.",
+    )
+    return Table("blind", f"Slopes beside position-blind scorers: {main_quality(results)}", columns, rows, notes, stub=kept + 1)
+
+
 GAP_COLUMNS: tuple[tuple[str, str, Callable[[Any], Cell]], ...] = (  # the row's name, the column's, how it is shown
     ("smallest detectable change", "Smallest detectable", decimal_cell),
     ("top-1 changed", "Top passage changed", lambda value: percent_cell(value, sign=False)),
@@ -224,4 +260,4 @@ def response_table(results: Sequence[Result]) -> Table:
         "The slope of the score from the first place to the last, the other sentences in their order; in mean deviations of a query's "
         "candidate scores. Below 0: higher at the front.",
     )
-    return Table("position-response", "The same evidence at other places", columns, rows, notes)
+    return Table("position-response", "Response by place, first to last", columns, rows, notes)

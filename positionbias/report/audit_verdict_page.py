@@ -10,6 +10,9 @@ from positionbias.report.audit_forest import CARD, effects_figure
 from positionbias.report.audit_select import System, series_of, system_of
 from positionbias.report.audit_verdicts import (
     CONTRASTS,
+    READ_WHOLE,
+    SUBSET_NAMES,
+    deciding_subset,
     effect_text,
     facts_of,
     leading,
@@ -67,6 +70,7 @@ def effects_caption(label: str, verdicts: Sequence[Verdict]) -> str:
     sentences.append("Bars are 95 % intervals.")
     if shown := margins(verdicts):
         sentences.append(f"Grey: the margin, ±{' or ±'.join(shown)}.")
-    if any(effect.subset for verdict in verdicts for effect in shown_effects(verdict)):
-        sentences.append("Hollow: only queries whose texts the system reads whole.")
+    if any(effect.subset != deciding_subset(verdict) for verdict in verdicts for effect in shown_effects(verdict)):
+        whole = any(deciding_subset(verdict) == READ_WHOLE for verdict in verdicts)
+        sentences.append(f"Hollow: {SUBSET_NAMES['' if whole else READ_WHOLE]}.")
     return " ".join(sentences)

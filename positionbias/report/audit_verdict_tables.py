@@ -13,6 +13,7 @@ from positionbias.report.audit_verdicts import (
     PREFERS,
     RANKS,
     READ_WHOLE,
+    SUBSET_NAMES,
     all_effects,
     bounds_of_effect,
     compared_effects,
@@ -48,12 +49,15 @@ SIGNS = {
 }
 DEVIATION = "Deviations: of the scores of a query's candidates."
 RANK = "Ranks: places gained; −2 falls two places."
+READ = "Effects are over the texts that a system reads whole, where it does not read all of them to the end."
 DETECTABLE = "Detectable: the smallest effect found with 80 % power."
 
 
 def verdict_tables(results: Sequence[Result]) -> list[Table]:
     """Return the verdicts, a table for each question and a row for each system, with the deciding effect in every unit."""
-    tables = [_verdict_table(results, question) for question in Question]
+    tables = [_verdict_table(results, Question.PASSAGE)]
+    if any(verdict.effects for _, verdict in verdicts_of(results, Question.LIST)):  # else the words say all
+        tables.append(_verdict_table(results, Question.LIST))
     return [table for table in tables if table.rows]
 
 
@@ -72,7 +76,7 @@ def _verdict_table(results: Sequence[Result], question: Question) -> Table:
                 *(_effect_cell(shown.get(unit)) for unit in units),
                 Cell(EXCEEDS[verdict.exceeds], EXCEEDS[verdict.exceeds] if verdict.exceeds is not None else None),
                 decimal_cell(number(first.detectable), places=places_of(first.unit)) if first else decimal_cell(None),
-                count_cell(verdict.queries),
+                count_cell((first.queries if first else verdict.queries) or None),
                 count_cell(verdict.wanted),
             ]
         )
@@ -86,6 +90,7 @@ def _verdict_table(results: Sequence[Result], question: Question) -> Table:
     if any(first and number(first.detectable) is not None for first in firsts):
         decided = distinct(first.unit for first in firsts if first)
         notes.append(DETECTABLE.removesuffix(".") + f", in {' or '.join(decided)}.")
+    notes += [READ] if any(first and first.subset == READ_WHOLE for first in firsts) else []
     notes += ["Wanted: the queries that would give an answer."] if any(v.wanted is not None for _, v in found) else []
     drop_empty(columns, rows, first=3)
     if len(contrasts) < 2:
@@ -118,7 +123,11 @@ def effects_table(results: Sequence[Result]) -> Table:
     for system, contrast, subset in keys:
         own = [cells.get((system, contrast, subset, unit)) for unit in units]
         counts = distinct(effect.queries for effect in own if effect and effect.queries)
-        names = (series[system].full_label, CONTRASTS[contrast].name, "read whole" if subset == READ_WHOLE else subset or "all")
+        names = (
+            series[system].full_label,
+            CONTRASTS[contrast].name,
+            SUBSET_NAMES.get(subset, subset).removeprefix("texts ").removesuffix(" texts"),
+        )
         rows.append([*map(text_cell, names), count_cell(max(counts, default=None)), *map(_effect_cell, own)])
     columns = [Column(name, numeric=False) for name in ("System", "Effect", "Texts")]
     columns += [Column("Queries"), *_unit_columns(units, [effect for _, effect in found])]

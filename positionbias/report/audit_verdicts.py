@@ -17,9 +17,12 @@ __all__ = [
     "DEVIATIONS",
     "PREFERS",
     "RANKS",
+    "READ_WHOLE",
+    "SUBSET_NAMES",
     "ContrastWords",
     "Panel",
     "all_effects",
+    "deciding_subset",
     "bounds_of_effect",
     "compared_effects",
     "effect_in",
@@ -37,7 +40,8 @@ __all__ = [
 ]
 
 DEVIATIONS, RANKS = "deviations", "ranks"  # the units of an effect; any other unit is a measure
-READ_WHOLE = "read"  # the subset of queries whose texts the model reads whole
+READ_WHOLE = "read"  # the subset of queries whose texts the system reads to the end
+SUBSETS = ("", READ_WHOLE)
 
 
 class ContrastWords(NamedTuple):
@@ -66,6 +70,8 @@ PREFERS = {
     Preference.UNKNOWN: "cannot tell",
 }
 
+SUBSET_NAMES = {"": "all texts", READ_WHOLE: "texts read whole"}
+
 Panel = tuple[Contrast, str]  # a contrast and the unit that it is shown in
 
 
@@ -81,9 +87,15 @@ def leading(verdict: Verdict) -> Effect | None:
     return verdict.effects[0] if verdict.effects else None
 
 
-def effect_in(verdict: Verdict, contrast: Contrast, unit: str, subset: str = "") -> Effect | None:
-    """Return a contrast's effect in one unit."""
-    wanted = contrast, unit, subset
+def deciding_subset(verdict: Verdict) -> str:
+    """Return the queries that the verdict rests on: those whose texts are read whole where some are not, else all."""
+    first = leading(verdict)
+    return first.subset if first is not None else ""
+
+
+def effect_in(verdict: Verdict, contrast: Contrast, unit: str, subset: str | None = None) -> Effect | None:
+    """Return a contrast's effect in one unit, by default over the deciding subset."""
+    wanted = contrast, unit, deciding_subset(verdict) if subset is None else subset
     return next((effect for effect in verdict.effects if (effect.contrast, effect.unit, effect.subset) == wanted), None)
 
 
@@ -95,11 +107,11 @@ def plain_unit(verdict: Verdict, contrast: Contrast) -> str | None:
 
 
 def shown_effects(verdict: Verdict) -> list[Effect]:
-    """Return the defined effects that a system's own figure shows: each contrast in one unit, over all and over whole texts."""
+    """Return the defined effects that a system's own figure shows: each contrast in one unit, the deciding subset first."""
     found = []
     for contrast in Contrast:
         unit = plain_unit(verdict, contrast)
-        for subset in ("", READ_WHOLE):
+        for subset in sorted(SUBSETS, key=lambda subset: subset != deciding_subset(verdict)):
             effect = effect_in(verdict, contrast, unit, subset) if unit else None
             if effect is not None and number(effect.value) is not None:
                 found.append(effect)
@@ -152,7 +164,7 @@ def all_effects(results: Iterable[Result]) -> list[tuple[Result, Effect]]:
 
 
 def compared_effects(results: Sequence[Result]) -> dict[Panel, dict[System, Effect]]:
-    """Return the defined effects over all queries by contrast and unit: the panels that compare systems."""
+    """Return the defined effects over the deciding queries by contrast and unit: the panels that compare systems."""
     found: dict[Panel, dict[System, Effect]] = {}
     for contrast in Contrast:
         for result, verdict in verdicts_of(results):
@@ -167,7 +179,9 @@ def facts_of(verdict: Verdict) -> str:
     """Say what a verdict rests on: its question, its queries, and what the system does not read."""
     parts = [f"{verdict.question[:1].upper()}{verdict.question[1:]}"]
     if verdict.queries:
-        parts.append(f"{count(verdict.queries)} queries")
+        first = leading(verdict)
+        used = f"{count(first.queries)} of " if first is not None and 0 < first.queries < verdict.queries else ""
+        parts.append(f"{used}{count(verdict.queries)} queries")
     if verdict.exceeds is not None and (margin := next(iter(margins([verdict])), "")):
         parts.append(f"{'beyond' if verdict.exceeds else 'not shown to be beyond'} the margin of {margin}")
     if (words := number(verdict.reads)) is not None:

@@ -113,7 +113,7 @@ def test_an_exchange_swaps_the_evidence_with_a_placebo_and_nothing_else(
         assert (before[changed[0]], before[changed[1]]) == (after[changed[1]], after[changed[0]])
         assert evidence in (before[changed[0]], after[changed[0]])
         if not one.middle:
-            assert changed == [0, count - 1]
+            assert changed == [0, len(before) - 1]
             assert (before[0], after[-1]) == (evidence, evidence)
 
 
@@ -134,12 +134,14 @@ def test_every_second_order_is_the_reversal_of_the_one_before(count: int, seed: 
 
 
 @given(st.integers(4, 8), st.integers(0, 1_000))
-def test_evidence_and_placebo_have_filler_on_either_side_in_the_middle_design(count: int, seed: int) -> None:
+def test_evidence_and_placebo_have_filler_wherever_they_have_a_neighbour(count: int, seed: int) -> None:
     parts = Parts(LETTERS[:count], 2)
     fill = filler("")
     for one in exchanges(parts, "", 4, drawn_by(seed)):
         if not one.middle:
-            assert fill not in one.before
+            for text in (one.before, one.after):
+                found = sentences(text)
+                assert [place for place, sentence in enumerate(found) if sentence == fill] == [1, len(found) - 2]
             continue
         for text in (one.before, one.after):
             found = sentences(text)
@@ -157,11 +159,29 @@ def test_exchanges_by_hand() -> None:
     made = exchanges(Parts([p, a, e, b, c], 2), "", 2, lambda count, size, purpose: list(range(size)))
     f = filler("")
     assert [(one.middle, one.before, one.after) for one in made] == [
-        (False, "Ee. Aa. Bb. Cc. Pp.", "Pp. Aa. Bb. Cc. Ee."),
+        (False, f"{e} {f} {a} {b} {c} {f} {p}", f"{p} {f} {a} {b} {c} {f} {e}"),
         (True, f"{f} {e} {f} {a} {f} {p} {f} {b} {c}", f"{f} {p} {f} {a} {f} {e} {f} {b} {c}"),
-        (False, "Ee. Cc. Bb. Aa. Pp.", "Pp. Cc. Bb. Aa. Ee."),
+        (False, f"{e} {f} {c} {b} {a} {f} {p}", f"{p} {f} {c} {b} {a} {f} {e}"),
         (True, f"{c} {b} {f} {p} {f} {a} {f} {e} {f}", f"{c} {b} {f} {e} {f} {a} {f} {p} {f}"),
     ]
+
+
+def test_what_stands_beside_the_evidence_helps_no_window_of_it() -> None:
+    # the query's words stand at the evidence's beginning, and one more in the last words of another sentence: a window of 20 words holds all where that one comes before
+    words = ("colour", "tower", "north")
+    evidence = f"The tower has a colour {'and so on ' * 5}at last."
+    others = [f"Then {'came much more ' * 4}from the north.", "One came.", "Two left.", "Three stayed."]
+
+    def best(text: str) -> int:
+        found = text.replace(".", "").split()
+        return max(len({*found[place : place + 20]} & {*words}) for place in range(len(found)))
+
+    assert best(" ".join([others[0], evidence])) == 3
+    for own in range(4):
+        parts = Parts([*others[:own], evidence, *others[own:]], own)
+        made = exchanges(parts, " ".join(words), 8, drawn_by(own))
+        assert {best(text) for one in made for text in (one.before, one.after)} == {2}
+        assert [best(text) for text in turned(parts, " ".join(words))] == [2, 2]
 
 
 def test_a_fragment_changes_places_with_a_fragment_only() -> None:
@@ -195,11 +215,12 @@ def test_filler_shares_no_word_with_the_query(words: list[str]) -> None:
 
 
 @given(st.integers(3, 8), st.data())
-def test_turned_passages_are_rotations_of_each_other(count: int, data: st.DataObject) -> None:
+def test_turned_passages_are_rotations_with_filler_beside_the_evidence(count: int, data: st.DataObject) -> None:
     parts = Parts(LETTERS[:count], data.draw(st.integers(0, count - 1)))
-    front, end = (sentences(text) for text in turned(parts))
+    front, end = (sentences(text) for text in turned(parts, ""))
     assert front[0] == end[-1] == parts.sentences[parts.own]
-    assert front[1:] == end[:-1]
+    assert front[1] == end[-2] == filler("")
+    assert front[2:] == end[:-2]
     doubled = [*parts.sentences, *parts.sentences]
-    for one in (front, end):
+    for one in ([front[0], *front[2:]], [*end[:-2], end[-1]]):
         assert any(doubled[start : start + count] == one for start in range(count))

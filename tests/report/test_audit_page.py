@@ -218,7 +218,7 @@ def test_names_of_any_kind_can_be_drawn() -> None:
 
 def test_tables_that_describe_are_not_empty() -> None:
     assert [table.name for table in audit_page.description_tables(FOUR)] == [
-        "psi-ndcg-10", "direction-ndcg-10", "rotation-gap", "position-response", "segments",
+        "psi-ndcg-10", "direction-ndcg-10", "blind", "rotation-gap", "position-response", "segments",
     ]  # fmt: skip
     assert audit_page.description_tables([]) == []
 

@@ -14,6 +14,7 @@ from positionbias.core.payloads import Interval, PositionBuckets, ResponseCurve,
 from positionbias.core.result import Facts, Result
 from positionbias.evaluation.sensitivity import STANDARDISED
 from positionbias.report import audit_captions, audit_data, audit_tables
+from positionbias.report.audit_select import AUDIT_MEASURES
 from positionbias.report.table import Table, as_csv, as_latex
 
 from . import invented_audit
@@ -139,7 +140,7 @@ def test_every_number_of_every_bucket_is_in_the_tables() -> None:
         as_csv(make(FOUR)) for make in (audit_data.gain_table, audit_data.movement_table, audit_data.segment_table)
     )
     cells = set(written.replace("\n", ",").split(","))
-    payloads = [r.payload for r in FOUR if isinstance(r.payload, PositionBuckets)]
+    payloads = [r.payload for r in FOUR if isinstance(r.payload, PositionBuckets) and r.measure in AUDIT_MEASURES]
     values = [v for p in payloads for part in (p.counts, p.means, p.lows, p.highs) for v in part if v is not None]
     assert len(values) > 1_000
     assert [value for value in values if str(value) not in cells] == []
@@ -176,3 +177,21 @@ def test_the_description_standardised_over_length_stands_first() -> None:
 def test_answers_without_a_position_are_counted() -> None:
     (table,) = audit_tables.psi_tables([by_bucket("m", [0.8, 0.6], psi=0.25, without_position=3)], "nDCG@10")
     assert "Left out: 3 queries whose answer fills its passage." in table.notes
+
+
+def test_a_slope_stands_beside_those_of_scorers_that_see_no_order() -> None:
+    table = audit_tables.blind_table(ONE)
+    assert heads(table)[0] == "System"
+    assert heads(table)[2:] == [f"Position-blind scorers {name}" for name in ("lowest slope", "highest slope", "all intervals")]
+    # the three have slopes of +0.04, −0.03 and −0.01, ± 0.02; one of them is the first stage itself
+    assert shown(table) == [
+        ["minilm", "−0.090 [−0.110, −0.070]", "−0.030", "+0.040", "[−0.050, +0.060]"],
+        ["bm25 (first stage)", "−0.010 [−0.030, +0.010]", "−0.030", "+0.040", "[−0.050, +0.060]"],
+    ]
+    assert "tf-idf cosine +0.040" in table.notes[1]
+    assert "Position-blind scorers on the same queries: slope between −0.030 and +0.040." in audit_captions.quality_caption(
+        ONE, "relative"
+    )
+    assert audit_tables.blind_table([r for r in ONE if r.measure != "position-blind scorers"]).rows == []
+    elsewhere = [replace(r, collection="other") if r.measure == "position-blind scorers" else r for r in ONE]
+    assert audit_tables.blind_table(elsewhere).rows == []

@@ -90,7 +90,7 @@ def test_the_table_of_verdicts() -> None:
 
 
 def test_verdicts_on_runs_stand_beside_those_on_models() -> None:
-    passage, _ = verdict_tables([ROTATED, RUN, *ONE])
+    (passage,) = verdict_tables([ROTATED, RUN, *ONE])  # no list: minilm scores each passage alone
     rows = {row[0]: dict(zip(heads(passage), row, strict=True)) for row in shown(passage)}
     assert rows["splade.run"]["Effect"] == "two runs"
     assert rows["splade.run"]["nDCG@10 [95 %]"] == "−0.030 [−0.040, −0.020]"
@@ -115,7 +115,7 @@ def test_undefined_numbers_are_dashes(nothing: float | None, tmp_path: Path) -> 
     half = Effect(Contrast.MIDDLE, "deviations", -0.2, nothing, 0.1)
     results = [verdict(effect, half, margin=nothing, reads=nothing, unread=nothing), verdict(system="n", queries=0)]
     (passage,) = verdict_tables(results)
-    assert shown(passage) == [["m", "front", "9"], ["n", "front", "0"]]
+    assert shown(passage) == [["m", "front"], ["n", "front"]]
     assert "nan" not in as_csv(passage) + as_csv(effects_table(results)) + audit_text(results)
     assert shown(effects_table(results)) == [["m", "end − front", "–", "–"], ["m", "middle − ends", "–", "−0.20"]]
     (axes,) = compare_figure(results).axes
@@ -125,16 +125,18 @@ def test_undefined_numbers_are_dashes(nothing: float | None, tmp_path: Path) -> 
     assert "nan" not in page.root.every("main")[0].every("section")[0].text.split()
 
 
-def test_effects_over_texts_read_whole_have_rows_of_their_own() -> None:
+def test_effects_over_texts_read_whole_and_over_all_have_rows_of_their_own() -> None:
     table = effects_table(ONE)
     assert heads(table)[:4] == ["System", "Effect", "Texts", "Queries"]
     assert [row[1:4] for row in shown(table)] == [
-        ["end − front", "all", "1,944"],
-        ["middle − ends", "all", "1,944"],
-        ["end − front", "read whole", "1,717"],
-        ["rotation: end − front", "all", "1,204"],
+        ["end − front", "read whole", "1,944"],
+        ["middle − ends", "read whole", "1,944"],
+        ["rotation: end − front", "read whole", "1,204"],
+        ["end − front", "all", "2,201"],
     ]
-    assert shown(table)[2][4] == "−0.32 [−0.38, −0.27]"  # 0.8 of −0.405, ± 0.055
+    assert shown(table)[3][4] == "−0.49 [−0.53, −0.44]"  # 1.2 of −0.405, ± 0.045
+    assert [row[2] for row in shown(verdict_tables(ONE)[0])] == ["−0.41 [−0.46, −0.36]"]  # what decides
+    assert any(note.startswith("Effects are over the texts that a system reads whole") for note in verdict_tables(ONE)[0].notes)
 
 
 def test_systems_are_compared_by_the_effects_of_moved_evidence() -> None:
@@ -170,7 +172,8 @@ def test_a_system_has_its_own_forest_plot() -> None:
     figure = effects_figure(FOUR, system=("bert_cat-original", "squad", "test"))
     assert [axes.get_xlabel() for axes in figure.axes] == ["deviations of a query's candidate scores", "ranks"]
     faces = [line.get_markerfacecolor() for line in figure.axes[0].lines if line.get_marker() not in ("None", "", None)]
-    assert faces[1] == "none"  # over the texts read whole
+    assert faces[1] == "none"  # over all texts, beside those that are read whole
+    assert [text.get_text() for text in figure.axes[0].texts[::2]][:2] == ["end − front", "end − front, all texts"]
     assert "none" not in (faces[0], *faces[2:])
     assert effects_figure(FOUR).axes[0].get_xlim() == figure.axes[0].get_xlim()  # all cards have one scale
 
@@ -219,6 +222,16 @@ def test_names_of_any_kind_are_escaped(tmp_path: Path) -> None:
     page = check(write_report([tmp_path / "a"], tmp_path / "r.html").read_text("utf-8"))
     assert page.root.every("article")[0].every("h3")[0].text == f"minilm{HOSTILE}"
     assert f"minilm{HOSTILE}" in audit_text(results)
+
+
+def test_an_effect_over_other_queries_than_the_verdict_s_is_hollow_and_named() -> None:
+    read = replace(invented_audit.effect(Contrast.ENDS, "deviations", -0.3, 0.1, queries=4), subset="read")
+    middle = invented_audit.effect(Contrast.MIDDLE, "deviations", 0.0, 0.1)  # over all texts alone
+    result = verdict(read, middle)
+    axes = effects_figure([result]).axes[0]
+    assert [text.get_text() for text in axes.texts[::2]] == ["end − front", "middle − ends, all texts"]
+    assert [answer.facts for answer in verdict_cards([result])[0].answers] == ["Position in the passage; 4 of 9 queries"]
+    assert [row[-1] for row in shown(verdict_tables([result])[0])] == ["4"]
 
 
 def test_edges_of_answers_differ_by_more_than_their_words() -> None:
