@@ -6,7 +6,8 @@ that the interval covers that the unit is estimated too. With θ(g) the estimate
     cov = (G − 1) / G · Σ_g (θ(g) − θ)(θ(g) − θ)ᵀ,   interval θ_k ± c · se_k
 
 c is the 0.95 quantile of max_k |T_k|, T multivariate t with G − 1 degrees of freedom and the correlations of cov ("max-t"), computed from
-keyed draws, so that it is the same everywhere. With one contrast c is the exact quantile of |t|.
+keyed draws, so that it is the same everywhere. With one contrast c is the exact quantile of |t|. Where contrasts have unequal numbers of clusters, G is the largest and
+each contrast's own c leaves as much beyond it in the t of its own degrees of freedom, so that one that few clusters have widens no other.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def simultaneous(
     spread = np.sqrt(np.maximum(groups - 1, 0) / np.maximum(groups, 1) * (deviations**2).sum(axis=0))
     errors = np.where(spread <= _NOTHING * largest, 0.0, spread)
     usable = (groups > 1) & (errors > 0)
-    freedom = int(groups[usable].min()) - 1 if usable.any() else 0
+    freedom = int(groups[usable].max()) - 1 if usable.any() else 0
     reference = _Reference.of(deviations[:, usable], freedom) if usable.any() else None
     return [_one(values[k], errors[k], int(groups[k]), int(held[:, k].sum()), reference) for k in range(contrasts.shape[1])]
 
@@ -103,13 +104,22 @@ class _Reference(NamedTuple):
         draws = _largest(deviations, freedom)
         return _Reference(float(np.quantile(draws, LEVEL)), freedom, draws)
 
-    def p(self, size: float) -> float:
-        """The share beyond ``size``."""
+    def critical_of(self, freedom: int) -> float:
+        """The critical value of a contrast of so many degrees of freedom."""
+        from scipy import stats
+
+        if freedom == self.freedom:
+            return self.critical
+        return float(stats.t.isf(stats.t.sf(self.critical, self.freedom), freedom))
+
+    def p(self, size: float, freedom: int) -> float:
+        """The share beyond a t value of so many degrees of freedom."""
         from scipy import stats
 
         if self.draws is None:
-            return float(2 * stats.t.sf(size, self.freedom))
-        return (1 + int((self.draws >= size).sum())) / (1 + len(self.draws))
+            return float(2 * stats.t.sf(size, freedom))
+        same = size if freedom == self.freedom else stats.t.isf(stats.t.sf(size, freedom), self.freedom)
+        return (1 + int((self.draws >= same).sum())) / (1 + len(self.draws))
 
 
 def _one(value: float, error: float, groups: int, count: int, reference: _Reference | None) -> Simultaneous:
@@ -118,12 +128,14 @@ def _one(value: float, error: float, groups: int, count: int, reference: _Refere
         return Simultaneous(None, None, None, None, None, None, 0, 0)
     if groups < 2:
         return Simultaneous(value, None, None, None, None, None, 0, count)
+    freedom = groups - 1
+    critical = None if reference is None else reference.critical_of(freedom)
     if error == 0:
-        critical, freedom = (None, 0) if reference is None else (reference.critical, reference.freedom)
         return Simultaneous(value, value, value, None, 0.0, critical, freedom, count)
     assert reference is not None
-    half, p = reference.critical * float(error), reference.p(abs(value) / error)
-    return Simultaneous(value, value - half, value + half, p, float(error), reference.critical, reference.freedom, count)
+    assert critical is not None
+    half, p = critical * float(error), reference.p(abs(value) / error, freedom)
+    return Simultaneous(value, value - half, value + half, p, float(error), critical, freedom, count)
 
 
 def _by_cluster(columns: np.ndarray, codes: np.ndarray, count: int) -> np.ndarray:

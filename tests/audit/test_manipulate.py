@@ -72,8 +72,8 @@ def test_a_scorer_that_adds_up_sentences_by_hand(two: Task) -> None:
     assert found.by_unit["score"][:, ends].tolist() == [-1, -2]
     # three sentences have no middle exchange
     assert np.isnan(found.by_unit["score"][:, middle]).all()
-    # by rotation, which puts a filler beside it, q1's evidence falls by 1. Its placebo q2 has "stone", third of four behind oil and filler, first
-    # before them: −⅔ → 0. Of q2's passage the placebo q1 has no word
+    # by rotation q1's evidence falls by 1. Its placebo q2 has "stone", which stands behind oil and the filler when oil is in front, and first when
+    # it is at the end: −2/3 → 0. Of q2's passage the placebo q1 has no word
     assert found.by_unit["score"][:, rotation] == pytest.approx([-1 - 2 / 3, -2], abs=1e-4)
     # q1 scores 0 and −1 beside 1.5 and −0.5: from rank 2 to 3. q2 0 and −2 beside 0 and −2: equal scores do not go before, ranks 1 and 2
     assert found.by_unit["ranks"][:, ends].tolist() == [-1, -1]
@@ -231,7 +231,7 @@ def test_what_is_not_read_whole_is_marked(two: Task) -> None:
         return [not (query == "what oil" and text.startswith("Oil burns in lamps.")) for text in texts]
 
     found = measured(two, blind, orders=4, fits=fits)
-    # q1's exchanges of ENDS have a text that begins with oil; so has its rotation
+    # q1's exchanges of ENDS have a text that begins with oil; its rotation to the front does too
     assert found.whole.tolist() == [[False, True, False], [True, True, True]]
 
 

@@ -121,6 +121,19 @@ def test_leaving_out_what_is_missing_is_the_same_as_a_mean_without_it(seed):
     assert bounds(found) == [pytest.approx((kept.value, kept.interval.low, kept.interval.high))]
 
 
+def test_a_contrast_of_few_clusters_widens_no_other():
+    values = uncorrelated(8, 200, 3)
+    values[5:, 1] = np.nan
+    found = simultaneous(values)
+    assert [one.freedom for one in found] == [199, 4, 199]
+    # as three contrasts of all queries: 2.41 with 199 degrees of freedom; the same share beyond with 4
+    assert found[0].critical == found[2].critical == pytest.approx(2.41, abs=0.03)
+    assert found[1].critical == pytest.approx(stats.t.isf(stats.t.sf(found[0].critical, 199), 4))
+    assert found[1].high - found[1].value == pytest.approx(found[1].critical * np.std(values[:5, 1], ddof=1) / 5**0.5)
+    beyond = stats.t.sf(abs(found[1].value) / found[1].standard_error, 4)
+    assert found[1].p == pytest.approx(1 - (1 - 2 * beyond) ** 3, abs=0.02)
+
+
 def test_one_cluster_has_a_value_and_no_interval():
     for found in simultaneous(np.array([[1.0, 2.0], [3.0, 2.0]]), ["a", "a"], np.array([2.0, 2.0])):
         assert found.value == 1

@@ -1,0 +1,127 @@
+"""A miniature of the benchmark: planted preferences are found, intervals hold the truth, and generated scores are what texts give."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from positionbias.audit.perturb import Parts, exchanges, filler
+from positionbias.core.payloads import Preference
+from positionbias.core.seeds import choose, generator
+
+PLACE = Path(__file__).parents[2] / "benchmarks" / "audit_power.py"
+
+
+@pytest.fixture(scope="module")
+def script() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("audit_power", PLACE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(PLACE.parent)
+        patch.setitem(sys.modules, "audit_power", module)  # its dataclasses look their module up
+        spec.loader.exec_module(module)
+    return module
+
+
+SHAPES = ["straight, front to end", "first third", "last third", "middle half", "both outer quarters"]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_planted_preference_is_found_with_its_side(script, shape):
+    cell = script.Cell(shape, 0.2, 200, 20)
+    said = [script.audited(cell, number)["preference"] for number in range(20)]
+    assert said.count(script.SHAPES[shape][1].value) >= 18
+
+
+@pytest.mark.parametrize(("shape", "per_passage"), [("straight, front to end", 1), ("middle half", 5)])
+def test_intervals_hold_the_truth(script, shape, per_passage):
+    # of 40 audits in which all three hold in 95 %, fewer than 34 are seen once in a hundred times
+    cell = script.Cell(shape, 0.2, 150, 40, per_passage, 1.0)
+    known = script.truth(cell, 40_000)
+    rows = [script.audited(cell, number) for number in range(40)]
+    for unit in ("deviations", "nDCG@10"):
+        each, together = script.covered(rows, known, unit)
+        assert min(each) >= 34
+        assert together >= 34
+
+
+def test_scores_that_no_place_changes_are_exactly_0(script):
+    row = script.audited(script.Cell("none", 0.0, 60, 1, noise=0.0), 0)
+    assert row["preference"] == Preference.NONE.value
+    assert {tuple(each[3:6]) for each in row["effects"]} == {(0, 0, 0)}
+
+
+def test_places_of_the_middle_exchange_are_those_of_its_texts(script):
+    rng = generator(1, "places")
+    lengths = rng.integers(8, 26, size=(200, 7)).astype(float)
+    count = np.repeat([4, 5, 6, 7], 50)
+    lengths[np.arange(7) >= count[:, None]] = 0
+    edge, inner = script._middle(lengths, count, rng)
+    fill = len(filler("").split())
+    assert fill == script.FILLER
+    found = {number: [] for number in (4, 5, 6, 7)}
+    for row, number in enumerate(count):
+        texts = [f"S{place} {'w ' * int(lengths[row, place] - 2)}w." for place in range(number)]
+        for one in exchanges(Parts(texts, 0), "", 2, lambda n, k, purpose, row=row: choose(n, k, row, "test", purpose)):
+            if one.middle:
+                words = [text.split() for text in (one.before, one.after)]
+                places = [each.index("S0") / (len(each) - lengths[row, 0]) for each in words]
+                found[number].append([min(x, 1 - x) if at == 0 else x for at, x in enumerate(places)])
+    for number, places in found.items():
+        own = count == number
+        places = np.array(places)
+        # the edge is one place for both orders, mirrored; the other one depends on the drawn sentences: its mean and mirror
+        assert places[::2, 0] == pytest.approx(edge[own])
+        assert places[::2, 0] == pytest.approx(places[1::2, 0])
+        assert places[::2, 1] == pytest.approx(1 - places[1::2, 1])
+        assert places[::2, 1].mean() == pytest.approx(inner[own].mean(), abs=0.04)
+
+
+def test_a_rank_of_order_bias_is_found_and_arrays_give_the_slopes_of_lists(script):
+    found = [script.list_audited(60, 1.0, number) for number in range(4)]
+    assert [row["preference"] for row in found] == [Preference.FIRST.value] * 4
+    assert np.mean([row["effects"][0][3] for row in found]) == pytest.approx(1, abs=0.1)
+    assert script.list_audited(60, -1.0, 1)["preference"] == Preference.LAST.value
+    # without relevance, ranks are places: the slope is the length less 1
+    assert script.slopes_of(np.zeros((3, 10)), 1.0, generator(1, "test")) == pytest.approx([9, 9, 9])
+
+
+@pytest.mark.realdata
+def test_a_limit_of_100_words_is_found_on_squad(script, posbias_data):
+    samples = script.squad_samples(posbias_data / "squad", 100)
+    for _, sample in zip(range(3), samples, strict=False):
+        stopped = script.squad_audited(sample, script.overlap(100))
+        assert 85 <= stopped["limit"] <= 101
+        assert stopped["preference"] == Preference.NONE.value
+        whole = script.squad_audited(sample, script.overlap(None))
+        assert (whole["limit"], whole["preference"]) == (None, Preference.NONE.value)
+        placed = script.squad_placed(sample, "first third", 0.5)
+        assert placed["preference"] == Preference.FRONT.value
+
+
+def test_finished_audits_are_kept_and_shares_have_exact_intervals(script, tmp_path):
+    made = []
+
+    def one(number):
+        made.append(number)
+        return {"number": number}
+
+    first = script.kept(tmp_path, "cell", 70, one)
+    assert [row["number"] for row in first] == made == list(range(70))
+    assert script.kept(tmp_path, "cell", 70, one) == first
+    assert len(made) == 70
+    assert json.loads((tmp_path / "cell.50.json").read_text())["rows"][0] == {"number": 50}
+    # none of 300: the upper end is 1 − 0.025^(1/300)
+    assert script.shared(0, 300) == f"0 of 300, 0.0 % [0.0, {100 * (1 - 0.025 ** (1 / 300)):.1f}]"
+    assert script.shared(30, 40).endswith(
+        f"[{100 * stats.beta.ppf(0.025, 30, 11):.1f}, {100 * stats.beta.ppf(0.975, 31, 10):.1f}]"
+    )
