@@ -73,11 +73,13 @@ def wanted_queries(effect: Effect, margin: float) -> int | None:
     comes first; two digits. None without an interval."""
     if effect.value is None or effect.low is None or effect.high is None or not effect.queries:
         return None
-    room = max(margin - abs(effect.value), abs(effect.value))
+    size = abs(effect.value)
+    # a middle contrast whose estimate lies within the margin shows nothing by leaving out 0
+    room = margin - size if effect.contrast == Contrast.MIDDLE and size <= margin else max(margin - size, size)
     half = (effect.high - effect.low) / 2
-    number = effect.queries * (half / room) ** 2
-    if not math.isfinite(number):
+    if not room > 0 or not math.isfinite(half):
         return None
+    number = effect.queries * (half / room) ** 2
     step = 10 ** max(0, math.floor(math.log10(max(number, 1))) - 1)
     return max(effect.queries + 1, math.ceil(number / step) * step)
 

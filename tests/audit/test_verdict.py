@@ -61,6 +61,10 @@ def answered(ends: Sequence[Any], middle: Sequence[Any] = NOTHING, rotation: Seq
         (NOTHING, WIDE, NOTHING, Preference.UNKNOWN, MIDDLE, None),
         ((0.06, -0.01, 0.13), NOTHING, NOTHING, Preference.UNKNOWN, ENDS, None),
         ((0.2, None, None), (0.2, None, None), (0.2, None, None), Preference.UNKNOWN, ENDS, None),
+        # a middle contrast that leaves out 0 with an estimate within the margin shows nothing; one of the ends does
+        (NOTHING, (0.08, 0.02, 0.14), NOTHING, Preference.UNKNOWN, MIDDLE, None),
+        (NOTHING, (0.11, 0.02, 0.2), NOTHING, Preference.MIDDLE, MIDDLE, False),
+        ((0.08, 0.02, 0.14), NOTHING, NOTHING, Preference.END, ENDS, False),
         # exact zeros
         ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), Preference.NONE, ENDS, None),
     ],
@@ -100,6 +104,14 @@ def test_rotation_alone_shows_a_preference_and_cannot_show_that_there_is_none() 
 )
 def test_wanted_queries(value: float, half: float, queries: int, wanted: int) -> None:
     assert wanted_queries(effect(ENDS, value, value - half, value + half, queries), 0.1) == wanted
+
+
+def test_wanted_queries_of_a_middle_contrast_are_those_that_bring_it_within_the_margin() -> None:
+    # 0.08 is 0.02 from the margin: (0.06 / 0.02)² times as many, though 0 is left out already
+    assert wanted_queries(effect(MIDDLE, 0.08, 0.02, 0.14), 0.1) == 900
+    assert wanted_queries(effect(ENDS, 0.08, -0.01, 0.17), 0.1) == 130
+    assert wanted_queries(effect(MIDDLE, 0.2, -0.1, 0.5), 0.1) == 230
+    assert wanted_queries(effect(MIDDLE, 0.1, 0.05, 0.15), 0.1) is None
 
 
 def test_wanted_queries_of_what_has_no_interval_and_the_most_of_several() -> None:
