@@ -3,7 +3,7 @@
 ``python figures/draw.py figure-1 RESULTS`` draws the six histograms of the position-bias paper's Figure 1 from the results of one
 ``posbias histogram`` over original, word-rotated and sentence-rotated collections. A NAME with ``doses`` in it is a dose study's, one with ``audit`` an audit's
 (its --out), one with ``leakage`` a leakage study's, one with ``contamination`` a contamination study's, one with ``tripclick`` a TripClick study's, one with ``pool`` a study's of pools, or a verdict's
-on one run. ``python figures/draw.py audit-power TABLE`` draws how often an audit finds a preference of known size, from the table that ``benchmarks/audit_coverage.py`` wrote, and ``leakage-memory TABLE``
+on one run. ``python figures/draw.py leakage-memory TABLE`` draws
 what models remember of leaked passages, from that of ``benchmarks/leakage_planted.py``; ``pool-simulated TABLE`` what is measured of a known pool
 bias, from that of ``benchmarks/pool_simulated.py``.
 """
@@ -81,34 +81,6 @@ def figure_1(results: list[Result]) -> None:
     save_figure(answer_positions(results, width=README_WIDTH, columns=3, titles=titles), HERE / "figure-1.svg", overwrite=True)
 
 
-def audit_power(table: Path) -> None:
-    """The share of audits that find a preference, by its size: slope, gap, PSI."""
-    rows = [
-        [cell.strip() for cell in line.strip("|").split("|")] for line in table.read_text("utf-8").splitlines() if "|" in line
-    ]
-    alone = [row for row in rows if row[0] == "one a passage"]
-    sizes = [float(row[1]) for row in alone if len(row) == 14]
-    found = {
-        "rotation gap": [_share(row[9]) for row in alone if len(row) == 14],
-        "slope by position": [_share(row[5]) for row in alone if len(row) == 14],
-        "PSI of 20 buckets": [_share(row[11]) for row in alone if len(row) == 16],
-    }
-    with styled():
-        figure = new_figure(README_WIDTH, 3.0)
-        axes = figure.subplots()
-        handles = []
-        for index, shares in enumerate(found.values()):
-            looks = {"color": colour_of(index), "linestyle": DASHES[index], "marker": MARKERS[index]}
-            axes.plot(sizes, shares, **looks)  # type: ignore[arg-type]
-            handles.append(line_handle(colour_of(index), DASHES[index], marker=MARKERS[index]))
-        axes.axhline(5, color=MUTED.light, linewidth=0.8)
-        axes.set_ylim(0, 102)
-        axes.set_xlabel("Size of the scorer's preference for the front (0: none)")
-        axes.set_ylabel("Audits that find it (%)")
-        legend_above(figure, handles, list(found), README_WIDTH)
-    save_figure(figure, HERE / "audit-power.svg", overwrite=True)
-
-
 def leakage_memory(table: Path) -> None:
     """By the share of the training queries that leak: the rise in rank of leaked passages and of others like them; the gain of leaked and clean queries."""
     lines = [line.strip("| ").split(" | ") for line in table.read_text("utf-8").splitlines() if line.startswith("|")]
@@ -183,8 +155,6 @@ if __name__ == "__main__":
     name, place = sys.argv[1], Path(sys.argv[2])
     if name == "figure-1":
         figure_1(load_results(place))
-    elif name == "audit-power":
-        audit_power(place)
     elif name == "leakage-memory":
         leakage_memory(place)
     elif "leakage" in name:
