@@ -586,7 +586,7 @@ def check(folder: Path, condition: Condition, seed: int, queries: int = 60) -> f
     task = _task(folder, asked, seed)
     systems = [System(name, model=UserFunction(_listed(score))) for name, score in PLAIN.items()]
     settings = AuditSettings(
-        draws=0, segments=0, examples=0, needles=queries, depth=MENTIONS + STRANGERS, permutations=100, seed=seed
+        draws=0, segments=0, examples=0, blind=False, needles=queries, depth=MENTIONS + STRANGERS, permutations=100, seed=seed
     )
     verdicts = [result for result in audit(task, systems, settings) if isinstance(result.payload, Verdict)]
     all_scored = scored(asked, placebo_queries(asked, (queries,), seed), seed, edged=True)
@@ -685,9 +685,8 @@ class Counted(NamedTuple):
 
 
 def _effects(row: Mapping[str, Any]) -> list[Effect]:
-    return [
-        Effect(contrast, DEVIATIONS, *row["effects"][contrast], None, 1) for contrast in COLUMNS if contrast in row["effects"]
-    ]
+    found = [(contrast, row["effects"].get(contrast)) for contrast in COLUMNS]
+    return [Effect(contrast, DEVIATIONS, each[0], each[1], each[2], queries=1) for contrast, each in found if each is not None]
 
 
 def receipts(state: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
