@@ -20,7 +20,7 @@ from positionbias.audit.rotations import Rotated, rotate_and_rank, rotation_resu
 from positionbias.audit.segments import segment_similarity
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task, distinct_names
-from positionbias.audit.trials import Trial, make_trials
+from positionbias.audit.trials import Trial, make_trials, shortened_trials
 from positionbias.audit.two_runs import run_alone_verdict, two_run_verdict
 from positionbias.audit.verdict import VERDICT, list_verdict, passage_verdict
 from positionbias.core.collection import Collection
@@ -256,10 +256,16 @@ class _Audit:
         ask(how, trials, piloted.known, f"{system.name}: evidence moved")
         measured = measure(how, trials, piloted.known, reads.fits)
         notes = [f"{count:,} queries: {why}" for why, count in skipped.items()]
-        verdict = passage_verdict(system.name, measured, settings.measures[0], settings.margin, reads, notes)
+        cut = [one for one, whole in zip(trials, measured.whole[:, 0], strict=True) if not whole]
+        short = shortened_trials(task, cut, reads.fits, orders=orders, seed=settings.seed)
+        shortened = None
+        if short:
+            ask(how, short, piloted.known, f"{system.name}: shortened passages")
+            shortened = measure(how, short, piloted.known, reads.fits)
+        verdict = passage_verdict(system.name, measured, settings.measures[0], settings.margin, reads, notes, shortened)
         self.verdicts.append(self._verdict(verdict))
         slopes = None
-        if piloted.nature.listwise:
+        if not piloted.nature.order_matters_not:
             slopes = order_slopes(system, task, [one.query_id for one in trials], settings.seed)
         self.verdicts.append(self._verdict(list_verdict(system.name, piloted.nature, slopes)))
         self.found.append(self._counts(trials, skipped, orders, piloted.nature, reads.found))

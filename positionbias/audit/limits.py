@@ -227,7 +227,7 @@ def _advice(queries: float, *, beyond: bool = False) -> int | None:
 
 def _response(results: Sequence[Result], at_most: float, unit: str | None) -> _Ruling:
     """Of the moved sentence: its ends, and its middle where any passage is long enough to have one."""
-    takes = "it takes a model that can be asked again, and passages of three sentences or more"
+    takes = "it takes a model that can be asked again, --needles above 0, and passages of three sentences or more"
     found = _verdicts(results, Question.PASSAGE)
     middle = any(effect.contrast is Contrast.MIDDLE for verdict in found for effect in verdict.effects)
     needed = ((Contrast.ENDS,), (Contrast.MIDDLE,)) if middle else ((Contrast.ENDS,),)
@@ -236,7 +236,7 @@ def _response(results: Sequence[Result], at_most: float, unit: str | None) -> _R
 
 def _movement(results: Sequence[Result], at_most: float, unit: str | None) -> _Ruling:
     """Of rotation, measured by asking the model again or from two runs."""
-    takes = "it takes a model that can be asked again, or two runs, the second over the rotated collection (--rotated)"
+    takes = "it takes a model that can be asked again with --needles and --draws above 0, or two runs, the second over the rotated collection (--rotated)"
     return _by_effects(_verdicts(results, Question.PASSAGE), at_most, ((Contrast.ROTATION, Contrast.RUNS),), unit, takes)
 
 
@@ -245,7 +245,9 @@ def _order(results: Sequence[Result], at_most: float) -> _Ruling:
     verdicts = _verdicts(results, Question.LIST)
     if verdicts and all(verdict.preference is Preference.NONE and not verdict.effects for verdict in verdicts):
         return _Ruling(Outcome.PASS, reason=_SCORES_ALONE)
-    return _by_effects(verdicts, at_most, ((Contrast.ORDER,),), "ranks", "it takes a model that can be asked again")
+    middle = any(effect.contrast is Contrast.ORDER_MIDDLE for verdict in verdicts for effect in verdict.effects)
+    needed = ((Contrast.ORDER,), (Contrast.ORDER_MIDDLE,)) if middle else ((Contrast.ORDER,),)
+    return _by_effects(verdicts, at_most, needed, "ranks", "it takes a model that can be asked again")
 
 
 def _by_effects(
@@ -267,7 +269,7 @@ def _by_effects(
 def _interval(effect: Effect, others: Sequence[Effect]) -> tuple[float | None, float | None]:
     """The interval of an effect. Where all queries agree on 0 though their scores do change, or are not known, 3 / queries to either side: so few
     do not exclude that a rare query changes by all there is ("rule of three") [decision]."""
-    if effect.low != 0 or effect.high != 0 or not effect.queries or effect.contrast is Contrast.ORDER:
+    if effect.low != 0 or effect.high != 0 or not effect.queries or effect.contrast in (Contrast.ORDER, Contrast.ORDER_MIDDLE):
         return effect.low, effect.high
     scores = [one for one in others if one.contrast is effect.contrast and one.unit == "deviations"]
     if scores and all(one.low == 0 == one.high for one in scores):

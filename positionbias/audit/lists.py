@@ -27,7 +27,8 @@ LEAST = 3  # passages of a list
 class Nature:
     """How a scorer treats a list, each figure a root mean square as a share of the list's deviation.
 
-    ``noise``: the same list twice; ``permuted``: the list reversed; ``alone``: passages by themselves. ``declared`` says that nothing was tried.
+    ``noise``: the same list twice; ``permuted``: the list reversed; ``alone``: passages by themselves. ``declared`` says that the user said it, ``tried``
+    that lists were long enough to try it on, where that is needed.
     """
 
     listwise: bool
@@ -36,6 +37,12 @@ class Nature:
     permuted: float = 0.0
     alone: float = 0.0
     declared: bool = False
+    tried: bool = True
+
+    @property
+    def order_matters_not(self) -> bool:
+        """Whether scores surely do not depend on the list: declared, or the model is made so, or tried and found on a scorer that repeats itself."""
+        return not self.listwise and self.repeatable and self.tried
 
 
 def nature_of(system: System, task: Task, seed: int) -> Nature:
@@ -48,7 +55,7 @@ def nature_of(system: System, task: Task, seed: int) -> Nature:
         return Nature(False)
     chosen = [query_id for query_id in _drawn(task, seed) if len(task.candidates[query_id].passage_ids) >= LEAST][:TRIED]
     if not chosen:
-        return Nature(False)
+        return Nature(False, tried=False)
     lists = {query_id: task.candidates[query_id].passage_ids for query_id in chosen}
     asked = [(f"{query_id}\x1f{what}", query_id, order) for query_id, ids in lists.items() for what, order in _ways(ids)]
     scores = _score(system, task, asked, f"{system.name}: pointwise or listwise?")
@@ -99,17 +106,18 @@ def _score(
 
 
 class OrderSlopes(NamedTuple):
-    """By how many ranks a passage falls when it is handed in last instead of first, one a query, and the queries' clusters."""
+    """By how many ranks a passage falls when it is handed in last instead of first, and in the middle instead of at an end, ``(queries, 2)``, and the
+    queries' clusters."""
 
     slopes: np.ndarray
     clusters: list[str]
 
 
 def order_slopes(system: System, task: Task, query_ids: Sequence[str], seed: int) -> OrderSlopes:
-    """The within-query slope of output rank on input place, from four orders of each list: a drawn one, the same begun at its half, both reversed.
+    """The within-query slopes of output rank on input place, from four orders of each list: a drawn one, the same begun at its half, both reversed.
 
-    With x the input place over the last one and y the output rank (ties share the mean), both less the passage's mean over the orders, the slope is
-    Σ x·y / Σ x². A passage's mean place is the middle of the list, so that its relevance says nothing.
+    With x the input place over the last one, or its nearness 1 − |2x − 1| to the middle, and y the output rank (ties share the mean), both less the passage's
+    mean over the orders, a slope is Σ x·y / Σ x². All passages have the same mean place, and nearly the same mean nearness, so that relevance says nothing.
     """
     from scipy import stats
 
@@ -125,7 +133,7 @@ def order_slopes(system: System, task: Task, query_ids: Sequence[str], seed: int
         lists[query_id] = [drawn, drawn[::-1], shifted, shifted[::-1]]
         asked += [(f"{query_id}\x1f{number}", query_id, order) for number, order in enumerate(lists[query_id])]
     if not asked:
-        return OrderSlopes(np.empty(0), [])
+        return OrderSlopes(np.empty((0, 2)), [])
     scores = _score(system, task, asked, f"{system.name}: lists in other orders")
     slopes = []
     for query_id, orders in lists.items():
@@ -133,6 +141,13 @@ def order_slopes(system: System, task: Task, query_ids: Sequence[str], seed: int
         places = np.array([[order.index(name) for name in ids] for order in orders]) / (len(ids) - 1)
         given = np.array([[scores[f"{query_id}\x1f{number}"][name] for name in ids] for number in range(len(orders))])
         ranks = stats.rankdata(-given, axis=1)
-        x, y = places - places.mean(axis=0), ranks - ranks.mean(axis=0)
-        slopes.append(float((x * y).sum() / (x * x).sum()))
+        y = ranks - ranks.mean(axis=0)
+        slopes.append([_slope(places, y), _slope(1 - np.abs(2 * places - 1), y)])
     return OrderSlopes(np.array(slopes), [labels.get(query_id, query_id) for query_id in lists])
+
+
+def _slope(x: np.ndarray, y: np.ndarray) -> float:
+    """The slope of ``y`` on ``x``, ``(orders, passages)``, within passages; NaN where x never changes."""
+    x = x - x.mean(axis=0)
+    spread = float((x * x).sum())
+    return float((x * y).sum() / spread) if spread > 1e-9 else float("nan")

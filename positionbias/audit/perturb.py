@@ -134,7 +134,7 @@ def exchanges(parts: Parts, query: str, orders: int, choose: Callable[[int, int,
     """The exchanges of one query in so many orders of the other sentences, which come in mirrored pairs.
 
     ``choose(count, size, purpose)`` draws ``size`` different numbers below ``count``. With e the evidence, p the placebo and r the others in a drawn order, an order
-    gives  e f r f p → p f r f e , the next one the same with r reversed: broken transitions are then the same on both sides. With four sentences or more it also gives
+    gives  e f r f p → p f r f e , the next one the same with r reversed: broken transitions are then the same on both sides. It also gives
     f p f a f e f b  against  f e f a f p f b  (and the next order the reversal of both), r = a b. f is a filler of 20 words: a window or a pair of words may reach over to the
     neighbours, of which a sentence in the middle has two, one at the front only the next and one at the end only the last. Which of them helps depends on how the
     evidence is worded, so that without filler a scorer that takes the best window seems to prefer an end [decision].
@@ -156,8 +156,6 @@ def exchanges(parts: Parts, query: str, orders: int, choose: Callable[[int, int,
         placebo = texts[place]
         inner = [fill, *drawn, fill]
         made.append(Exchange(False, _joined(evidence, *inner, placebo), _joined(placebo, *inner, evidence)))
-        if len(drawn) < 2:
-            continue
         half = len(drawn) // 2 if order % 2 == 0 else len(drawn) - len(drawn) // 2
 
         def arranged(edge: str, inner: str, *, mirrored: bool, half: int = half, drawn: list[str] = drawn) -> str:

@@ -7,16 +7,16 @@ evidence (``perturb.turned``), and has another query as its placebo: what that q
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from positionbias.audit.perturb import NO_PLACEBO, Parts, exchanges, parts_of, placebos, turned
+from positionbias.audit.perturb import LEAST_SENTENCES, NO_PLACEBO, Parts, exchanges, filler, parts_of, placebos, turned
 from positionbias.audit.systems import Task
 from positionbias.core.payloads import Contrast
 from positionbias.core.seeds import below, choose
 
-__all__ = ["PLACEBO_QUERY", "Pair", "Trial", "make_trials", "text_name"]
+__all__ = ["PLACEBO_QUERY", "Pair", "Trial", "make_trials", "shortened_trials", "text_name"]
 
 PLACEBO_QUERY = "placebo query"
 
@@ -31,18 +31,20 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What is made of one query: its texts, which of them are compared, and whose query the placebo is ("" where there is none)."""
+    """What is made of one query: its texts, which of them are compared, and whose query the placebo is ("" where there is none). ``label`` tells the names of
+    a query's trials from each other."""
 
     query_id: str
     passage_id: str
     texts: Sequence[str]
     pairs: Sequence[Pair]
     placebo_query: str = ""
+    label: str = ""
 
     @property
     def names(self) -> list[str]:
         """The ids of the texts."""
-        return [text_name(self.query_id, place) for place in range(len(self.texts))]
+        return [text_name(self.query_id, f"{self.label}{place}") for place in range(len(self.texts))]
 
     @property
     def rotated(self) -> tuple[int, ...]:
@@ -75,6 +77,45 @@ def make_trials(
     others = _placebo_queries(task, trials, seed) if rotate else {}
     trials = [replace(one, placebo_query=others.get(one.query_id, "")) for one in trials]
     return sorted(trials, key=lambda one: one.query_id), dict(counts)
+
+
+def shortened_trials(
+    task: Task, trials: Iterable[Trial], fits: Callable[[str, Sequence[str]], list[bool]], *, orders: int, seed: int
+) -> list[Trial]:
+    """The same of passages cut to what a model reads: other sentences are left out, in a drawn order, until the longest text of a trial fits.
+
+    A query whose evidence, one placebo, one other sentence and the fillers do not fit has none [decision].
+    """
+    queries = {query.query_id: query.text for query in task.queries}
+    found = []
+    for one in trials:
+        item, query = task.evidence.by_query[one.query_id], queries[one.query_id]
+        parts = parts_of(task.collection.texts([item.passage_id])[0], item.start, item.end)
+        assert not isinstance(parts, str)
+        short = _shortened(
+            parts, query, fits, choose(len(parts.sentences), len(parts.sentences), seed, "shortened", one.query_id)
+        )
+        if short is not None:
+            made = _trial(one.query_id, one.passage_id, short, query, orders, seed, bool(one.rotated))
+            found.append(replace(made, placebo_query=one.placebo_query, label="short "))
+    return found
+
+
+def _shortened(
+    parts: Parts, query: str, fits: Callable[[str, Sequence[str]], list[bool]], order: Sequence[int]
+) -> Parts | None:
+    """The passage without its first few sentences of ``order``; None where too few would be left."""
+    kept = list(range(len(parts.sentences)))
+    for leaving in order:
+        left = Parts([parts.sentences[place] for place in kept], kept.index(parts.own))
+        if len(kept) < LEAST_SENTENCES or not placebos(left):
+            return None
+        fillers = 4 if len(kept) > LEAST_SENTENCES else 2
+        if fits(query, [" ".join([*left.sentences, *[filler(query)] * fillers])])[0]:
+            return left
+        if leaving != parts.own:
+            kept.remove(leaving)
+    return None
 
 
 def _trial(query_id: str, passage_id: str, parts: Parts, query: str, orders: int, seed: int, rotate: bool) -> Trial:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +21,7 @@ from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
 from positionbias.audit.verdict import RANKS, VERDICT, beyond, shows, wanted_queries, within
 from positionbias.core.collection import Collection
-from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.formatting import count, decimal, interval
 from positionbias.core.payloads import Contrast, Effect, Preference, Question, Statistics, Verdict
 from positionbias.core.result import Result
@@ -47,6 +48,7 @@ TWO_RUNS = "two runs"
 MARGIN = 0.02
 """The smallest effect of interest, in the first measure [decision]."""
 CUT, UNCHANGED, NO_ROOM = "sentences cut through", "passages left as they were", "passages of one sentence"
+ALIKE = "Both runs are the same, scores included: make sure that the second was made over the rotated collection."
 HOW = "To find out: posbias debias COLLECTION, run your system on it, then posbias audit COLLECTION RUN --rotated COLLECTION2 RUN2."
 
 
@@ -86,6 +88,7 @@ def two_run_verdict(
     check_run(run, task.collection, task.split)
     for one in rotated:
         _check(one, task)
+        _same_queries(run, one.run, task)
     measure, items = settings.measures[0], [task.evidence.by_query[query_id] for query_id in task.query_ids]
     runs = [System(system_name, run=of).ranked(task) for of in (run, *(one.run for one in rotated))]
     cutoff = min(settings.depth, *(of.depth for of in runs))
@@ -112,6 +115,8 @@ def two_run_verdict(
 
     estimates = {measure: effect_of(values, 1.0), RANKS: effect_of(-ranks.astype(np.float64), float(cutoff))}
     verdict = _verdict(system_name, measure, estimates, margin, queries, len(rotated))
+    if all(_alike(run, one.run) for one in rotated):
+        verdict = replace(verdict, sentences=[verdict.sentences[0], ALIKE])
     seen = ranks <= cutoff
     rows = {
         "queries": len(items),
@@ -165,6 +170,30 @@ def _check(one: RotatedRun, task: Task) -> None:
         found = f"{len(absent):,} that are not there, the first {absent[0]!r}"
         raise bad_input(rotated.path, wanted=f"the passages of {original.path}", found=found, do=do)
     check_run(one.run, rotated, task.split)
+
+
+def _alike(run: Run, other: Run) -> bool:
+    """Whether two runs rank every query alike, with the same scores."""
+    return len(run) == len(other) and all(
+        query_id in other
+        and run[query_id].passage_ids == other[query_id].passage_ids
+        and np.array_equal(run[query_id].scores, other[query_id].scores)
+        for query_id in run
+    )
+
+
+def _same_queries(run: Run, rotated: Run, task: Task) -> None:
+    """Refuse runs of which one ranks passages for an audited query and the other does not.
+
+    Raises:
+        InputError: such a query.
+    """
+    alone = [query_id for query_id in task.query_ids if (query_id in run) != (query_id in rotated)]
+    if alone:
+        raise InputError(
+            f"run {rotated.name!r}: wanted the queries of run {run.name!r}; found {len(alone):,} that only one of them ranks, the first {alone[0]!r}; "
+            "rank all queries with both"
+        )
 
 
 def moves_of(rotated: Collection, task: Task, items: Sequence[Evidence], settings: AuditSettings) -> Moves:

@@ -51,16 +51,10 @@ def within(effect: Effect, margin: float) -> bool:
 
 
 def shows(effect: Effect, margin: float) -> bool:
-    """Whether the interval leaves out 0 and does not lie within ± margin; of the middle the estimate must also lie beyond it.
-
-    What stands in the middle is read in more context: a scorer that is blind to places but reads windows of 40 words shows 0.07 deviations there on SQuAD,
-    fillers or not [decision].
-    """
-    if effect.value is None or effect.low is None or effect.high is None:
+    """Whether the interval leaves out 0 and does not lie within ± margin."""
+    if effect.low is None or effect.high is None:
         return False
-    if effect.low <= 0 <= effect.high or within(effect, margin):
-        return False
-    return effect.contrast != Contrast.MIDDLE or abs(effect.value) > margin
+    return not effect.low <= 0 <= effect.high and not within(effect, margin)
 
 
 def beyond(effect: Effect, margin: float) -> bool:
@@ -73,9 +67,7 @@ def wanted_queries(effect: Effect, margin: float) -> int | None:
     comes first; two digits. None without an interval."""
     if effect.value is None or effect.low is None or effect.high is None or not effect.queries:
         return None
-    size = abs(effect.value)
-    # a middle contrast whose estimate lies within the margin shows nothing by leaving out 0
-    room = margin - size if effect.contrast == Contrast.MIDDLE and size <= margin else max(margin - size, size)
+    room = max(margin - abs(effect.value), abs(effect.value))
     half = (effect.high - effect.low) / 2
     if not room > 0 or not math.isfinite(half):
         return None
@@ -106,16 +98,21 @@ def answer(effects: Sequence[Effect], margin: float) -> Answered:
     return Answered(Preference.UNKNOWN, open_ones[0], None, max(needs) if needs else None)
 
 
-def effects_of(measured: Measured, measure: str, *, read: bool) -> list[Effect]:
+def effects_of(measured: Measured, measure: str, *, read: bool, shortened: Measured | None = None) -> list[Effect]:
     """Every contrast in deviations, ranks and the measure; of texts that are ``read`` whole, or of all.
 
-    Intervals hold together over the contrasts of one unit.
+    Of a query whose texts are not read whole, those of its ``shortened`` passage count among what is read. Intervals hold together over the contrasts of one unit.
     """
     found = []
     for unit, name in (("score", DEVIATIONS), ("ranks", RANKS), (measure, measure)):
         contrasts = measured.by_unit[unit]
         if read:
             contrasts = np.where(measured.whole, contrasts, np.nan)
+            if shortened is not None:
+                places = {query_id: row for row, query_id in enumerate(measured.query_ids)}
+                rows = [places[query_id] for query_id in shortened.query_ids]
+                short = np.where(shortened.whole, shortened.by_unit[unit], np.nan)
+                contrasts[rows] = np.where(np.isnan(contrasts[rows]), short, contrasts[rows])
         estimates = simultaneous(contrasts, measured.clusters, measured.units if unit == "score" else None)
         found += [
             Effect(contrast, name, e.value, e.low, e.high, e.detectable, e.count, READ if read else "")
@@ -125,14 +122,28 @@ def effects_of(measured: Measured, measure: str, *, read: bool) -> list[Effect]:
     return found
 
 
-def passage_verdict(name: str, measured: Measured, measure: str, margin: float, reads: Reads, notes: Sequence[str]) -> Verdict:
-    """Does the place of the evidence in its passage matter to this system?"""
+def passage_verdict(
+    name: str,
+    measured: Measured,
+    measure: str,
+    margin: float,
+    reads: Reads,
+    notes: Sequence[str],
+    shortened: Measured | None = None,
+) -> Verdict:
+    """Does the place of the evidence in its passage matter to this system?
+
+    Where it does not read all texts whole, preference is taken over what it reads: texts that fit, and those made of ``shortened`` passages.
+    """
     queries = len(measured.query_ids)
     over_all = effects_of(measured, measure, read=False)
     ends = COLUMNS.index(Contrast.ENDS)
     unread = float(1 - measured.whole[:, ends].mean()) if queries else 0.0
-    restricted = 0 < unread <= 1 - LEAST_READ
-    own = effects_of(measured, measure, read=True) if restricted else over_all
+    own = effects_of(measured, measure, read=True, shortened=shortened) if unread else over_all
+    restricted = any(effect.contrast == Contrast.ENDS and effect.queries >= LEAST_READ * queries for effect in own) and bool(
+        unread
+    )
+    own = own if restricted else over_all
     in_unit = [effect for effect in own if effect.unit == DEVIATIONS]
     if not in_unit:
         why = "; ".join(notes) or "no query has a passage with a sentence to move"
@@ -205,10 +216,9 @@ def _meaning(found: Answered, effects: Sequence[Effect], measure: str) -> str:
         Preference.FRONT: ("front", "end"), Preference.END: ("end", "front"),
         Preference.MIDDLE: ("middle", "ends"), Preference.ENDS: ("ends", "middle"),
     }[found.preference]  # fmt: skip
-    places = abs(ranks.value)
     return (
-        f"A passage falls by {decimal(places, 1)} places on average when its answer moves from the {moved[0]} to the {moved[1]}; "
-        f"the change in {measure} is {_with_interval(_from_preferred(quality, found.preference))}."
+        f"When an answer moves from the {moved[0]} to the {moved[1]}, its passage changes by {_with_interval(_from_preferred(ranks, found.preference))} "
+        f"places and {measure} by {_with_interval(_from_preferred(quality, found.preference))}."
     )
 
 
@@ -233,6 +243,8 @@ def _unread(name: str, over_all: Sequence[Effect], measure: str, reads: Reads, u
 
 
 def _next(found: Answered) -> str:
+    if found.preference == Preference.UNKNOWN and found.deciding.low is None:
+        return "Audit queries of other passages too."
     if found.preference == Preference.UNKNOWN:
         return "Audit more queries (--needles, --queries), or accept a wider margin (--margin)."
     if found.preference == Preference.NONE:
@@ -241,32 +253,57 @@ def _next(found: Answered) -> str:
 
 
 def list_verdict(name: str, nature: Nature, slopes: OrderSlopes | None) -> Verdict:
-    """Does the place of a passage in the list that a scorer is handed matter to its rank?"""
+    """Does the place of a passage in the list that a scorer is handed matter to its rank?
+
+    A scorer that does not repeat itself is measured too: its noise may hide that it looks at the list.
+    """
     unsteady = (
         ""
         if nature.repeatable
         else f" It gives other scores when it is asked again ({percent(nature.noise, 0)} of a list's deviation)."
     )
-    if not nature.listwise:
-        sentence = f"{name} scores each passage by itself: the order of the list cannot matter.{unsteady}"
+    if nature.order_matters_not:
+        how = "is declared to score" if nature.declared else "scores"
+        sentence = f"{name} {how} each passage by itself, so the order of the list does not matter."
         return Verdict(Question.LIST, Preference.NONE, [sentence], margin=ORDER_MARGIN)
     if slopes is None or not len(slopes.slopes):
-        sentence = f"{name} is listwise; its order bias was not measured: no list of three passages or more.{unsteady}"
+        sentence = f"{name}, order in the list: cannot tell: no query has a list of three passages or more.{unsteady}"
         return Verdict(Question.LIST, Preference.UNKNOWN, [sentence], margin=ORDER_MARGIN)
-    estimate = simultaneous(slopes.slopes[:, None], slopes.clusters)[0]
-    effect = Effect(Contrast.ORDER, RANKS, estimate.value, estimate.low, estimate.high, estimate.detectable, estimate.count)
-    size = f"{_with_interval(effect)} ranks lost from the list's first place to its last ({count(effect.queries)} queries)"
-    if shows(effect, ORDER_MARGIN):
-        side = Preference.FIRST if (effect.value or 0) > 0 else Preference.LAST
+    estimates = simultaneous(slopes.slopes, slopes.clusters)
+    effects = [
+        Effect(contrast, RANKS, e.value, e.low, e.high, e.detectable, e.count)
+        for contrast, e in zip((Contrast.ORDER, Contrast.ORDER_MIDDLE), estimates, strict=True)
+        if e.count
+    ]
+    showing = sorted((e for e in effects if shows(e, ORDER_MARGIN)), key=lambda e: -abs(e.value or 0))
+    if showing:
+        head = showing[0]
+        side = _ORDER_ABOVE[head.contrast] if (head.value or 0) > 0 else _ORDER_BELOW[head.contrast]
         sentences = [
-            f"{name}, order in the list: {side}: {size}.{unsteady}",
+            f"{name}, order in the list: {side}: {_ranks_lost(head)}.{unsteady}",
             "Shuffle the candidates before re-ranking, or average over several orders, and audit again.",
         ]
-        return Verdict(Question.LIST, side, sentences, [effect], ORDER_MARGIN, beyond(effect, ORDER_MARGIN), effect.queries)
-    if within(effect, ORDER_MARGIN):
-        sentence = f"{name}, order in the list: no preference larger than {ORDER_MARGIN:g} ranks: {size}.{unsteady}"
-        return Verdict(Question.LIST, Preference.NONE, [sentence], [effect], ORDER_MARGIN, None, effect.queries)
-    wanted = wanted_queries(effect, ORDER_MARGIN)
+        effects = _deciding_first(effects, head)
+        return Verdict(Question.LIST, side, sentences, effects, ORDER_MARGIN, beyond(head, ORDER_MARGIN), head.queries)
+    open_ones = [e for e in effects if not within(e, ORDER_MARGIN)]
+    if not open_ones:
+        sentence = (
+            f"{name}, order in the list: no preference larger than {ORDER_MARGIN:g} ranks: {_ranks_lost(effects[0])}.{unsteady}"
+        )
+        return Verdict(Question.LIST, Preference.NONE, [sentence], effects, ORDER_MARGIN, None, effects[0].queries)
+    wanted = max((number for e in open_ones if (number := wanted_queries(e, ORDER_MARGIN)) is not None), default=None)
     more = f"; about {count(wanted)} queries would do" if wanted else ""
-    sentence = f"{name}, order in the list: cannot tell: {size}{more}.{unsteady}"
-    return Verdict(Question.LIST, Preference.UNKNOWN, [sentence], [effect], ORDER_MARGIN, None, effect.queries, wanted)
+    sentence = f"{name}, order in the list: cannot tell: {_ranks_lost(open_ones[0])}{more}.{unsteady}"
+    effects = _deciding_first(effects, open_ones[0])
+    return Verdict(Question.LIST, Preference.UNKNOWN, [sentence], effects, ORDER_MARGIN, None, effects[0].queries, wanted)
+
+
+_ORDER_ABOVE = {Contrast.ORDER: Preference.FIRST, Contrast.ORDER_MIDDLE: Preference.ENDS}
+_ORDER_BELOW = {Contrast.ORDER: Preference.LAST, Contrast.ORDER_MIDDLE: Preference.MIDDLE}
+
+
+def _ranks_lost(effect: Effect) -> str:
+    places = (
+        "from the list's first place to its last" if effect.contrast == Contrast.ORDER else "from the list's ends to its middle"
+    )
+    return f"{_with_interval(effect)} ranks lost {places} ({count(effect.queries)} queries)"

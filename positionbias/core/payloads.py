@@ -160,13 +160,14 @@ class Preference(StrEnum):
 
 class Contrast(StrEnum):
     """What is compared. Each is the first place named less the second, so that below 0 the second is preferred; ``ORDER`` is the loss in
-    ranks from the list's first place to its last, so that above 0 the first places are preferred."""
+    ranks from the list's first place to its last, so that above 0 the first places are preferred, ``ORDER_MIDDLE`` that from its ends to its middle."""
 
     ENDS = "end − front"
     MIDDLE = "middle − ends"
     ROTATION = "rotated to the end − to the front"
     RUNS = "two runs: moved to the end − to the front"
     ORDER = "first to last place in the list"
+    ORDER_MIDDLE = "ends to middle of the list"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,8 @@ from positionbias.ranking.scored import PassageTexts, Scored
 
 __all__ = ["score_texts"]
 
+_SAME = 1e-9  # of the largest score: differences below it are rounding
+
 
 def score_texts(
     model: TextScorer,
@@ -76,9 +78,13 @@ def _scores(model: TextScorer, name: str, query_id: str, query: str, passages: S
     elif given.shape != (len(passages),):
         found = f"{len(given):,}" if given.ndim == 1 else f"an array of shape {given.shape}"
     else:
+        exact = given.astype(np.float64)
         with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite
             given = given.astype(np.float32)
-        if not np.isfinite(given).all():
+        spread = float(np.ptp(exact)) if np.isfinite(exact).all() else 0.0
+        if spread > _SAME * float(np.abs(exact).max()) and np.ptp(given) == 0:
+            wanted, found = "scores that differ in float32", f"differences of at most {spread:.3g} beside {exact[0]:.3g}"
+        elif not np.isfinite(given).all():
             wanted, found = (
                 "finite scores",
                 f"{given[~np.isfinite(given)][0]} for passage {int(np.argmin(np.isfinite(given))) + 1}",

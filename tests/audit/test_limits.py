@@ -23,7 +23,7 @@ from positionbias.core.payloads import (
 )
 from positionbias.core.result import Facts, Result
 
-ENDS, MIDDLE, ROTATION, RUNS, ORDER = Contrast
+ENDS, MIDDLE, ROTATION, RUNS, ORDER, ORDER_MIDDLE = Contrast
 NDCG = "nDCG@10"
 
 

@@ -114,6 +114,11 @@ class Audited:
             config=config,
             map_shards=partial(map_shards, workers=self.workers),
         )
+        for _, rotated_run in self.rotated:
+            if input_place(rotated_run).resolve() == input_place(self.runs[0]).resolve():
+                raise SettingError(
+                    f"--rotated: wanted the run over the rotated collection; found {rotated_run}, the run over the original one; give the other"
+                )
         rotated = [RotatedRun(find_collection(place), read_run(input_place(run))) for place, run in self.rotated]
         systems = [
             System(run.name, run=run, rotated=rotated)
