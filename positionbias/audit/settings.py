@@ -39,7 +39,7 @@ class AuditSettings:
     length_groups: int = 3
     minimum: int = 20
     permutations: int = 1_000
-    draws: int = 2
+    draws: int = 1
     needles: int = 1_000
     margin: float = 0.1
     reads: int | None = None

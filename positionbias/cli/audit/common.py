@@ -235,7 +235,7 @@ _OPTIONS = all_of(
     ),
     click.option("--minimum", type=int, default=20, show_default=True, help="Queries that a bucket must have to count."),
     click.option("--permutations", type=int, default=1_000, show_default=True, help="Of positions, for the null of PSI."),
-    click.option("--draws", type=int, default=2, show_default=True, help="Rotations of every passage; 0 leaves them out."),
+    click.option("--draws", type=int, default=1, show_default=True, help="Rotations of every passage; 0 leaves them out."),
     click.option(
         "--needles",
         type=click.IntRange(min=0),
