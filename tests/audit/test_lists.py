@@ -12,7 +12,7 @@ import pytest
 from positionbias.audit.lists import Nature, nature_of, order_slopes
 from positionbias.audit.systems import Task
 from positionbias.audit.verdict import list_verdict
-from positionbias.core.payloads import Preference
+from positionbias.core.payloads import Contrast, Preference
 from tests.audit.bags import Bags
 from tests.audit.tasks import Scorer, blind, random_task, system
 
@@ -98,9 +98,63 @@ def test_a_scorer_that_differs_from_itself_is_not_repeatable_and_its_noise_is_no
     assert found.noise > 0.01
     assert found.permuted == pytest.approx(found.noise, rel=0.3)
     assert nature_of(system(Noisy(1e-6)), task, 1).repeatable
+    # its noise may hide that it looks at the list: it is not said to score passages by themselves, but measured
+    assert not found.order_matters_not
     verdict = list_verdict("noisy", found, None)
-    assert verdict.preference == Preference.NONE
+    assert verdict.preference == Preference.UNKNOWN
     assert "gives other scores when it is asked again" in verdict.sentences[0]
+
+
+def test_a_noisy_scorer_that_looks_at_the_list_is_not_said_to_score_passages_by_themselves(task: Task) -> None:
+    noisy = Noisy(9.0)
+
+    def hidden(query: str, passages: Sequence[str]) -> np.ndarray:
+        return noisy(query, passages) - 0.3 * np.arange(len(passages))
+
+    found = nature_of(system(hidden), task, 1)
+    # the noise is larger than what the list changes: twice as much is not reached
+    assert (found.listwise, found.repeatable, found.order_matters_not) == (False, False, False)
+    slopes = order_slopes(system(hidden), task, task.query_ids, 1)
+    verdict = list_verdict("hidden", found, slopes)
+    assert verdict.preference != Preference.NONE
+    assert verdict.effects
+    assert not any("by itself" in line for line in verdict.sentences)
+    assert "gives other scores when it is asked again" in verdict.sentences[0]
+    # with less noise it is found
+    noisy.size = 1.0
+    verdict = list_verdict("hidden", nature_of(system(hidden), task, 1), order_slopes(system(hidden), task, task.query_ids, 1))
+    assert verdict.preference == Preference.FIRST
+
+
+def test_lost_in_the_middle_of_the_list_prefers_both_ends(task: Task) -> None:
+    def lost(query: str, passages: Sequence[str]) -> np.ndarray:
+        return relevance(query, passages) + 3 * np.abs(2 * np.arange(len(passages)) / max(len(passages) - 1, 1) - 1)
+
+    found = nature_of(system(lost), task, 1)
+    assert (found.listwise, found.order_matters_not) == (True, False)
+    slopes = order_slopes(system(lost), task, task.query_ids, 1)
+    verdict = list_verdict("lost", found, slopes)
+    assert (verdict.preference, verdict.exceeds) == (Preference.ENDS, True)
+    assert verdict.effects[0].contrast == Contrast.ORDER_MIDDLE
+    assert "ranks lost from the list's ends to its middle (36 queries)" in verdict.sentences[0]
+    # its mirror image prefers the middle
+    verdict = list_verdict(
+        "mirror",
+        found,
+        order_slopes(
+            system(lambda query, passages: 9 * relevance(query, passages) - 9 * lost(query, passages)), task, task.query_ids, 1
+        ),
+    )
+    assert verdict.preference == Preference.MIDDLE
+
+
+def test_the_middle_slope_by_hand(task: Task) -> None:
+    def nearness(query: str, passages: Sequence[str]) -> np.ndarray:
+        return 1 - np.abs(2 * np.arange(len(passages)) / max(len(passages) - 1, 1) - 1)
+
+    found = order_slopes(system(nearness), task, task.query_ids, 1)
+    # nearness 1/11 · 2 · (0 … 5), each twice; the ranks of such a pair are 1½ in the middle and 11½ at the ends: 10 ranks lost over 10/11, to the ends
+    assert found.slopes == pytest.approx(np.tile([0, -11], (36, 1)), abs=1e-9)
 
 
 def test_models_of_vectors_are_pointwise_without_being_asked(task: Task) -> None:
@@ -116,14 +170,14 @@ def test_models_of_vectors_are_pointwise_without_being_asked(task: Task) -> None
 )
 def test_the_slope_is_exact(task: Task, scorer: Scorer, slope: float) -> None:
     found = order_slopes(system(scorer), task, task.query_ids, 1)
-    assert found.slopes == pytest.approx([slope] * 36, abs=1e-9)
+    assert found.slopes == pytest.approx(np.tile([slope, 0], (36, 1)), abs=1e-9)
     assert len(found.clusters) == 36
     assert len(set(found.clusters)) == 12
 
 
 def test_a_small_bias_is_between_none_and_all(task: Task) -> None:
     found = order_slopes(system(slightly_first), task, task.query_ids, 1)
-    assert 0 < found.slopes.mean() < 6
+    assert 0 < found.slopes[:, 0].mean() < 6
     verdict = list_verdict("slightly", nature_of(system(slightly_first), task, 1), found)
     assert verdict.preference == Preference.FIRST
     assert "prefers the first places" in verdict.sentences[0]
@@ -135,7 +189,7 @@ def test_ties_share_their_ranks_so_that_a_half_sorted_list_has_half_the_slope(ta
     x = np.arange(12) / 11 - 0.5
     by_hand = (x * np.repeat([-3, 3], 6)).sum() / (x * x).sum()
     # over four orders, where a passage's mean place is the middle
-    assert found.slopes.mean() == pytest.approx(by_hand, rel=0.05)
+    assert found.slopes.mean(axis=0) == pytest.approx([by_hand, 0], rel=0.05, abs=1e-9)
 
 
 def test_every_order_is_one_of_four_balanced_ones(task: Task) -> None:
@@ -158,7 +212,12 @@ def test_every_order_is_one_of_four_balanced_ones(task: Task) -> None:
 
 def test_lists_of_two_have_no_slope_and_no_nature(tmp_path: Path) -> None:
     short = random_task(tmp_path / "two", 2)
-    assert nature_of(system(as_they_come), short, 1) == Nature(False)
+    nature = nature_of(system(as_they_come), short, 1)
+    assert nature == Nature(False, tried=False)
+    assert not nature.order_matters_not
     found = order_slopes(system(as_they_come), short, short.query_ids, 1)
-    assert (len(found.slopes), found.clusters) == (0, [])
+    assert (found.slopes.shape, found.clusters) == ((0, 2), [])
+    verdict = list_verdict("x", nature, found)
+    assert verdict.preference == Preference.UNKNOWN
+    assert list(verdict.sentences) == ["x, order in the list: cannot tell: no query has a list of three passages or more."]
     assert list_verdict("x", Nature(True), found).preference == Preference.UNKNOWN

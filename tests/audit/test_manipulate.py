@@ -70,8 +70,8 @@ def test_a_scorer_that_adds_up_sentences_by_hand(two: Task) -> None:
     ends, middle, rotation = range(3)
     # q1's word moves from front to end; so do q2's two, "stone" and "lies"
     assert found.by_unit["score"][:, ends].tolist() == [-1, -2]
-    # three sentences have no middle exchange
-    assert np.isnan(found.by_unit["score"][:, middle]).all()
+    # f e f f p f r: the evidence moves from 1 to 4 of 0 … 6, −½; in the reversal from 5 to 2, +½; a straight line has no middle
+    assert found.by_unit["score"][:, middle].tolist() == [0, 0]
     # by rotation q1's evidence falls by 1. Its placebo q2 has "stone" in it: oil, filler, stone, water against stone, water, filler, oil,
     # −⅔ → 0. Of q2's passage the placebo q1 has no word. The unit is 1, and scores are rounded to 4 decimals of it
     assert found.by_unit["score"][:, rotation].tolist() == [round(-1 - 2 / 3, 4), -2]
@@ -250,12 +250,12 @@ def test_queries_without_trial_say_why(tmp_path: Path) -> None:
     assert [one.query_id for one in trials] == ["q1", "q4"]
     assert counts == {"passage of fewer than three sentences": 1, "no other sentence begins and ends like the evidence": 1}
     assert [one.query_id for one in make_trials(task, ["q4", "q1"], most=1, orders=2, seed=1)[0]] == ["q4"]
-    assert trials[0].names == [text_name("q1", place) for place in range(6)]
+    assert trials[0].names == [text_name("q1", place) for place in range(10)]
     plain, _ = make_trials(task, ["q1"], most=9, orders=2, seed=1, rotate=False)
     assert (plain[0].rotated, plain[0].placebo_query, [pair.contrast for pair in plain[0].pairs]) == (
         (),
         "",
-        [Contrast.ENDS] * 2,
+        [Contrast.ENDS, Contrast.MIDDLE] * 2,
     )
 
 

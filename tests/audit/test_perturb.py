@@ -103,7 +103,7 @@ def test_an_exchange_swaps_the_evidence_with_a_placebo_and_nothing_else(
     parts = Parts(LETTERS[:count], data.draw(st.integers(0, count - 1)))
     evidence = parts.sentences[parts.own]
     made = exchanges(parts, "", orders, drawn_by(seed))
-    assert [one.middle for one in made] == ([False] if count == 3 else [False, True]) * orders
+    assert [one.middle for one in made] == [False, True] * orders
     for one in made:
         before, after = sentences(one.before), sentences(one.after)
         assert Counter(before) == Counter(after)
@@ -163,6 +163,18 @@ def test_exchanges_by_hand() -> None:
         (True, f"{f} {e} {f} {a} {f} {p} {f} {b} {c}", f"{f} {p} {f} {a} {f} {e} {f} {b} {c}"),
         (False, f"{e} {f} {c} {b} {a} {f} {p}", f"{p} {f} {c} {b} {a} {f} {e}"),
         (True, f"{c} {b} {f} {p} {f} {a} {f} {e} {f}", f"{c} {b} {f} {e} {f} {a} {f} {p} {f}"),
+    ]
+
+
+def test_three_sentences_by_hand_have_a_middle_exchange_of_an_empty_half() -> None:
+    r, e, p = "Rr.", "Ee.", "Pp."
+    made = exchanges(Parts([p, e, r], 1), "", 2, lambda count, size, purpose: list(range(size)))
+    f = filler("")
+    assert [(one.middle, one.before, one.after) for one in made] == [
+        (False, f"{e} {f} {r} {f} {p}", f"{p} {f} {r} {f} {e}"),
+        (True, f"{f} {e} {f} {f} {p} {f} {r}", f"{f} {p} {f} {f} {e} {f} {r}"),
+        (False, f"{e} {f} {r} {f} {p}", f"{p} {f} {r} {f} {e}"),
+        (True, f"{r} {f} {p} {f} {f} {e} {f}", f"{r} {f} {e} {f} {f} {p} {f}"),
     ]
 
 

@@ -18,7 +18,7 @@ from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task, retrievers
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.payloads import Finding, Statistics
+from positionbias.core.payloads import Preference, Question, Statistics, Verdict
 from positionbias.core.records import Query
 from positionbias.core.result import Result
 from positionbias.core.run import Run
@@ -69,19 +69,28 @@ def one(results: Iterable[Result], measure: str, name: str) -> Result:
     return next(result for result in results if result.measure == measure and result.system == name)
 
 
+def verdicts(results: Iterable[Result], name: str) -> dict[Question, Verdict]:
+    found = [result.payload for result in results if result.system == name and isinstance(result.payload, Verdict)]
+    assert len(found) == 2
+    return {verdict.question: verdict for verdict in found}
+
+
 def rows(result: Result) -> dict[str, Any]:
     assert isinstance(result.payload, Statistics)
     return dict(result.payload.rows)
 
 
 def test_a_retriever_that_reads_the_front_alone_is_found_biased(results: list[Result]) -> None:
-    said = [result.payload.text for result in results if isinstance(result.payload, Finding)]
     name = "front, whole collection"
-    assert any(
-        line.startswith(f"{name}, with the answering sentence moved through its passage: prefers the front") for line in said
+    found = verdicts(results, name)
+    passage = found[Question.PASSAGE]
+    assert (passage.preference, passage.exceeds, passage.queries, passage.unread) == (Preference.FRONT, True, 60, 1)
+    assert passage.sentences[0] == (
+        f"{name} reads no further than its tokenizer's limit; 100\u00a0% of the queries have longer texts, whose ends are lost. "
+        "Over all texts, moving an answer from front to end changes nDCG@10 by −1.000 [−1.000, −1.000]."
     )
-    assert any(line.startswith(f"{name}, when passages are rotated: loses nDCG@10") for line in said)
-    assert any(line.startswith(f"{name}, gain in nDCG@10 over bm25 by where answers sit: helps more where answers stand early") for line in said)  # fmt: skip
+    assert passage.sentences[1].startswith(f"{name} prefers the front: end − front −9.")
+    assert found[Question.LIST].preference == Preference.NONE
     gap = one(results, "rotation gap", name)
     assert gap.interval is not None
     assert gap.interval.high < 0
@@ -94,9 +103,10 @@ def test_one_that_reads_all_words_changes_nowhere_at_all(results: list[Result]) 
     assert one(results, "rotation gap", name).value == 0
     assert (found["top-1 changed"], found["rank-biased overlap"]) == (0, pytest.approx(1))
     assert one(results, "position response", name).value == pytest.approx(0, abs=1e-12)
-    said = [result.payload.text for result in results if isinstance(result.payload, Finding) and result.system == name]
-    assert len(said) == 4
-    assert not any("prefers" in line or "loses" in line or "gains" in line or "helps more" in line for line in said)
+    verdict = verdicts(results, name)[Question.PASSAGE]
+    assert verdict.preference == Preference.NONE
+    assert list(verdict.sentences) == [f"{name}: no preference: its scores do not change when the answer moves (60 queries)."]
+    assert {(one.value, one.low, one.high) for one in verdict.effects} == {(0, 0, 0)}
 
 
 def test_results_say_that_the_whole_collection_was_ranked_and_what_it_cost(

@@ -255,7 +255,36 @@ def test_passages_of_one_sentence_cannot_tell_and_say_what_would(tmp_path: Path)
     collection = small(tmp_path / "c", {"p1": "all the gold is here", "p2": "none"})
     task = make_task(collection, "test", Run("first", [("q1", ["p1"], [1])]), SETTINGS)
     turned = small(tmp_path / "r", {"p1": "gold is here all the ", "p2": "none"})
-    run = Run("mine", [("q1", ["p1"], [1])])
-    found = verdict_of(two_run_verdict("mine", task, run, [RotatedRun(turned, run)], SETTINGS))
+    run, other = (Run("mine", [("q1", ["p1"], [score])]) for score in (1, 2))
+    found = verdict_of(two_run_verdict("mine", task, run, [RotatedRun(turned, other)], SETTINGS))
     assert found.preference == Preference.UNKNOWN
     assert "--mode sentences" in found.sentences[1]
+
+
+def test_two_runs_that_are_one_say_so(task: Task, rotated: list[Collection]) -> None:
+    run = run_of(front_lover, task, task.collection)
+    found = verdict_of(two_run_verdict("mine", task, run, [RotatedRun(rotated[0], run)], SETTINGS))
+    assert found.effects[0].value == 0
+    assert found.sentences[1:] == [
+        "Both runs are the same, scores included: make sure that the second was made over the rotated collection."
+    ]
+    # one of two rotated runs is another
+    other = run_of(front_lover, task, rotated[1])
+    pairs = [RotatedRun(rotated[0], run), RotatedRun(rotated[1], other)]
+    assert not any("Both runs" in line for line in verdict_of(two_run_verdict("mine", task, run, pairs, SETTINGS)).sentences)
+
+
+def test_a_run_that_lacks_queries_of_the_other_is_refused(task: Task, rotated: list[Collection]) -> None:
+    whole, turned = run_of(blind, task, task.collection), run_of(blind, task, rotated[0])
+    lacking = task.query_ids[3:5]
+    rest = [query_id for query_id in task.query_ids if query_id not in lacking]
+    for pair in ((whole, turned.only(rest, "user")), (whole.only(rest, "user"), turned)):
+        with pytest.raises(InputError) as caught:
+            two_run_verdict("mine", task, pair[0], [RotatedRun(rotated[0], pair[1])], SETTINGS)
+        assert f"found 2 that only one of them ranks, the first '{lacking[0]}'" in str(caught.value)
+        assert "\n" not in str(caught.value)
+    # what neither ranks is no difference between them
+    pairs = [RotatedRun(rotated[0], turned.only(rest, "user"))]
+    payload = two_run_verdict("mine", task, whole.only(rest, "user"), pairs, SETTINGS)[1].payload
+    assert isinstance(payload, Statistics)
+    assert payload.rows["queries that some run lacks"] == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -61,8 +62,10 @@ def answered(ends: Sequence[Any], middle: Sequence[Any] = NOTHING, rotation: Seq
         (NOTHING, WIDE, NOTHING, Preference.UNKNOWN, MIDDLE, None),
         ((0.06, -0.01, 0.13), NOTHING, NOTHING, Preference.UNKNOWN, ENDS, None),
         ((0.2, None, None), (0.2, None, None), (0.2, None, None), Preference.UNKNOWN, ENDS, None),
-        # a middle contrast that leaves out 0 with an estimate within the margin shows nothing; one of the ends does
-        (NOTHING, (0.08, 0.02, 0.14), NOTHING, Preference.UNKNOWN, MIDDLE, None),
+        # what leaves out 0 and reaches beyond the margin shows a preference, though the estimate lies within the margin
+        (NOTHING, (0.08, 0.02, 0.14), NOTHING, Preference.MIDDLE, MIDDLE, False),
+        (NOTHING, (-0.08, -0.14, -0.02), NOTHING, Preference.ENDS, MIDDLE, False),
+        (NOTHING, (0.08, 0.06, 0.1), NOTHING, Preference.NONE, MIDDLE, None),
         (NOTHING, (0.11, 0.02, 0.2), NOTHING, Preference.MIDDLE, MIDDLE, False),
         ((0.08, 0.02, 0.14), NOTHING, NOTHING, Preference.END, ENDS, False),
         # exact zeros
@@ -106,12 +109,15 @@ def test_wanted_queries(value: float, half: float, queries: int, wanted: int) ->
     assert wanted_queries(effect(ENDS, value, value - half, value + half, queries), 0.1) == wanted
 
 
-def test_wanted_queries_of_a_middle_contrast_are_those_that_bring_it_within_the_margin() -> None:
-    # 0.08 is 0.02 from the margin: (0.06 / 0.02)² times as many, though 0 is left out already
-    assert wanted_queries(effect(MIDDLE, 0.08, 0.02, 0.14), 0.1) == 900
-    assert wanted_queries(effect(ENDS, 0.08, -0.01, 0.17), 0.1) == 130
-    assert wanted_queries(effect(MIDDLE, 0.2, -0.1, 0.5), 0.1) == 230
-    assert wanted_queries(effect(MIDDLE, 0.1, 0.05, 0.15), 0.1) is None
+@pytest.mark.parametrize("contrast", [ENDS, MIDDLE])
+def test_wanted_queries_are_the_same_for_the_ends_and_the_middle(contrast: Contrast) -> None:
+    # 0.08 is farther from 0 than from the margin: (0.09 / 0.08)² = 1.27 times as many
+    assert wanted_queries(effect(contrast, 0.08, -0.01, 0.17), 0.1) == 130
+    assert wanted_queries(effect(contrast, 0.02, -0.1, 0.14), 0.1) == 230  # (0.12 / 0.08)²
+    assert wanted_queries(effect(contrast, 0.2, -0.1, 0.5), 0.1) == 230
+    # 0 is left out already: one more
+    assert wanted_queries(effect(contrast, 0.08, 0.02, 0.14), 0.1) == 101
+    assert wanted_queries(effect(contrast, 0.1, 0.05, 0.15), 0.1) == 101
 
 
 def test_wanted_queries_of_what_has_no_interval_and_the_most_of_several() -> None:
@@ -178,18 +184,35 @@ def check_words(made: Verdict) -> None:
             Preference.FRONT,
             (
                 "minilm prefers the front: end − front −0.",
-                "falls by 5.",
-                "from the front to the end",
+                "When an answer moves from the front to the end, its passage changes by −",
                 "Train on rotated passages",
             ),
         ),
         (
             (0.5, 0.0),
             Preference.END,
-            ("minilm prefers the end: end − front +0.", "from the end to the front", "Train on rotated passages"),
+            (
+                "minilm prefers the end: end − front +0.",
+                "When an answer moves from the end to the front, its passage changes by −",
+                "Train on rotated passages",
+            ),
         ),
-        ((0.0, 0.5), Preference.MIDDLE, ("minilm prefers the middle: middle − ends +0.", "from the middle to the ends")),
-        ((0.0, -0.5), Preference.ENDS, ("minilm prefers both ends: middle − ends −0.", "from the ends to the middle")),
+        (
+            (0.0, 0.5),
+            Preference.MIDDLE,
+            (
+                "minilm prefers the middle: middle − ends +0.",
+                "When an answer moves from the middle to the ends, its passage changes by −",
+            ),
+        ),
+        (
+            (0.0, -0.5),
+            Preference.ENDS,
+            (
+                "minilm prefers both ends: middle − ends −0.",
+                "When an answer moves from the ends to the middle, its passage changes by −",
+            ),
+        ),
     ],
 )
 def test_a_preference_in_words(means: tuple[float, float], preference: Preference, says: Sequence[str]) -> None:
@@ -200,8 +223,14 @@ def test_a_preference_in_words(means: tuple[float, float], preference: Preferenc
     assert "(200 queries), beyond the margin of 0.1." in made.sentences[0]
     assert made.effects[0].contrast == (ENDS if means[0] else MIDDLE)
     assert made.effects[0].unit == "deviations"
-    # a loss of nDCG@10 away from what is preferred, whichever side that is
-    assert f"the change in {NDCG} is −0.0" in made.sentences[1]
+    # a loss of places and of nDCG@10 away from what is preferred, whichever side that is; ranks are ten deviations, nDCG@10 a tenth of one
+    found = re.search(
+        rf"changes by (−\d\.\d+) \[−\d\.\d+, −\d\.\d+\] places and {NDCG} by (−0\.0\d+) \[−0\.", made.sentences[1]
+    )
+    assert found
+    ranks, quality = (float(number.replace("−", "-")) for number in found.groups())
+    size = abs(made.effects[0].value or 0)
+    assert (ranks, quality) == (pytest.approx(-10 * size, abs=0.06), pytest.approx(-size / 10, abs=6e-4))
 
 
 def test_effects_are_in_deviations_ranks_and_the_measure() -> None:
@@ -301,8 +330,8 @@ def test_every_verdict_is_one_to_three_sentences_without_nan(
 LISTWISE = Nature(True)
 
 
-def listed(slope: float, noise: float, queries: int = 100, nature: Nature = LISTWISE) -> Verdict:
-    slopes = slope + noise * generator(1, "list").normal(size=queries)
+def listed(slope: float, noise: float, middle: float = 0.0, queries: int = 100, nature: Nature = LISTWISE) -> Verdict:
+    slopes = np.array([slope, middle]) + np.array([noise, 0.1]) * generator(1, "list").normal(size=(queries, 2))
     made = list_verdict("rankgpt", nature, OrderSlopes(slopes, [f"p{i}" for i in range(queries)]))
     check_words(made)
     return made
@@ -327,10 +356,51 @@ def test_order_in_the_list(slope: float, noise: float, preference: Preference, e
     assert made.effects[0].unit == "ranks"
 
 
+@pytest.mark.parametrize(
+    ("slope", "middle", "preference", "places"),
+    [
+        (0.0, 3.0, Preference.ENDS, "ends to its middle"),
+        (0.0, -3.0, Preference.MIDDLE, "ends to its middle"),
+        # the larger of two decides
+        (2.0, 3.0, Preference.ENDS, "ends to its middle"),
+        (4.0, 3.0, Preference.FIRST, "first place to its last"),
+        # within half a rank, though not 0
+        (0.0, 0.3, Preference.NONE, "first place to its last"),
+    ],
+)
+def test_the_middle_of_the_list(slope: float, middle: float, preference: Preference, places: str) -> None:
+    made = listed(slope, 0.5, middle)
+    assert (made.preference, made.exceeds) == (preference, None if preference == Preference.NONE else True)
+    assert made.sentences[0].startswith(f"rankgpt, order in the list: {preference}")
+    assert f"ranks lost from the list's {places} (100 queries)" in made.sentences[0]
+    assert {one.contrast for one in made.effects} == {Contrast.ORDER, Contrast.ORDER_MIDDLE}
+    assert made.effects[0].contrast == (Contrast.ORDER if "first" in places else Contrast.ORDER_MIDDLE)
+
+
+def test_lists_without_a_middle_are_judged_by_their_ends_alone() -> None:
+    slopes = np.column_stack([3 + generator(1, "list").normal(size=50), np.full(50, np.nan)])
+    made = list_verdict("rankgpt", LISTWISE, OrderSlopes(slopes, [f"p{i}" for i in range(50)]))
+    check_words(made)
+    assert made.preference == Preference.FIRST
+    assert [one.contrast for one in made.effects] == [Contrast.ORDER]
+
+
 def test_pointwise_scorers_and_lists_that_were_not_measured() -> None:
     pointwise = list_verdict("bm25", Nature(False), None)
     check_words(pointwise)
     assert (pointwise.preference, pointwise.effects) == (Preference.NONE, ())
+    assert list(pointwise.sentences) == ["bm25 scores each passage by itself, so the order of the list does not matter."]
+    declared = list_verdict("bm25", Nature(False, declared=True), None)
+    assert list(declared.sentences) == [
+        "bm25 is declared to score each passage by itself, so the order of the list does not matter."
+    ]
+    # neither one that was not tried nor one that does not repeat itself is said to
+    for nature in (Nature(False, tried=False), Nature(False, repeatable=False, noise=0.07)):
+        assert not nature.order_matters_not
+        unknown = list_verdict("x", nature, None)
+        check_words(unknown)
+        assert unknown.preference == Preference.UNKNOWN
+        assert "cannot tell: no query has a list of three passages or more" in unknown.sentences[0]
     unsteady = listed(3.0, 1.0, nature=Nature(True, repeatable=False, noise=0.07))
     assert "other scores when it is asked again (7\u00a0% of a list's deviation)" in unsteady.sentences[0]
     assert list_verdict("x", LISTWISE, None).preference == Preference.UNKNOWN
