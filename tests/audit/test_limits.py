@@ -164,6 +164,11 @@ def test_order_is_in_ranks_and_a_pointwise_model_passes() -> None:
     pointwise = one([listed(preference=Preference.NONE)], max_order=1)
     assert pointwise.outcome is Outcome.PASS
     assert "scores each passage by itself" in pointwise.reason
+    # both the first places and the ends must be within the limit
+    both = [effect(contrast, 0.2, -0.1, 0.5, unit="ranks") for contrast in (ORDER, ORDER_MIDDLE)]
+    assert one([listed(*both)], max_order=1).outcome is Outcome.PASS
+    assert one([listed(both[0], effect(ORDER_MIDDLE, 3, 2, 4, unit="ranks"))], max_order=1).outcome is Outcome.FAIL
+    assert one([listed(both[0], effect(ORDER_MIDDLE, 0.9, 0.5, 1.3, unit="ranks"))], max_order=1).outcome is Outcome.CANNOT_TELL
     unsteady = one([listed(says="Scores change from call to call.")], max_order=1)
     assert unsteady.outcome is Outcome.CANNOT_TELL
     assert unsteady.reason.endswith("Scores change from call to call.")

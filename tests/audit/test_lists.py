@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from positionbias.audit.limits import Limits, Outcome, checks_of
 from positionbias.audit.lists import Nature, nature_of, order_slopes
 from positionbias.audit.systems import Task
 from positionbias.audit.verdict import list_verdict
@@ -120,6 +121,9 @@ def test_a_noisy_scorer_that_looks_at_the_list_is_not_said_to_score_passages_by_
     assert verdict.effects
     assert not any("by itself" in line for line in verdict.sentences)
     assert "gives other scores when it is asked again" in verdict.sentences[0]
+    result = system(hidden).result(task, "verdict", verdict, value=None, count=36)
+    (check,) = checks_of([result], Limits(max_order=0.5))
+    assert check.outcome is not Outcome.PASS
     # with less noise it is found
     noisy.size = 1.0
     verdict = list_verdict("hidden", nature_of(system(hidden), task, 1), order_slopes(system(hidden), task, task.query_ids, 1))
@@ -221,3 +225,5 @@ def test_lists_of_two_have_no_slope_and_no_nature(tmp_path: Path) -> None:
     assert verdict.preference == Preference.UNKNOWN
     assert list(verdict.sentences) == ["x, order in the list: cannot tell: no query has a list of three passages or more."]
     assert list_verdict("x", Nature(True), found).preference == Preference.UNKNOWN
+    (check,) = checks_of([system(as_they_come).result(short, "verdict", verdict, value=None, count=0)], Limits(max_order=5))
+    assert check.outcome is Outcome.CANNOT_TELL

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from xml.etree import ElementTree
+from zlib import crc32
 
 import pytest
 
@@ -14,6 +15,7 @@ from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.planted.generator import PlantedSettings
 
+from ..audit.scorers import blind, end_lover
 from ..dense.conftest import saved_dot
 from ..tiny import candidates, planted
 
@@ -159,11 +161,24 @@ def test_the_manipulations_are_held_to_limits(check: Command) -> None:
     assert "rotated to the end − to the front: −0." in printed
 
 
+def nearly_blind(query: str, passages: Sequence[str]) -> list[float]:
+    """Counts words; equal counts are told apart by which words a passage has, and the end is liked by too little to change a rank."""
+    bags = ["".join(sorted(text)).encode() for text in passages]
+    places = [later - same for later, same in zip(end_lover(query, passages), blind(query, passages), strict=True)]
+    return [
+        score + crc32(bag) / 2**33 + place / 10_000
+        for score, bag, place in zip(blind(query, passages), bags, places, strict=True)
+    ]
+
+
 def test_few_queries_cannot_tell_and_say_how_many_would_do(check: Command) -> None:
-    code, printed, said = check("--model", BLIND, "--max-response", 0.02, "--needles", 20)
+    # scores that do not change at all need no more queries
+    assert check("--model", BLIND, "--max-response", 0.02, "--needles", 20)[0] == 0
+    code, printed, said = check("--model", f"{__name__}:nearly_blind", "--max-response", 0.02, "--needles", 20)
     assert code == 3
-    assert "about 150 queries" in printed  # all agree: 3 / 0.02
-    assert "all 20 queries agree" in said
+    # all agree on 0 though scores change: ± 3 / 20, and (0.15 / 0.02)² times as many would do
+    assert "end − front: 0.000 nDCG@10  [−0.150,\xa0+0.150]  cannot tell  about 1,125 queries" in printed
+    assert "1,125" in said
 
 
 def test_a_listwise_model_that_keeps_the_order_fails(check: Command) -> None:

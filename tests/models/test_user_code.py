@@ -50,6 +50,9 @@ def fails(query, passages):
 def leaves(query, passages):
     raise SystemExit(1)
 
+def level(query, passages):
+    return [1e8 + place for place in range(len(passages))]
+
 class Weighted:
     def __init__(self, weight): self.weight = weight
     def score(self, query, passages): return [self.weight * value for value in length(query, passages)]
@@ -189,6 +192,7 @@ BAD_SCORES = {
     "uneven": "wanted numbers for query 'q1'; found what are no numbers",
     "nan": "wanted finite scores for query 'q1'; found nan for passage 4",
     "huge": "wanted finite scores for query 'q1'; found inf for passage 1",
+    "level": r"wanted scores that differ in float32 for query 'q1'; found differences of at most 3 beside 1e\+08; mend what scores",
     "fails": "wanted scores of the 4 passages of query 'q1'; found that it fails, with KeyError at mine.py:.*'a key of mine'",
     "leaves": "wanted scores of the 4 passages of query 'q1'; found that it fails, with SystemExit at mine.py:.*: 1; mend it",
 }

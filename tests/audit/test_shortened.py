@@ -1,0 +1,91 @@
+"""Passages cut to what a scorer reads: its limit is reported, and is no preference."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from positionbias.audit.audit import audit
+from positionbias.audit.perturb import filler, sentences
+from positionbias.audit.reads import reads_of
+from positionbias.audit.settings import AuditSettings
+from positionbias.audit.systems import Task
+from positionbias.audit.trials import make_trials, shortened_trials
+from positionbias.core.payloads import Contrast, Preference, Question, Verdict
+from tests.audit.tasks import blind, random_task, system
+from tests.audit.test_reads import stopping
+
+
+@pytest.fixture(scope="module")
+def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
+    """60 passages of 82 to 115 words in short sentences, so that three of them and two fillers of 20 words fit into 60."""
+    return random_task(tmp_path_factory.mktemp("shortened") / "random", 60, sentences=(22, 26), words=(3, 5))
+
+
+def verdict_of(task: Task, words: int, declared: int | None) -> Verdict:
+    settings = AuditSettings(depth=20, draws=1, needles=60, segments=0, reads=declared)
+    found = [result.payload for result in audit(task, [system(stopping(words), "stops")], settings)]
+    (verdict,) = (one for one in found if isinstance(one, Verdict) and one.question == Question.PASSAGE)
+    return verdict
+
+
+@pytest.mark.parametrize("declared", [60, None])
+def test_a_scorer_that_stops_has_no_preference_within_what_it_reads(task: Task, declared: int | None) -> None:
+    verdict = verdict_of(task, 60, declared)
+    assert verdict.preference == Preference.NONE
+    # a sentence with the answer has six to eight words
+    assert verdict.reads is not None
+    assert (verdict.reads == 60) if declared else (52 <= verdict.reads <= 60)
+    assert verdict.unread == 1
+    assert verdict.sentences[0].startswith(
+        f"stops reads no further than about {verdict.reads:.0f} words; 100\u00a0% of the queries"
+    )
+    assert "no preference, within what it reads" in verdict.sentences[1]
+    read = [one for one in verdict.effects if one.subset == "read"]
+    assert {(one.value, one.low, one.high) for one in read} == {(0, 0, 0)}
+    # four fillers are 80 words: no middle
+    assert {one.contrast for one in read} == {Contrast.ENDS, Contrast.ROTATION}
+    # over all texts the three words of the query are lost at the end
+    over_all = next(one for one in verdict.effects if not one.subset)
+    assert (over_all.contrast, over_all.value, over_all.queries) == (Contrast.ENDS, -3, 60)
+
+
+def test_where_four_fillers_fit_there_is_a_middle(task: Task) -> None:
+    verdict = verdict_of(task, 110, 110)
+    assert verdict.preference == Preference.NONE
+    read = {one.contrast: one for one in verdict.effects if one.subset == "read" and one.unit == "deviations"}
+    assert {contrast: (one.value, one.queries) for contrast, one in read.items()} == {
+        Contrast.ENDS: (0, 60),
+        Contrast.MIDDLE: (0, 60),
+        Contrast.ROTATION: (0, 60),
+    }
+
+
+def test_shortened_passages_keep_the_evidence_and_leave_out_no_more_than_they_must(task: Task) -> None:
+    reads = reads_of(system(blind), task, declared=110, listwise=False, seed=1)
+    trials, _ = make_trials(task, task.query_ids, most=60, orders=2, seed=1)
+    short = shortened_trials(task, trials, reads.fits, orders=2, seed=1)
+    assert [one.query_id for one in short] == [one.query_id for one in trials]
+    queries = {query.query_id: query.text for query in task.queries}
+    for one, whole in zip(short, trials, strict=True):
+        fill, query = filler(queries[one.query_id]), queries[one.query_id]
+        assert not set(one.names) & set(whole.names)
+        assert (one.placebo_query, [pair.contrast for pair in one.pairs]) == (
+            whole.placebo_query,
+            [pair.contrast for pair in whole.pairs],
+        )
+        lengths = [len(text.split()) for text in one.texts]
+        # the sentence left out last had at most five words
+        assert 110 - 5 < max(lengths) <= 110
+        known = set(sentences(task.collection.texts([one.passage_id])[0]))
+        for text in one.texts:
+            assert {*sentences(text)} - {fill} <= known
+            assert blind(query, [text]) == [3]
+
+
+def test_what_cannot_be_cut_to_fit_has_no_shortened_trial(task: Task) -> None:
+    trials, _ = make_trials(task, task.query_ids, most=60, orders=2, seed=1)
+    # two fillers alone have 40 words, three sentences at least 6 + 3 + 3
+    reads = reads_of(system(blind), task, declared=51, listwise=False, seed=1)
+    assert shortened_trials(task, trials, reads.fits, orders=2, seed=1) == []
+    assert np.isfinite(verdict_of(task, 51, 51).effects[0].value or 0)
