@@ -30,7 +30,7 @@ DEVIATIONS = "deviations"
 RANKS = "ranks"
 ORDER_MARGIN = 0.5  # ranks from a list's first place to its last [decision]
 READ = "read"
-LEAST_READ = 0.1  # of the trials: below it preference is taken over all texts
+LEAST_READ = 0.1  # of the trials: below it nothing is said of preference within what is read
 _BELOW = {Contrast.ENDS: Preference.FRONT, Contrast.MIDDLE: Preference.ENDS, Contrast.ROTATION: Preference.FRONT}
 _ABOVE = {Contrast.ENDS: Preference.END, Contrast.MIDDLE: Preference.MIDDLE, Contrast.ROTATION: Preference.END}
 
@@ -140,10 +140,19 @@ def passage_verdict(
     ends = COLUMNS.index(Contrast.ENDS)
     unread = float(1 - measured.whole[:, ends].mean()) if queries else 0.0
     own = effects_of(measured, measure, read=True, shortened=shortened) if unread else over_all
-    restricted = any(effect.contrast == Contrast.ENDS and effect.queries >= LEAST_READ * queries for effect in own) and bool(
-        unread
-    )
-    own = own if restricted else over_all
+    restricted = bool(unread) and any(e.contrast == Contrast.ENDS and e.queries >= LEAST_READ * queries for e in own)
+    if unread and not restricted:  # what is lost at the end would pass for a preference
+        said = (
+            f"{name}: cannot tell whether it prefers a place within what it reads: too few passages can be shortened to that."
+        )
+        sentences = [
+            _unread(name, over_all, measure, reads, unread),
+            said,
+            "Audit it on shorter passages, or let it read further.",
+        ]
+        return Verdict(
+            Question.PASSAGE, Preference.UNKNOWN, sentences, over_all, margin, None, queries, None, reads.words, unread
+        )
     in_unit = [effect for effect in own if effect.unit == DEVIATIONS]
     if not in_unit:
         why = "; ".join(notes) or "no query has a passage with a sentence to move"

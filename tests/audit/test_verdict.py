@@ -301,12 +301,15 @@ def test_a_limit_is_its_own_finding_and_preference_is_of_what_is_read() -> None:
     )
 
 
-def test_where_almost_nothing_is_read_whole_preference_is_of_all_texts() -> None:
+def test_where_almost_nothing_is_read_whole_it_cannot_tell_and_says_what_the_limit_costs() -> None:
     whole = np.zeros((200, 3), bool)
     whole[:10] = True
     made = verdict(measured(-0.5, whole=whole), reads=Reads(everything, 30.0, "its scores"))
-    assert (made.preference, made.unread) == (Preference.FRONT, pytest.approx(0.95))
-    assert {one.subset for one in made.effects} == {""}
+    assert (made.preference, made.exceeds, made.reads, made.unread) == (Preference.UNKNOWN, None, 30, pytest.approx(0.95))
+    assert made.effects[0].value == pytest.approx(-0.5, abs=0.05)
+    assert not any(effect.subset for effect in made.effects)
+    assert "reads no further than about 30 words" in made.sentences[0]
+    assert "cannot tell" in made.sentences[1]
 
 
 @given(
