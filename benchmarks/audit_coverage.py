@@ -33,7 +33,7 @@ from positionbias.evaluation.buckets import PERCENT_BUCKETS
 from positionbias.evaluation.clustered import Estimate, clustered_slope
 from positionbias.evaluation.psi import Cells, adjusted_means, dealt_means, psi_of, psi_with_null, resampled_bucket_means
 from positionbias.evaluation.rank_correlation import kendall, spearman
-from positionbias.evaluation.rotation_gap import RotationGap, rotation_gap, stayed
+from positionbias.evaluation.rotation_gap import RotationGap, rotation_gap
 from positionbias.evaluation.sensitivity import MINIMUM, bucket_means
 from positionbias.planted.generator import PlantedSettings, write_planted
 
@@ -51,11 +51,10 @@ SEEN = 1 / np.log2([2, 3, 4, 6])  # of nDCG@10, with one relevant passage; besid
 
 @dataclass(frozen=True)
 class Truth:
-    """What the scorer shows on many queries: its slope, gap, control and mean, and the mean of every bucket."""
+    """What the scorer shows on many queries: its slope, gap and mean, and the mean of every bucket."""
 
     slope: float
     gap: float
-    control: float
     mean: float
     means: np.ndarray
 
@@ -74,14 +73,13 @@ class Audit:
 
 def truth(size: float, queries: int, per_passage: int, *, seed: int = 0) -> Truth:
     """The scorer's figures on ``queries`` queries, drawn a chunk at a time. Without a preference every bucket has the same mean."""
-    qualities, positions, kept = [], [], []
+    qualities, positions = [], []
     for chunk in range(-(-queries // CHUNK)):
         planted = draw(min(CHUNK, queries - chunk * CHUNK), per_passage=per_passage, seed=1_000_000 * (seed + 1) + chunk)
         places = planted.positions[:, :, 0]
         qualities.append(planted.quality(size))
         positions.append(places[0])
-        kept.append(stayed(PERCENT_BUCKETS, places[0], places[1:]))
-    quality, position, in_place = np.concatenate(qualities, axis=1), np.concatenate(positions), np.concatenate(kept, axis=1)
+    quality, position = np.concatenate(qualities, axis=1), np.concatenate(positions)
     changes = quality[1:] - quality[0]
     numbers = PERCENT_BUCKETS.assign(position)
     # no answering sentence starts in a passage's last words: the last buckets are empty here as in the audits
@@ -89,14 +87,14 @@ def truth(size: float, queries: int, per_passage: int, *, seed: int = 0) -> Trut
     slope = clustered_slope(position, quality[0], None).value
     assert slope is not None
     mean = float(quality[0].mean())
-    return Truth(slope, float(changes.mean()), float(changes[in_place].mean()), mean, means if size else np.full(20, mean))
+    return Truth(slope, float(changes.mean()), mean, means if size else np.full(20, mean))
 
 
 def audit(planted: Planted, size: float, *, clustered: bool = True) -> Audit:
     """The audit of one set of queries; ``clustered`` False takes them as drawn one by one."""
     quality, places = planted.quality(size), planted.positions[:, :, 0]
     clusters = planted.clusters if clustered else None
-    gap = rotation_gap(quality[0], quality[1:], clusters, in_place=stayed(PERCENT_BUCKETS, places[0], places[1:]))
+    gap = rotation_gap(quality[0], quality[1:], clusters)
     return Audit(bucket_means(quality[0], places[0], PERCENT_BUCKETS, clusters, seed=1, resamples=1_000), gap)
 
 
@@ -113,13 +111,13 @@ def repeated(
 
 def held(found: Audit, known: Truth) -> dict[str, float]:
     """One audit against the truth: whether intervals cover it (NaN where there is none), what was found at 5 %, what would fail a check."""
-    figures, change, control = dict(found.buckets.figures), found.gap.change, found.gap.control
+    figures, change = dict(found.buckets.figures), found.gap.change
     used = np.array([mean is not None for mean in found.buckets.means])
     level = known.means[used]
     middles = PERCENT_BUCKETS.middles[used]
     psi = float(psi_of(level))
-    figures |= _bounds("gap", change) | _bounds("control", control)
-    true = {"slope": known.slope, "gap": known.gap, "control": known.control, "psi_debiased": psi}
+    figures |= _bounds("gap", change)
+    true = {"slope": known.slope, "gap": known.gap, "psi_debiased": psi}
     true |= {name: float(of(middles, level[None])[0]) for name, of in (("spearman", spearman), ("kendall", kendall))}
     row: dict[str, float] = {"buckets": int(used.sum()), "true psi": psi}
     shown = ("slope", "gap", "psi", "null_mean", *DEBIASED, "spearman", "kendall")
@@ -262,14 +260,13 @@ def tables(found: Sequence[Found]) -> list[str]:
         f"states it. Fails: share in which the interval's lower bound passes {MAX_GAP} in size. Five a passage: half of a passage's queries ask of the same sentence, and "
         "they share its score; *as if alone* takes them as drawn one by one, which is wrong.",
         "",
-        "| queries | size | nDCG@10 | slope | covered | found | detectable | gap | covered | found | detectable | fails | control | covered |",
-        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
+        "| queries | size | nDCG@10 | slope | covered | found | detectable | gap | covered | found | detectable | fails |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|",
     ]
     for per_passage, clustered, size, known, row in found:
         slope = f"{known.slope:+.4f} | {_share(row['slope covered'])} | {_share(row['slope found'])} | {row['slope detectable']:.3f}"
         gap = f"{known.gap:+.4f} | {_share(row['gap covered'])} | {_share(row['gap found'])} | {row['gap detectable']:.3f} | {_share(row['gap fails'])}"
-        control = f"{known.control:+.4f} | {_share(row['control covered'])}"
-        lines.append(f"| {_way(per_passage, clustered)} | {size:g} | {known.mean:.3f} | {slope} | {gap} | {control} |")
+        lines.append(f"| {_way(per_passage, clustered)} | {size:g} | {known.mean:.3f} | {slope} | {gap} |")
     lines += [
         "",
         "## PSI",

@@ -41,7 +41,7 @@ from positionbias.audit.manipulate import ROUNDED, Asked, Manipulation, Measured
 from positionbias.audit.perturb import parts_of
 from positionbias.audit.reads import Reads, reads_of
 from positionbias.audit.systems import System, Task
-from positionbias.audit.trials import make_trials
+from positionbias.audit.trials import make_trials, shortened_trials
 from positionbias.audit.verdict import list_verdict, passage_verdict
 from positionbias.core.payloads import Contrast, Preference, Verdict
 from positionbias.core.progress import set_quiet
@@ -405,7 +405,13 @@ def squad_audited(sample: Sample, scorer: Score, seed: int = 1) -> dict[str, Any
     how, known = Manipulation(system, task, NDCG, seed, False, ranked, None, None), Asked()
     trials, skipped = make_trials(task, task.query_ids, most=len(asked), orders=2, seed=seed)
     ask(how, trials, known, "")
-    verdict = passage_verdict("scorer", measure(how, trials, known, reads.fits), NDCG, MARGIN, reads, [])
+    made = measure(how, trials, known, reads.fits)
+    cut = [one for one, whole in zip(trials, made.whole[:, 0], strict=True) if not whole]
+    short, shortened = shortened_trials(task, cut, reads.fits, orders=2, seed=seed), None
+    if short:
+        ask(how, short, known, "")
+        shortened = measure(how, short, known, reads.fits)
+    verdict = passage_verdict("scorer", made, NDCG, MARGIN, reads, [], shortened)
     return {**summary(verdict), "limit": reads.words, "queries": len(trials), "skipped": sum(skipped.values())}
 
 

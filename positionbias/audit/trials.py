@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from positionbias.audit.perturb import LEAST_SENTENCES, NO_PLACEBO, Parts, exchanges, filler, parts_of, placebos, turned
+from positionbias.audit.perturb import NO_PLACEBO, Parts, exchanges, filler, parts_of, placebos, turned
 from positionbias.audit.systems import Task
 from positionbias.core.payloads import Contrast
 from positionbias.core.seeds import below, choose
@@ -84,7 +84,7 @@ def shortened_trials(
 ) -> list[Trial]:
     """The same of passages cut to what a model reads: other sentences are left out, in a drawn order, until the longest text of a trial fits.
 
-    A query whose evidence, one placebo, one other sentence and the fillers do not fit has none [decision].
+    A query whose evidence, placebo and fillers do not fit has none [decision].
     """
     queries = {query.query_id: query.text for query in task.queries}
     found = []
@@ -104,17 +104,20 @@ def shortened_trials(
 def _shortened(
     parts: Parts, query: str, fits: Callable[[str, Sequence[str]], list[bool]], order: Sequence[int]
 ) -> Parts | None:
-    """The passage without its first few sentences of ``order``; None where too few would be left."""
-    kept = list(range(len(parts.sentences)))
-    for leaving in order:
-        left = Parts([parts.sentences[place] for place in kept], kept.index(parts.own))
-        if len(kept) < LEAST_SENTENCES or not placebos(left):
-            return None
-        fillers = 4 if len(kept) > LEAST_SENTENCES else 2
-        if fits(query, [" ".join([*left.sentences, *[filler(query)] * fillers])])[0]:
-            return left
-        if leaving != parts.own:
-            kept.remove(leaving)
+    """The passage without its first few sentences of ``order``, but with its evidence and a placebo; None where even these do not fit.
+
+    It fits with the four fillers of the middle's texts, or where that cannot be with the two of the ends'.
+    """
+    for fillers in (4, 2):
+        kept = list(range(len(parts.sentences)))
+        for leaving in (None, *order):
+            left = [place for place in kept if place != leaving]
+            short = Parts([parts.sentences[place] for place in left], left.index(parts.own)) if parts.own in left else None
+            if short is None or not placebos(short):
+                continue
+            kept = left
+            if fits(query, [" ".join([*short.sentences, *[filler(query)] * fillers])])[0]:
+                return short
     return None
 
 

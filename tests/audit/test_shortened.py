@@ -85,7 +85,7 @@ def test_shortened_passages_keep_the_evidence_and_leave_out_no_more_than_they_mu
 
 def test_what_cannot_be_cut_to_fit_has_no_shortened_trial(task: Task) -> None:
     trials, _ = make_trials(task, task.query_ids, most=60, orders=2, seed=1)
-    # two fillers alone have 40 words, three sentences at least 6 + 3 + 3
-    reads = reads_of(system(blind), task, declared=51, listwise=False, seed=1)
+    # two fillers alone have 40 words, evidence and placebo at least 6 + 3
+    reads = reads_of(system(blind), task, declared=48, listwise=False, seed=1)
     assert shortened_trials(task, trials, reads.fits, orders=2, seed=1) == []
     assert np.isfinite(verdict_of(task, 51, 51).effects[0].value or 0)

@@ -17,6 +17,8 @@ from positionbias.core.payloads import (
     KINDS,
     AtsCurve,
     Comparison,
+    Contrast,
+    Effect,
     Example,
     Examples,
     Finding,
@@ -25,9 +27,12 @@ from positionbias.core.payloads import (
     PerQuery,
     PositionBuckets,
     PositionHistogram,
+    Preference,
+    Question,
     ResponseCurve,
     Statistics,
     TrainingCurve,
+    Verdict,
 )
 from positionbias.core.result import Facts, Result, load_results, save_results
 
@@ -60,6 +65,18 @@ PAYLOADS: list[Payload] = [
     ResponseCurve([0.0, 1.0], [3, 3], [0.5, -0.5], [0.4, -0.6], [0.6, -0.4], [0.9, 0.7], {"unit": 1.5}),
     Examples([Example("q1", "Who?", "p1", "Ann. Bob.", [[0, 3]], "Bob. Ann. ", [[5, 8]], 1.0, 0.5, 1, None)], "nDCG@10"),
     Finding("The histogram falls.", True),
+    Verdict(
+        Question.PASSAGE,
+        Preference.FRONT,
+        ["It prefers the front."],
+        [Effect(Contrast.ENDS, "deviations", -0.3, -0.4, -0.2, 0.1, 90, "read"), Effect(Contrast.MIDDLE, "ranks", None)],
+        0.1,
+        True,
+        100,
+        None,
+        96.0,
+        0.1,
+    ),
 ]
 
 
