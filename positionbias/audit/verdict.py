@@ -153,7 +153,8 @@ def passage_verdict(
         return Verdict(
             Question.PASSAGE, Preference.UNKNOWN, sentences, over_all, margin, None, queries, None, reads.words, unread
         )
-    in_unit = [effect for effect in own if effect.unit == DEVIATIONS]
+    # a contrast that few texts are short enough for decides nothing
+    in_unit = [effect for effect in own if effect.unit == DEVIATIONS and effect.queries >= LEAST_READ * queries]
     if not in_unit:
         why = "; ".join(notes) or "no query has a passage with a sentence to move"
         sentence = f"{name}: cannot tell whether it prefers a place in the passage: {why}."
