@@ -15,7 +15,7 @@ from positionbias.audit.examples import worst_queries
 from positionbias.audit.lists import Nature, nature_of, order_slopes
 from positionbias.audit.manipulate import Asked, Manipulation, Measured, ask, measure
 from positionbias.audit.needles import RESPONSE, Needles, make_needles, needle_curve
-from positionbias.audit.reads import reads_of
+from positionbias.audit.reads import everything, reads_of
 from positionbias.audit.rotations import Rotated, rotate_and_rank, rotation_results
 from positionbias.audit.segments import segment_similarity
 from positionbias.audit.settings import AuditSettings
@@ -152,9 +152,10 @@ CURVE = 200  # queries whose response by place is drawn
 
 
 class _Piloted(NamedTuple):
-    """What was asked of a model before its ranking: its nature, and the pilot's scores."""
+    """What was asked of a model before its ranking: its nature, and the pilot's trials and scores."""
 
     query_ids: list[str]
+    trials: list[Trial]
     nature: Nature
     known: Asked
 
@@ -219,7 +220,7 @@ class _Audit:
         ask(how, trials, known, f"{system.name}: pilot")
         if known.texts:
             self._tell_time(known, len(trials))
-        return _Piloted(ids, nature, known)
+        return _Piloted(ids, trials, nature, known)
 
     def _tell_time(self, known: Asked, piloted: int) -> None:
         task, settings = self.task, self.settings
@@ -248,9 +249,7 @@ class _Audit:
         system, task, settings = self.system, self.task, self.settings
         how = self._how(piloted.nature, ranked, rotated.first_run if rotated is not None else None)
         reads = reads_of(system, task, declared=settings.reads, listwise=piloted.nature.listwise, seed=settings.seed)
-        few = min(PILOT, settings.needles)
-        pilot, _ = make_trials(task, piloted.query_ids, most=few, orders=ORDERS[0], seed=settings.seed)
-        first = measure(how, pilot, piloted.known, lambda query, texts: [True] * len(texts))
+        first = measure(how, piloted.trials, piloted.known, everything)
         orders = orders_wanted(first, min(settings.needles, len(task.query_ids)), settings.margin)
         trials, skipped = make_trials(task, piloted.query_ids, most=settings.needles, orders=orders, seed=settings.seed)
         ask(how, trials, piloted.known, f"{system.name}: evidence moved")

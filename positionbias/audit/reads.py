@@ -18,7 +18,7 @@ from positionbias.core.run import Run
 from positionbias.core.seeds import below, key64
 from positionbias.models.protocols import PassageEncoder, Ranker
 
-__all__ = ["Reads", "reads_of"]
+__all__ = ["Reads", "everything", "reads_of"]
 
 TRIED = 200
 LEAST_EACH = 5
@@ -43,12 +43,13 @@ def reads_of(system: System, task: Task, *, declared: int | None, listwise: bool
     if isinstance(model, Ranker | PassageEncoder):
         return Reads(_by_tokens(model), None, "its tokenizer")
     if listwise:
-        return Reads(_everything, None, "not tried: the scorer is listwise")
+        return Reads(everything, None, "not tried: the scorer is listwise")
     words = cliff(system, task, seed)
-    return Reads(_everything, None, "no limit found") if words is None else Reads(_by_words(words), words, "its scores")
+    return Reads(everything, None, "no limit found") if words is None else Reads(_by_words(words), words, "its scores")
 
 
-def _everything(query: str, texts: Sequence[str]) -> list[bool]:
+def everything(query: str, texts: Sequence[str]) -> list[bool]:
+    """No limit: every text is read whole."""
     return [True] * len(texts)
 
 
