@@ -1,11 +1,11 @@
 """How often does an audit accuse a scorer that is blind to places, and how often can it not tell? On planted queries, where the truth is known.
 
-    python benchmarks/audit_false_alarms.py audit STATE [--collections 150]     # one receipt a collection; a stopped call goes on
+    python benchmarks/audit_false_alarms.py audit STATE [--collections 600]     # one receipt a collection; a stopped call goes on
     python benchmarks/audit_false_alarms.py squad|spans STATE --data FILE        # real text
     python benchmarks/audit_false_alarms.py minilm|old STATE --collections 3     # an encoder; the rule of before
     python benchmarks/audit_false_alarms.py table STATE                         # writes benchmarks/results/audit_false_alarms_HARDWARE_DATE.md
 
-A collection has 4,000 queries of its own seed: one audit of 4,000, four of 1,000 and twenty of 200, on disjoint parts. Exchanges, placebos, rotated texts, the
+A collection has 4,000 queries of its own seed: one audit of 4,000, and in the first 150 of a condition four of 1,000 and twenty of 200, on disjoint parts. Exchanges, placebos, rotated texts, the
 numbers of orders, the intervals and the answer are the audit's own; only scores are taken from arrays (``blind_scorers``), and first held to ``audit()`` itself.
 """
 
@@ -32,8 +32,9 @@ from blind_scorers import EDGED, NOISES, ORDERED, PLAIN, UNORDERED, Block, Insta
 from measuring import hardware, result_place
 
 from positionbias.audit.audit import ORDERS, PILOT, audit, make_task, orders_wanted
+from positionbias.audit.filler import PassageTexts, draw_filler
 from positionbias.audit.manipulate import COLUMNS, ROUNDED, Measured
-from positionbias.audit.perturb import Parts, exchanges, filler, parts_of, placebos, turned
+from positionbias.audit.perturb import Parts, exchanges, parts_of, placebos, turned
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
 from positionbias.audit.trials import Trial, _placebo_queries
@@ -58,6 +59,7 @@ MENTIONS, STRANGERS = 7, 2  # a query's candidates: passages that mention its wo
 PER_PASSAGE = 5
 MARGIN = AuditSettings().margin
 CHUNK = 200
+ALL_SIZES = 150  # collections of a condition whose parts are audited too: 600 audits of 1,000 queries
 SCORERS = (*UNORDERED, *ORDERED)
 
 
@@ -158,6 +160,28 @@ def _about(sentence: str) -> tuple[Thing, str] | None:
     return (things[0], attributes[0]) if len(things) == len(attributes) == 1 else None
 
 
+class Passages(list[str]):
+    """The texts of the collection that ``_task`` makes of these queries, in its order."""
+
+    @staticmethod
+    def of(asked: Sequence[Asked]) -> Passages:
+        """All passages, by id."""
+        return Passages([text for text, _ in _passage_ids(asked)])
+
+    def texts_at(self, rows: np.ndarray) -> list[str]:
+        """The texts of these rows."""
+        return [self[row] for row in rows]
+
+
+def _passage_ids(asked: Sequence[Asked]) -> list[tuple[str, str]]:
+    """The texts of all passages and candidates with their ids, ordered by id."""
+    ids = {one.text: one.passage_id for one in asked}
+    for one in asked:
+        for text in one.candidates:
+            ids.setdefault(text, f"m{len(ids):06d}")
+    return sorted(ids.items(), key=lambda item: item[1])
+
+
 class Laid(NamedTuple):
     """A trial as rows of blocks: the exchanges' texts, ``(before, after)`` one after another by order, and the two rotated ones."""
 
@@ -166,7 +190,7 @@ class Laid(NamedTuple):
     rotated: list[list[int]]
 
 
-def laid(one: Asked, seed: int) -> tuple[Parts, str, Laid]:
+def laid(one: Asked, seed: int, passages: PassageTexts) -> tuple[Parts, str, Laid]:
     """The texts that the audit makes of a query, as rows of sentence numbers, the filler's after the last: asked for with placeholders that begin and end like the
     sentences."""
     parts = one.parts
@@ -174,20 +198,20 @@ def laid(one: Asked, seed: int) -> tuple[Parts, str, Laid]:
     marks = [_placeholder(text, number) for number, text in enumerate(parts.sentences)]
     numbers = {mark: number for number, mark in enumerate(marks)}
     hidden = Parts(marks, parts.own)
-    fill = filler(one.query)
+    fill = draw_filler(passages, one.query_id, one.query, one.text, seed)
     numbers["\x00"] = len(marks)
 
     def drawn(count: int, size: int, purpose: str) -> list[int]:
         return choose(count, size, seed, "moved sentence", one.query_id, purpose)
 
     def row(text: str) -> list[int]:
-        return [numbers[mark] for mark in text.replace(fill, "\x00").split(" ")]
+        return [numbers[mark] for mark in text.split(" ")]
 
-    made = exchanges(hidden, one.query, ORDERS[-1], drawn)
+    made = exchanges(hidden, "\x00", ORDERS[-1], drawn)
     rows: tuple[list[list[int]], list[list[int]]] = ([], [])
     for each in made:
         rows[each.middle].extend((row(each.before), row(each.after)))
-    return parts, fill, Laid(*rows, [row(text) for text in turned(hidden, one.query)])
+    return parts, fill, Laid(*rows, [row(text) for text in turned(hidden, "\x00")])
 
 
 def _placeholder(sentence: str, number: int) -> str:
@@ -210,10 +234,9 @@ class Scored:
 
 def scored(asked: Sequence[Asked], others: Sequence[Sequence[str]], seed: int, *, edged: bool = False) -> dict[str, Scored]:
     """All scorers' changes; ``others[q]`` are the texts of query q's placebo queries, one for each size of audit."""
-    vocabulary = Vocabulary()
-    fills: dict[str, Block] = {}
+    vocabulary, passages = Vocabulary(), Passages.of(asked)
     chunks = [
-        _chunk(asked[first : first + CHUNK], others[first : first + CHUNK], seed, vocabulary, fills, edged)
+        _chunk(asked[first : first + CHUNK], others[first : first + CHUNK], seed, vocabulary, passages, edged)
         for first in range(0, len(asked), CHUNK)
     ]
     return {
@@ -227,15 +250,13 @@ def _chunk(
     others: Sequence[Sequence[str]],
     seed: int,
     vocabulary: Vocabulary,
-    fills: dict[str, Block],
+    passages: Passages,
     edged: bool,
 ) -> dict[str, Scored]:
     instances, sizes = [], []
     for one, placebo in zip(asked, others, strict=True):
-        parts, fill, rows = laid(one, seed)
-        if fill not in fills:
-            fills[fill] = Block.of(fill, vocabulary)
-        own = [*(Block.of(text, vocabulary) for text in parts.sentences), fills[fill]]
+        parts, fill, rows = laid(one, seed, passages)
+        own = [Block.of(text, vocabulary) for text in (*parts.sentences, fill)]
         blocks = [*own, *(Block.of(text, vocabulary) for text in one.candidates)]
         candidates = [[len(own) + number] for number in range(len(one.candidates))]
         instances.append(Instance(one.query, blocks, [*candidates, *rows.ends, *rows.middle, *rows.rotated]))
@@ -287,7 +308,7 @@ def placebo_queries(asked: Sequence[Asked], sizes: Sequence[int], seed: int) -> 
     for _, _, places in audits(asked, sizes, seed):
         own = [asked[place] for place in places]
         task = SimpleNamespace(query_ids=sorted(one.query_id for one in own), evidence=SimpleNamespace(by_query=by_query))
-        trials = [Trial(one.query_id, one.passage_id, (), ()) for one in own]
+        trials = [Trial(one.query_id, one.passage_id, "", (), ()) for one in own]
         drawn = _placebo_queries(cast(Task, task), trials, seed)
         for place in places:
             found[place].append(texts[drawn[asked[place].query_id]])
@@ -524,12 +545,18 @@ def _pieces(text: str, reading: str) -> list[str]:
 
 
 def encoded(
-    asked: Sequence[Asked], others: Sequence[Sequence[str]], seed: int, reading: str, encoder: Encoder, orders: int
+    asked: Sequence[Asked],
+    others: Sequence[Sequence[str]],
+    seed: int,
+    reading: str,
+    encoder: Encoder,
+    orders: int,
+    passages: Passages,
 ) -> Scored:
     """The changes of the best piece's cosine in so many orders."""
     rows, units = [], []
     for one, (placebo, *_) in zip(asked, others, strict=True):
-        parts, fill, laid_out = laid(one, seed)
+        parts, fill, laid_out = laid(one, seed, passages)
         sentences = [*parts.sentences, fill]
         made = [*laid_out.ends[: 2 * orders], *laid_out.middle[: 2 * orders], *laid_out.rotated]
         texts = [_pieces(" ".join(sentences[number] for number in row), reading) for row in made]
@@ -555,6 +582,7 @@ def run_encoder(state: Path, collections: int) -> None:
                 continue
             began, seed = time.process_time(), 900_001 + number
             asked = planted(Condition(0.7, clustered=False), seed, size)
+            passages = Passages.of(asked)
             ((_, _, places),) = audits(asked, (size,), seed)
             others = placebo_queries(asked, (size,), seed)
             pilot = encoded(
@@ -564,11 +592,12 @@ def run_encoder(state: Path, collections: int) -> None:
                 reading,
                 encoder,
                 ORDERS[0],
+                passages,
             )
             orders = orders_wanted(
                 measured([asked[place] for place in places[:PILOT]], pilot, np.arange(PILOT), 0, ORDERS[0]), size, MARGIN
             )
-            of = encoded(asked, others, seed, reading, encoder, orders)
+            of = encoded(asked, others, seed, reading, encoder, orders, passages)
             effects = effects_of(measured(asked, of, places, 0, orders), "nDCG@10", read=False)
             found = {"orders": orders, "effects": {str(one.contrast): [one.value, one.low, one.high] for one in effects}}
             receipt.write_text(json.dumps({"encoder": reading, "audit": found, "seconds": time.process_time() - began}))
@@ -613,13 +642,9 @@ def _listed(score: Callable[[str, str], float]) -> Callable[[str, Sequence[str]]
 
 def _task(folder: Path, asked: Sequence[Asked], seed: int) -> Task:
     """The queries as a collection on disk, with their candidates."""
-    texts = {one.passage_id: one.text for one in asked}
-    ids = {text: passage_id for passage_id, text in texts.items()}
-    for one in asked:
-        for text in one.candidates:
-            ids.setdefault(text, f"m{len(ids):06d}")
+    ids = dict(_passage_ids(asked))
     with create_collection(folder) as writer:
-        writer.add_passages([Passage(passage_id, text) for text, passage_id in sorted(ids.items(), key=lambda item: item[1])])
+        writer.add_passages([Passage(passage_id, text) for text, passage_id in ids.items()])
         ordered = sorted(asked, key=lambda one: one.query_id)
         writer.add_split(
             "test",
@@ -641,7 +666,8 @@ def run_all(state: Path, collections: int) -> None:
             receipt = state / f"{condition.name}-{number:04d}.json"
             if receipt.exists():
                 continue
-            found = collection(condition, seed=1 + number * len(CONDITIONS) + place, edged=number == 0)
+            sizes = SIZES if number < ALL_SIZES else SIZES[-1:]
+            found = collection(condition, 1 + number * len(CONDITIONS) + place, sizes=sizes, edged=number == 0)
             part = receipt.with_suffix(f".{os.getpid()}")
             part.write_text(json.dumps(found))
             part.rename(receipt)
@@ -698,7 +724,7 @@ def receipts(state: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 def planted_tables(found: Sequence[Mapping[str, Any]]) -> list[str]:
     """Rates by cell, pooled ones with their bounds, and what the scorers show in truth."""
     cells = {
-        (name, size, condition.name): Counted.of([row for one in found if one["condition"] == condition.name for row in one["audits"][name][str(size)]])
+        (name, size, condition.name): Counted.of([row for one in found if one["condition"] == condition.name for row in one["audits"][name].get(str(size), [])])
         for name in SCORERS for size in SIZES for condition in CONDITIONS
     }  # fmt: skip
     held = {key: cell for key, cell in cells.items() if cell.audits}
@@ -708,7 +734,7 @@ def planted_tables(found: Sequence[Mapping[str, Any]]) -> list[str]:
     lines = [
         "## Rates",
         "",
-        f"Collections of {QUERIES:,} queries: " + ", ".join(f"{count} {name}" for name, count in collections.items()) + "; from each one audit of 4,000, four of 1,000 and twenty of 200 queries, on disjoint parts.",
+        f"Collections of {QUERIES:,} queries: " + ", ".join(f"{count} {name}" for name, count in collections.items()) + f"; from each one audit of 4,000 queries, from the first {ALL_SIZES} of a condition also four of 1,000 and twenty of 200, on disjoint parts.",
         "A cell (0-flat: front-loading 0, one question a passage; clustered: five questions a passage) has audits that found any preference / audits, with the exact 95 % interval. Pooled: over the four cells. Holm: the least adjusted p, over all cells of the table, that a cell's share is above 5 %. "
         "Off 0: audits in which an interval left out 0, whether or not it lay within the margin of 0.1. The noise of *noise …* is one draw at several sizes, so that these scorers are accused together.",
         "",
@@ -723,7 +749,7 @@ def planted_tables(found: Sequence[Mapping[str, Any]]) -> list[str]:
                 continue
             pooled = Counted(*(sum(values) for values in zip(*own.values(), strict=True)))
             p = min(value for key in own if (value := adjusted["|".join(map(str, key))]) is not None)
-            orders = np.mean([row["orders"] for one in found for row in one["audits"][name][str(size)]])
+            orders = np.mean([row["orders"] for one in found for row in one["audits"][name].get(str(size), [])])
             shown = [_cell(cells[name, size, condition]) for condition in conditions]
             high = pooled.interval[1]
             lines.append(
@@ -874,7 +900,7 @@ def main() -> None:
     parser.add_argument("what", choices=("audit", "old", "squad", "spans", "minilm", "table"))
     parser.add_argument("state", type=Path)
     parser.add_argument("--data", type=Path, action="append", default=[], help="files of SQuAD, or of MS MARCO's answers")
-    parser.add_argument("--collections", type=int, default=150, help="of each of the four conditions")
+    parser.add_argument("--collections", type=int, default=600, help="of each of the four conditions")
     given = parser.parse_args()
     if given.what == "audit":
         run_all(given.state, given.collections)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from positionbias.text.words import WordMethod, sentence_starts, split_words, word_spans
+from positionbias.text.words import WordMethod, sentence_starts, word_spans
 
 __all__ = [
     "NOT_ONE_SENTENCE",
@@ -23,7 +23,6 @@ __all__ = [
     "Needle",
     "Parts",
     "exchanges",
-    "filler",
     "move_sentence",
     "parts_of",
     "placebos",
@@ -36,16 +35,8 @@ TOO_FEW = "passage of fewer than three sentences"
 NOT_ONE_SENTENCE = "answer in more than one sentence"
 NO_PLACEBO = "no other sentence begins and ends like the evidence"
 LEAST_SENTENCES = 3
-FILLER_WORDS = 20
-_PREFIX = 4  # letters that a word of filler must not share with a word of the query
 _CLOSING = "\"'”’)]}»"
 _ENDING = ".!?…。！？"
-# words that say nothing of anything; a query's own are left out, so that no scorer finds the query in them
-_FILLER = (
-    "Further remarks, sundry notes, various observations follow elsewhere, perhaps later, perhaps sooner, among several unrelated "
-    "matters, miscellaneous topics, additional details, minor asides, occasional digressions, assorted comments, incidental thoughts, "
-    "supplementary hints, optional reminders, general musings"
-).split()
 
 
 class Parts(NamedTuple):
@@ -130,19 +121,19 @@ def _edges_of(sentence: str) -> tuple[bool, bool]:
     return stripped[:1].islower(), stripped.rstrip(_CLOSING)[-1:] in tuple(_ENDING)
 
 
-def exchanges(parts: Parts, query: str, orders: int, choose: Callable[[int, int, str], list[int]]) -> list[Exchange]:
+def exchanges(parts: Parts, fill: str, orders: int, choose: Callable[[int, int, str], list[int]]) -> list[Exchange]:
     """The exchanges of one query in so many orders of the other sentences, which come in mirrored pairs.
 
     ``choose(count, size, purpose)`` draws ``size`` different numbers below ``count``. With e the evidence, p the placebo and r the others in a drawn order, an order
     gives  e f r f p → p f r f e , the next one the same with r reversed: broken transitions are then the same on both sides. It also gives
-    f p f a f e f b  against  f e f a f p f b  (and the next order the reversal of both), r = a b. f is a filler of 20 words: a window or a pair of words may reach over to the
+    f p f a f e f b  against  f e f a f p f b  (and the next order the reversal of both), r = a b. f is the filler ``fill``, of 20 words: a window or a pair of words may reach over to the
     neighbours, of which a sentence in the middle has two, one at the front only the next and one at the end only the last. Which of them helps depends on how the
     evidence is worded, so that without filler a scorer that takes the best window seems to prefer an end [decision].
 
     Raises:
         ValueError: no sentence can be the placebo.
     """
-    texts, candidates, fill, made = parts.sentences, placebos(parts), filler(query), list[Exchange]()
+    texts, candidates, made = parts.sentences, placebos(parts), list[Exchange]()
     if not candidates:
         raise ValueError(NO_PLACEBO)
     evidence = texts[parts.own]
@@ -170,29 +161,17 @@ def exchanges(parts: Parts, query: str, orders: int, choose: Callable[[int, int,
     return made
 
 
-def filler(query: str, words: int = FILLER_WORDS) -> str:
-    """So many words that say nothing, none of which begins like a word of the query.
-
-    >>> len(filler("What is oil?").split())
-    20
-    """
-    known = {word.casefold()[:_PREFIX] for word in split_words(query).words}
-    free = [word for word in _FILLER if word.casefold().rstrip(",")[:_PREFIX] not in known] or _FILLER
-    chosen = [free[place % len(free)] for place in range(words)]
-    return f"{' '.join(chosen).rstrip(',').capitalize()}."
-
-
-def turned(parts: Parts, query: str) -> tuple[str, str]:
+def turned(parts: Parts, fill: str) -> tuple[str, str]:
     """The passage rotated at sentence boundaries by a cut just before and just after the evidence: it stands first, and last.
 
     Both texts have the other sentences in the same order, and a filler between them and the evidence, whose neighbours were another sentence in front than at
     the end: on real text the one before it shares more words with the query than the next.
 
-    >>> front, end = turned(Parts(["a.", "b.", "c."], 1), "")
-    >>> front.startswith("b. Further remarks"), front.endswith("c. a."), end.startswith("c. a. Further"), end.endswith("b.")
-    (True, True, True, True)
+    >>> front, end = turned(Parts(["a.", "b.", "c."], 1), "Filler.")
+    >>> front, end
+    ('b. Filler. c. a.', 'c. a. Filler. b.')
     """
-    texts, own, fill = parts.sentences, parts.own, filler(query)
+    texts, own = parts.sentences, parts.own
     rest = [*texts[own + 1 :], *texts[:own]]
     return _joined(texts[own], fill, *rest), _joined(*rest, fill, texts[own])
 

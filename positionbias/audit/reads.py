@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from positionbias.audit.manipulate import Fits, Texts
-from positionbias.audit.perturb import filler, parts_of
+from positionbias.audit.filler import draw_filler
+from positionbias.audit.perturb import parts_of
 from positionbias.audit.systems import System, Task
 from positionbias.core.records import Query
 from positionbias.core.run import Run
@@ -84,13 +85,14 @@ def cliff(system: System, task: Task, seed: int) -> float | None:
     queries = {query.query_id: query.text for query in task.queries}
     for query_id in sorted(task.query_ids, key=lambda one: (key64(seed, "cliff", one), one))[:TRIED]:
         item = task.evidence.by_query[query_id]
-        parts = parts_of(task.collection.texts([item.passage_id])[0], item.start, item.end)
+        passage = task.collection.texts([item.passage_id])[0]
+        parts = parts_of(passage, item.start, item.end)
         if isinstance(parts, str):
             continue
         evidence = parts.sentences[parts.own]
         others = [text for place, text in enumerate(parts.sentences) if place != parts.own]
         between = 1 + below(len(others) - 1, seed, "cliff", query_id, "between")
-        blank = filler(queries[query_id], len(evidence.split()))
+        blank = draw_filler(task.collection, query_id, queries[query_id], passage, seed, words=len(evidence.split()))
         places = (0, len(others), between)
         versions = [" ".join([*others[:at], one, *others[at:]]) for at in places for one in (evidence, blank)]
         names = [f"{query_id}\x1f{number}" for number in range(len(versions))]

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import NamedTuple
 
-from positionbias.audit.perturb import NO_PLACEBO, Parts, exchanges, filler, parts_of, placebos, turned
+from positionbias.audit.filler import draw_filler
+from positionbias.audit.perturb import NO_PLACEBO, Parts, exchanges, parts_of, placebos, turned
 from positionbias.audit.systems import Task
 from positionbias.core.payloads import Contrast
 from positionbias.core.seeds import below, choose
@@ -31,11 +33,12 @@ class Pair(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What is made of one query: its texts, which of them are compared, and whose query the placebo is ("" where there is none). ``label`` tells the names of
-    a query's trials from each other."""
+    """What is made of one query: its texts, which of them are compared, the filler in them, and whose query the placebo is ("" where there is none). ``label``
+    tells the names of a query's trials from each other."""
 
     query_id: str
     passage_id: str
+    filler: str
     texts: Sequence[str]
     pairs: Sequence[Pair]
     placebo_query: str = ""
@@ -67,13 +70,15 @@ def make_trials(
         if len(trials) == most:
             break
         item = task.evidence.by_query[query_id]
-        parts = parts_of(task.collection.texts([item.passage_id])[0], item.start, item.end)
+        passage = task.collection.texts([item.passage_id])[0]
+        parts = parts_of(passage, item.start, item.end)
         if isinstance(parts, str):
             counts[parts] += 1
         elif not placebos(parts):
             counts[NO_PLACEBO] += 1
         else:
-            trials.append(_trial(query_id, item.passage_id, parts, texts[query_id], orders, seed, rotate))
+            fill = draw_filler(task.collection, query_id, texts[query_id], passage, seed)
+            trials.append(_trial(query_id, item.passage_id, parts, fill, orders, seed, rotate))
     others = _placebo_queries(task, trials, seed) if rotate else {}
     trials = [replace(one, placebo_query=others.get(one.query_id, "")) for one in trials]
     return sorted(trials, key=lambda one: one.query_id), dict(counts)
@@ -89,21 +94,18 @@ def shortened_trials(
     queries = {query.query_id: query.text for query in task.queries}
     found = []
     for one in trials:
-        item, query = task.evidence.by_query[one.query_id], queries[one.query_id]
+        item = task.evidence.by_query[one.query_id]
         parts = parts_of(task.collection.texts([item.passage_id])[0], item.start, item.end)
         assert not isinstance(parts, str)
-        short = _shortened(
-            parts, query, fits, choose(len(parts.sentences), len(parts.sentences), seed, "shortened", one.query_id)
-        )
+        order = choose(len(parts.sentences), len(parts.sentences), seed, "shortened", one.query_id)
+        short = _shortened(parts, one.filler, partial(fits, queries[one.query_id]), order)
         if short is not None:
-            made = _trial(one.query_id, one.passage_id, short, query, orders, seed, bool(one.rotated))
+            made = _trial(one.query_id, one.passage_id, short, one.filler, orders, seed, bool(one.rotated))
             found.append(replace(made, placebo_query=one.placebo_query, label="short "))
     return found
 
 
-def _shortened(
-    parts: Parts, query: str, fits: Callable[[str, Sequence[str]], list[bool]], order: Sequence[int]
-) -> Parts | None:
+def _shortened(parts: Parts, fill: str, fits: Callable[[Sequence[str]], list[bool]], order: Sequence[int]) -> Parts | None:
     """The passage without its first few sentences of ``order``, but with its evidence and a placebo; None where even these do not fit.
 
     It fits with the four fillers of the middle's texts, or where that cannot be with the two of the ends'.
@@ -116,12 +118,12 @@ def _shortened(
             if short is None or not placebos(short):
                 continue
             kept = left
-            if fits(query, [" ".join([*short.sentences, *[filler(query)] * fillers])])[0]:
+            if fits([" ".join([*short.sentences, *[fill] * fillers])])[0]:
                 return short
     return None
 
 
-def _trial(query_id: str, passage_id: str, parts: Parts, query: str, orders: int, seed: int, rotate: bool) -> Trial:
+def _trial(query_id: str, passage_id: str, parts: Parts, fill: str, orders: int, seed: int, rotate: bool) -> Trial:
     texts: list[str] = []
     pairs = []
 
@@ -133,10 +135,10 @@ def _trial(query_id: str, passage_id: str, parts: Parts, query: str, orders: int
         texts.extend((before, after))
 
     if rotate:  # first, so that more orders of the other sentences add texts and change none
-        add(Contrast.ROTATION, *turned(parts, query))
-    for one in exchanges(parts, query, orders, drawn):
+        add(Contrast.ROTATION, *turned(parts, fill))
+    for one in exchanges(parts, fill, orders, drawn):
         add(Contrast.MIDDLE if one.middle else Contrast.ENDS, one.before, one.after)
-    return Trial(query_id, passage_id, texts, pairs)
+    return Trial(query_id, passage_id, fill, texts, pairs)
 
 
 def _placebo_queries(task: Task, trials: Sequence[Trial], seed: int) -> dict[str, str]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from positionbias.audit.filler import draw_filler, filler
 from positionbias.audit.perturb import (
     NO_PLACEBO,
     NOT_ONE_SENTENCE,
@@ -15,7 +17,6 @@ from positionbias.audit.perturb import (
     Needle,
     Parts,
     exchanges,
-    filler,
     move_sentence,
     placebos,
     sentences,
@@ -88,9 +89,12 @@ def drawn_by(seed: int):
     return lambda count, size, purpose: choose(count, size, seed, "test", purpose)
 
 
+FILL = filler("")
+
+
 def split(text: str) -> list[str]:
     """The sentences without the filler between them."""
-    return [one for one in sentences(text) if one != filler("")]
+    return [one for one in sentences(text) if one != FILL]
 
 
 LETTERS = [f"{letter.upper()}{letter}{letter} came." for letter in "abcdefgh"]
@@ -102,7 +106,7 @@ def test_an_exchange_swaps_the_evidence_with_a_placebo_and_nothing_else(
 ) -> None:
     parts = Parts(LETTERS[:count], data.draw(st.integers(0, count - 1)))
     evidence = parts.sentences[parts.own]
-    made = exchanges(parts, "", orders, drawn_by(seed))
+    made = exchanges(parts, FILL, orders, drawn_by(seed))
     assert [one.middle for one in made] == [False, True] * orders
     for one in made:
         before, after = sentences(one.before), sentences(one.after)
@@ -120,7 +124,7 @@ def test_an_exchange_swaps_the_evidence_with_a_placebo_and_nothing_else(
 @given(st.integers(3, 8), st.integers(0, 1_000))
 def test_every_second_order_is_the_reversal_of_the_one_before(count: int, seed: int) -> None:
     """So the ends of one order are the ends of the other: the neighbours and transitions of before and after are the same, read backwards."""
-    made = exchanges(Parts(LETTERS[:count], 1), "", 4, drawn_by(seed))
+    made = exchanges(Parts(LETTERS[:count], 1), FILL, 4, drawn_by(seed))
     for middle in (False, True):
         own = [one for one in made if one.middle == middle]
         for even, odd in zip(own[::2], own[1::2], strict=True):
@@ -136,18 +140,17 @@ def test_every_second_order_is_the_reversal_of_the_one_before(count: int, seed: 
 @given(st.integers(4, 8), st.integers(0, 1_000))
 def test_evidence_and_placebo_have_filler_wherever_they_have_a_neighbour(count: int, seed: int) -> None:
     parts = Parts(LETTERS[:count], 2)
-    fill = filler("")
-    for one in exchanges(parts, "", 4, drawn_by(seed)):
+    for one in exchanges(parts, FILL, 4, drawn_by(seed)):
         if not one.middle:
             for text in (one.before, one.after):
                 found = sentences(text)
-                assert [place for place, sentence in enumerate(found) if sentence == fill] == [1, len(found) - 2]
+                assert [place for place, sentence in enumerate(found) if sentence == FILL] == [1, len(found) - 2]
             continue
         for text in (one.before, one.after):
             found = sentences(text)
             at = found.index(parts.sentences[2])
-            assert (found[at - 1], found[at + 1]) == (fill, fill)
-            assert found.count(fill) == 4
+            assert (found[at - 1], found[at + 1]) == (FILL, FILL)
+            assert found.count(FILL) == 4
         before, after = (sentences(text).index(parts.sentences[2]) / (count + 3) for text in (one.before, one.after))
         assert min(before, 1 - before) < 0.15  # f e f …
         assert 0.25 < after < 0.75
@@ -156,8 +159,8 @@ def test_evidence_and_placebo_have_filler_wherever_they_have_a_neighbour(count: 
 def test_exchanges_by_hand() -> None:
     a, b, c, e, p = "Aa.", "Bb.", "Cc.", "Ee.", "Pp."
     # the placebo is the first candidate, the others stand as they come
-    made = exchanges(Parts([p, a, e, b, c], 2), "", 2, lambda count, size, purpose: list(range(size)))
-    f = filler("")
+    made = exchanges(Parts([p, a, e, b, c], 2), FILL, 2, lambda count, size, purpose: list(range(size)))
+    f = FILL
     assert [(one.middle, one.before, one.after) for one in made] == [
         (False, f"{e} {f} {a} {b} {c} {f} {p}", f"{p} {f} {a} {b} {c} {f} {e}"),
         (True, f"{f} {e} {f} {a} {f} {p} {f} {b} {c}", f"{f} {p} {f} {a} {f} {e} {f} {b} {c}"),
@@ -168,8 +171,8 @@ def test_exchanges_by_hand() -> None:
 
 def test_three_sentences_by_hand_have_a_middle_exchange_of_an_empty_half() -> None:
     r, e, p = "Rr.", "Ee.", "Pp."
-    made = exchanges(Parts([p, e, r], 1), "", 2, lambda count, size, purpose: list(range(size)))
-    f = filler("")
+    made = exchanges(Parts([p, e, r], 1), FILL, 2, lambda count, size, purpose: list(range(size)))
+    f = FILL
     assert [(one.middle, one.before, one.after) for one in made] == [
         (False, f"{e} {f} {r} {f} {p}", f"{p} {f} {r} {f} {e}"),
         (True, f"{f} {e} {f} {f} {p} {f} {r}", f"{f} {p} {f} {f} {e} {f} {r}"),
@@ -189,11 +192,12 @@ def test_what_stands_beside_the_evidence_helps_no_window_of_it() -> None:
         return max(len({*found[place : place + 20]} & {*words}) for place in range(len(found)))
 
     assert best(" ".join([others[0], evidence])) == 3
+    fill = filler(" ".join(words))
     for own in range(4):
         parts = Parts([*others[:own], evidence, *others[own:]], own)
-        made = exchanges(parts, " ".join(words), 8, drawn_by(own))
+        made = exchanges(parts, fill, 8, drawn_by(own))
         assert {best(text) for one in made for text in (one.before, one.after)} == {2}
-        assert [best(text) for text in turned(parts, " ".join(words))] == [2, 2]
+        assert [best(text) for text in turned(parts, fill)] == [2, 2]
 
 
 def test_a_fragment_changes_places_with_a_fragment_only() -> None:
@@ -201,8 +205,8 @@ def test_a_fragment_changes_places_with_a_fragment_only() -> None:
     window = ["and so on.", "One came.", 'Two left."', "Who? (Three stayed.)", "or went home.", "Four sta"]
     assert [placebos(Parts(window, own)) for own in range(6)] == [[4], [2, 3], [1, 3], [1, 2], [0], []]
     with pytest.raises(ValueError, match=NO_PLACEBO):
-        exchanges(Parts(window, 5), "", 2, drawn_by(1))
-    for one in exchanges(Parts(window, 0), "", 4, drawn_by(1)):
+        exchanges(Parts(window, 5), FILL, 2, drawn_by(1))
+    for one in exchanges(Parts(window, 0), FILL, 4, drawn_by(1)):
         if not one.middle:
             assert one.before.startswith("and so on.")
             assert one.before.endswith("or went home.")
@@ -210,14 +214,17 @@ def test_a_fragment_changes_places_with_a_fragment_only() -> None:
 
 def test_more_orders_add_exchanges_and_change_none() -> None:
     parts = Parts(LETTERS[:6], 3)
-    few, many = (exchanges(parts, "", orders, drawn_by(5)) for orders in (2, 8))
+    few, many = (exchanges(parts, FILL, orders, drawn_by(5)) for orders in (2, 8))
     assert many[: len(few)] == few
     assert len({(one.before, one.after) for one in many}) == len(many)
 
 
-@given(st.lists(st.sampled_from("further remarks notes various follow perhaps sooner topic hint what oil".split()), max_size=8))
-def test_filler_shares_no_word_with_the_query(words: list[str]) -> None:
-    made = filler(" ".join(words))
+WORDS = "further remarks notes various follow perhaps sooner topic hint what oil".split()
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=8), st.lists(st.sampled_from([*WORDS, "tree", "3", "a", "Oily"]), max_size=60))
+def test_filler_shares_no_word_with_the_query(words: list[str], source: list[str]) -> None:
+    made = filler(" ".join(words), " ".join(source))
     used = {word.strip(".,").casefold() for word in made.split()}
     assert len(made.split()) == 20
     assert not used & set(words)
@@ -226,12 +233,42 @@ def test_filler_shares_no_word_with_the_query(words: list[str]) -> None:
     assert len(sentences(f"{made} Oil burns. {made}")) == 3
 
 
+def test_filler_is_of_the_source_where_that_has_words_enough() -> None:
+    assert (
+        filler("Where is the river?", "1 Rivers, a green-ish tree's leaf: where? At home.", words=6)
+        == "Green ish tree leaf At home."
+    )
+    assert (
+        filler("Where is the river?", "Rivers, a green-ish tree.", words=6)
+        == "Further remarks sundry notes various observations."
+    )
+
+
+class Texts(list[str]):
+    """Passages in a list."""
+
+    def texts_at(self, rows: np.ndarray) -> list[str]:
+        return [self[row] for row in rows]
+
+
+def test_filler_is_drawn_from_passages_other_than_the_querys_own() -> None:
+    passages = Texts([f"{letter}aa {letter}bb {letter}cc {letter}dd" for letter in "abcdefgh"])
+    drawn = {draw_filler(passages, f"q{number}", "abb", passages[0], 1, words=4) for number in range(100)}
+    # never a passage's first words but b's to h's; the draw that falls on a goes on with b
+    assert drawn == {f"{one.capitalize()}." for one in passages[1:]}
+    # too few words in one passage: the next ones are read too
+    assert draw_filler(passages, "q1", "", "", 1, words=6) == draw_filler(passages, "q1", "", "", 1, words=8)[:23] + "."
+    # a collection that has too few
+    assert draw_filler(Texts(["one two"]), "q1", "", "", 1) == filler("")
+    assert draw_filler(Texts(["one two"]), "q1", "", "one two", 1) == filler("")
+
+
 @given(st.integers(3, 8), st.data())
 def test_turned_passages_are_rotations_with_filler_beside_the_evidence(count: int, data: st.DataObject) -> None:
     parts = Parts(LETTERS[:count], data.draw(st.integers(0, count - 1)))
-    front, end = (sentences(text) for text in turned(parts, ""))
+    front, end = (sentences(text) for text in turned(parts, FILL))
     assert front[0] == end[-1] == parts.sentences[parts.own]
-    assert front[1] == end[-2] == filler("")
+    assert front[1] == end[-2] == FILL
     assert front[2:] == end[:-2]
     doubled = [*parts.sentences, *parts.sentences]
     for one in ([front[0], *front[2:]], [*end[:-2], end[-1]]):

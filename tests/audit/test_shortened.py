@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from positionbias.audit.audit import audit
-from positionbias.audit.perturb import filler, sentences
+from positionbias.audit.perturb import sentences
 from positionbias.audit.reads import reads_of
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import Task
@@ -68,7 +68,7 @@ def test_shortened_passages_keep_the_evidence_and_leave_out_no_more_than_they_mu
     assert [one.query_id for one in short] == [one.query_id for one in trials]
     queries = {query.query_id: query.text for query in task.queries}
     for one, whole in zip(short, trials, strict=True):
-        fill, query = filler(queries[one.query_id]), queries[one.query_id]
+        fill, query = one.filler, queries[one.query_id]
         assert not set(one.names) & set(whole.names)
         assert (one.placebo_query, [pair.contrast for pair in one.pairs]) == (
             whole.placebo_query,

@@ -32,7 +32,7 @@ def test_scores_from_arrays_are_those_of_the_plain_text(script: ModuleType, clus
     asked = script.planted(script.Condition(0.7, clustered), seed=3, queries=20)
     instances, texts = [], []
     for one in asked:
-        parts, fill, rows = script.laid(one, 3)
+        parts, fill, rows = script.laid(one, 3, script.Passages.of(asked))
         pieces = [*parts.sentences, fill, *one.candidates]
         candidates = [[len(parts.sentences) + 1 + number] for number in range(len(one.candidates))]
         made = [*candidates, *rows.ends[:4], *rows.middle[:4], *rows.rotated]

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from positionbias.audit.perturb import Parts, exchanges, filler
+from positionbias.audit.filler import filler
+from positionbias.audit.perturb import Parts, exchanges
 from positionbias.core.payloads import Preference
 from positionbias.core.seeds import choose, generator
 
@@ -71,7 +72,7 @@ def test_places_of_the_middle_exchange_are_those_of_its_texts(script):
     found = {number: [] for number in (4, 5, 6, 7)}
     for row, number in enumerate(count):
         texts = [f"S{place} {'w ' * int(lengths[row, place] - 2)}w." for place in range(number)]
-        for one in exchanges(Parts(texts, 0), "", 2, lambda n, k, purpose, row=row: choose(n, k, row, "test", purpose)):
+        for one in exchanges(Parts(texts, 0), filler(""), 2, lambda n, k, purpose, row=row: choose(n, k, row, "test", purpose)):
             if one.middle:
                 words = [text.split() for text in (one.before, one.after)]
                 places = [each.index("S0") / (len(each) - lengths[row, 0]) for each in words]
