@@ -190,7 +190,7 @@ class Laid(NamedTuple):
     rotated: list[list[int]]
 
 
-def laid(one: Asked, seed: int, passages: PassageTexts) -> tuple[Parts, str, Laid]:
+def laid(one: Asked, seed: int, passages: PassageTexts, orders: int) -> tuple[Parts, str, Laid]:
     """The texts that the audit makes of a query, as rows of sentence numbers, the filler's after the last: asked for with placeholders that begin and end like the
     sentences."""
     parts = one.parts
@@ -207,7 +207,7 @@ def laid(one: Asked, seed: int, passages: PassageTexts) -> tuple[Parts, str, Lai
     def row(text: str) -> list[int]:
         return [numbers[mark] for mark in text.split(" ")]
 
-    made = exchanges(hidden, "\x00", ORDERS[-1], drawn)
+    made = exchanges(hidden, "\x00", orders, drawn)
     rows: tuple[list[list[int]], list[list[int]]] = ([], [])
     for each in made:
         rows[each.middle].extend((row(each.before), row(each.after)))
@@ -232,11 +232,19 @@ class Scored:
     units: np.ndarray
 
 
-def scored(asked: Sequence[Asked], others: Sequence[Sequence[str]], seed: int, *, edged: bool = False) -> dict[str, Scored]:
+def scored(
+    asked: Sequence[Asked],
+    others: Sequence[Sequence[str]],
+    seed: int,
+    passages: Passages,
+    *,
+    orders: int = ORDERS[-1],
+    edged: bool = False,
+) -> dict[str, Scored]:
     """All scorers' changes; ``others[q]`` are the texts of query q's placebo queries, one for each size of audit."""
-    vocabulary, passages = Vocabulary(), Passages.of(asked)
+    vocabulary = Vocabulary()
     chunks = [
-        _chunk(asked[first : first + CHUNK], others[first : first + CHUNK], seed, vocabulary, passages, edged)
+        _chunk(asked[first : first + CHUNK], others[first : first + CHUNK], seed, vocabulary, passages, orders, edged)
         for first in range(0, len(asked), CHUNK)
     ]
     return {
@@ -251,11 +259,12 @@ def _chunk(
     seed: int,
     vocabulary: Vocabulary,
     passages: Passages,
+    orders: int,
     edged: bool,
 ) -> dict[str, Scored]:
     instances, sizes = [], []
     for one, placebo in zip(asked, others, strict=True):
-        parts, fill, rows = laid(one, seed, passages)
+        parts, fill, rows = laid(one, seed, passages, orders)
         own = [Block.of(text, vocabulary) for text in (*parts.sentences, fill)]
         blocks = [*own, *(Block.of(text, vocabulary) for text in one.candidates)]
         candidates = [[len(own) + number] for number in range(len(one.candidates))]
@@ -274,9 +283,9 @@ def _chunk(
     after = start + counts.sum(axis=1)
     found = {}
     for name, values in scores.items():
-        ends = values[columns + candidates_each + np.arange(2 * ORDERS[-1])].reshape(len(asked), -1, 2)
-        middle_scores = np.full((len(asked), ORDERS[-1], 2), np.nan)
-        places = columns[has_middle] + candidates_each + 2 * ORDERS[-1] + np.arange(2 * ORDERS[-1])
+        ends = values[columns + candidates_each + np.arange(2 * orders)].reshape(len(asked), -1, 2)
+        middle_scores = np.full((len(asked), orders, 2), np.nan)
+        places = columns[has_middle] + candidates_each + 2 * orders + np.arange(2 * orders)
         middle_scores[has_middle] = values[places].reshape(len(places), -1, 2)
         rotated = values[after[:, None] + np.arange(2 + 2 * placebos_each)].reshape(len(asked), -1, 2)
         change = rotated[:, :, 1] - rotated[:, :, 0]
@@ -346,13 +355,29 @@ def verdict_of(asked: Sequence[Asked], of: Scored, places: np.ndarray, size: int
     return {"preference": str(found.preference), "by": str(found.deciding.contrast), "orders": orders, "effects": rows}
 
 
+def most_orders(
+    asked: Sequence[Asked], others: Sequence[Sequence[str]], seed: int, passages: Passages, sizes: Sequence[int]
+) -> int:
+    """The most orders that the audit of any scorer takes: from the pilot of a single audit, which is far cheaper than all orders of all queries."""
+    drawn = audits(asked, sizes, seed)
+    if len(drawn) > 1:
+        return ORDERS[-1]
+    ((number, size, places),) = drawn
+    few = places[:PILOT]
+    own = [asked[place] for place in few]
+    all_scored = scored(own, [others[place] for place in few], seed, passages, orders=ORDERS[0])
+    pilots = (measured(own, of, np.arange(len(few)), number, ORDERS[0]) for of in all_scored.values())
+    return max(orders_wanted(pilot, size, MARGIN) for pilot in pilots)
+
+
 def collection(
     condition: Condition, seed: int, queries: int = QUERIES, sizes: Sequence[int] = SIZES, *, edged: bool = False
 ) -> dict[str, Any]:
     """All audits of one collection, by scorer and size."""
     began = time.process_time()
     asked = planted(condition, seed, queries)
-    all_scored = scored(asked, placebo_queries(asked, sizes, seed), seed, edged=edged)
+    others, passages = placebo_queries(asked, sizes, seed), Passages.of(asked)
+    all_scored = scored(asked, others, seed, passages, orders=most_orders(asked, others, seed, passages, sizes), edged=edged)
     found: dict[str, dict[str, list[Any]]] = {}
     for name, of in all_scored.items():
         by_size: dict[str, list[Any]] = {str(size): [] for size in sizes}
@@ -480,7 +505,7 @@ def audit_samples(what: str, drawn: Sequence[Sequence[Asked]], state: Path, *, o
         if receipt.exists():
             continue
         began, size = time.process_time(), len(asked)
-        all_scored = scored(asked, placebo_queries(asked, (size,), 1), 1, edged=True)
+        all_scored = scored(asked, placebo_queries(asked, (size,), 1), 1, Passages.of(asked), edged=True)
         ((_, _, places),) = audits(asked, (size,), 1)
         rows = {name: verdict_of(asked, of, places, 0) for name, of in all_scored.items()}
         found = {"what": what, "queries": size, "audits": rows, "old": old_rule(asked, 1) if old else {}}
@@ -556,7 +581,7 @@ def encoded(
     """The changes of the best piece's cosine in so many orders."""
     rows, units = [], []
     for one, (placebo, *_) in zip(asked, others, strict=True):
-        parts, fill, laid_out = laid(one, seed, passages)
+        parts, fill, laid_out = laid(one, seed, passages, orders)
         sentences = [*parts.sentences, fill]
         made = [*laid_out.ends[: 2 * orders], *laid_out.middle[: 2 * orders], *laid_out.rotated]
         texts = [_pieces(" ".join(sentences[number] for number in row), reading) for row in made]
@@ -618,7 +643,7 @@ def check(folder: Path, condition: Condition, seed: int, queries: int = 60) -> f
         draws=0, segments=0, examples=0, blind=False, needles=queries, depth=MENTIONS + STRANGERS, permutations=100, seed=seed
     )
     verdicts = [result for result in audit(task, systems, settings) if isinstance(result.payload, Verdict)]
-    all_scored = scored(asked, placebo_queries(asked, (queries,), seed), seed, edged=True)
+    all_scored = scored(asked, placebo_queries(asked, (queries,), seed), seed, Passages.of(asked), edged=True)
     ((number, _, places),) = audits(asked, (queries,), seed)
     largest = 0.0
     for result in verdicts:
@@ -658,10 +683,10 @@ def _task(folder: Path, asked: Sequence[Asked], seed: int) -> Task:
     return make_task(collection, "test", Run("candidates", lists), AuditSettings(depth=MENTIONS + STRANGERS, seed=seed))
 
 
-def run_all(state: Path, collections: int) -> None:
-    """Audit so many collections of each condition; those with a receipt are done."""
+def run_all(state: Path, collections: int, first: int) -> None:
+    """Audit so many collections of each condition, from the one of this number on; those with a receipt are done."""
     state.mkdir(parents=True, exist_ok=True)
-    for number in range(collections):
+    for number in range(first, collections):
         for place, condition in enumerate(CONDITIONS):
             receipt = state / f"{condition.name}-{number:04d}.json"
             if receipt.exists():
@@ -901,9 +926,10 @@ def main() -> None:
     parser.add_argument("state", type=Path)
     parser.add_argument("--data", type=Path, action="append", default=[], help="files of SQuAD, or of MS MARCO's answers")
     parser.add_argument("--collections", type=int, default=600, help="of each of the four conditions")
+    parser.add_argument("--first", type=int, default=0, help="begin with this one, so that two calls can share the work")
     given = parser.parse_args()
     if given.what == "audit":
-        run_all(given.state, given.collections)
+        run_all(given.state, given.collections, given.first)
     elif given.what == "old":
         run_old(given.state, given.collections)
     elif given.what == "squad":

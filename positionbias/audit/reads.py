@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from positionbias.audit.manipulate import Fits, Texts
 from positionbias.audit.filler import draw_filler
+from positionbias.audit.manipulate import Fits, Texts
 from positionbias.audit.perturb import parts_of
 from positionbias.audit.systems import System, Task
 from positionbias.core.records import Query
