@@ -32,12 +32,12 @@ from blind_scorers import EDGED, NOISES, ORDERED, PLAIN, UNORDERED, Block, Insta
 from measuring import hardware, result_place
 
 from positionbias.audit.audit import ORDERS, PILOT, audit, make_task, orders_wanted
-from positionbias.audit.filler import PassageTexts, draw_filler
-from positionbias.audit.manipulate import COLUMNS, ROUNDED, Measured
+from positionbias.audit.filler import common_words, filler
+from positionbias.audit.manipulate import ROUNDED, Measured
 from positionbias.audit.perturb import Parts, exchanges, parts_of, placebos, turned
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
-from positionbias.audit.trials import Trial, _placebo_queries
+from positionbias.audit.trials import COLUMNS, Trial, _placebo_queries
 from positionbias.audit.verdict import DEVIATIONS, answer, effects_of
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
@@ -190,7 +190,7 @@ class Laid(NamedTuple):
     rotated: list[list[int]]
 
 
-def laid(one: Asked, seed: int, passages: PassageTexts, orders: int) -> tuple[Parts, str, Laid]:
+def laid(one: Asked, seed: int, common: Sequence[str], orders: int) -> tuple[Parts, str, Laid]:
     """The texts that the audit makes of a query, as rows of sentence numbers, the filler's after the last: asked for with placeholders that begin and end like the
     sentences."""
     parts = one.parts
@@ -198,7 +198,7 @@ def laid(one: Asked, seed: int, passages: PassageTexts, orders: int) -> tuple[Pa
     marks = [_placeholder(text, number) for number, text in enumerate(parts.sentences)]
     numbers = {mark: number for number, mark in enumerate(marks)}
     hidden = Parts(marks, parts.own)
-    fill = draw_filler(passages, one.query_id, one.query, one.text, seed)
+    fill = filler(one.query, common)
     numbers["\x00"] = len(marks)
 
     def drawn(count: int, size: int, purpose: str) -> list[int]:
@@ -211,7 +211,7 @@ def laid(one: Asked, seed: int, passages: PassageTexts, orders: int) -> tuple[Pa
     rows: tuple[list[list[int]], list[list[int]]] = ([], [])
     for each in made:
         rows[each.middle].extend((row(each.before), row(each.after)))
-    return parts, fill, Laid(*rows, [row(text) for text in turned(hidden, "\x00")])
+    return parts, fill, Laid(*rows, [row(text) for text in turned(hidden)])
 
 
 def _placeholder(sentence: str, number: int) -> str:
@@ -236,7 +236,7 @@ def scored(
     asked: Sequence[Asked],
     others: Sequence[Sequence[str]],
     seed: int,
-    passages: Passages,
+    common: Sequence[str],
     *,
     orders: int = ORDERS[-1],
     edged: bool = False,
@@ -244,7 +244,7 @@ def scored(
     """All scorers' changes; ``others[q]`` are the texts of query q's placebo queries, one for each size of audit."""
     vocabulary = Vocabulary()
     chunks = [
-        _chunk(asked[first : first + CHUNK], others[first : first + CHUNK], seed, vocabulary, passages, orders, edged)
+        _chunk(asked[first : first + CHUNK], others[first : first + CHUNK], seed, vocabulary, common, orders, edged)
         for first in range(0, len(asked), CHUNK)
     ]
     return {
@@ -258,13 +258,13 @@ def _chunk(
     others: Sequence[Sequence[str]],
     seed: int,
     vocabulary: Vocabulary,
-    passages: Passages,
+    common: Sequence[str],
     orders: int,
     edged: bool,
 ) -> dict[str, Scored]:
     instances, sizes = [], []
     for one, placebo in zip(asked, others, strict=True):
-        parts, fill, rows = laid(one, seed, passages, orders)
+        parts, fill, rows = laid(one, seed, common, orders)
         own = [Block.of(text, vocabulary) for text in (*parts.sentences, fill)]
         blocks = [*own, *(Block.of(text, vocabulary) for text in one.candidates)]
         candidates = [[len(own) + number] for number in range(len(one.candidates))]
@@ -356,7 +356,7 @@ def verdict_of(asked: Sequence[Asked], of: Scored, places: np.ndarray, size: int
 
 
 def most_orders(
-    asked: Sequence[Asked], others: Sequence[Sequence[str]], seed: int, passages: Passages, sizes: Sequence[int]
+    asked: Sequence[Asked], others: Sequence[Sequence[str]], seed: int, common: Sequence[str], sizes: Sequence[int]
 ) -> int:
     """The most orders that the audit of any scorer takes: from the pilot of a single audit, which is far cheaper than all orders of all queries."""
     drawn = audits(asked, sizes, seed)
@@ -365,7 +365,7 @@ def most_orders(
     ((number, size, places),) = drawn
     few = places[:PILOT]
     own = [asked[place] for place in few]
-    all_scored = scored(own, [others[place] for place in few], seed, passages, orders=ORDERS[0])
+    all_scored = scored(own, [others[place] for place in few], seed, common, orders=ORDERS[0])
     pilots = (measured(own, of, np.arange(len(few)), number, ORDERS[0]) for of in all_scored.values())
     return max(orders_wanted(pilot, size, MARGIN) for pilot in pilots)
 
@@ -376,8 +376,8 @@ def collection(
     """All audits of one collection, by scorer and size."""
     began = time.process_time()
     asked = planted(condition, seed, queries)
-    others, passages = placebo_queries(asked, sizes, seed), Passages.of(asked)
-    all_scored = scored(asked, others, seed, passages, orders=most_orders(asked, others, seed, passages, sizes), edged=edged)
+    others, common = placebo_queries(asked, sizes, seed), common_words(Passages.of(asked), seed)
+    all_scored = scored(asked, others, seed, common, orders=most_orders(asked, others, seed, common, sizes), edged=edged)
     found: dict[str, dict[str, list[Any]]] = {}
     for name, of in all_scored.items():
         by_size: dict[str, list[Any]] = {str(size): [] for size in sizes}
@@ -505,7 +505,7 @@ def audit_samples(what: str, drawn: Sequence[Sequence[Asked]], state: Path, *, o
         if receipt.exists():
             continue
         began, size = time.process_time(), len(asked)
-        all_scored = scored(asked, placebo_queries(asked, (size,), 1), 1, Passages.of(asked), edged=True)
+        all_scored = scored(asked, placebo_queries(asked, (size,), 1), 1, common_words(Passages.of(asked), 1), edged=True)
         ((_, _, places),) = audits(asked, (size,), 1)
         rows = {name: verdict_of(asked, of, places, 0) for name, of in all_scored.items()}
         found = {"what": what, "queries": size, "audits": rows, "old": old_rule(asked, 1) if old else {}}
@@ -576,12 +576,12 @@ def encoded(
     reading: str,
     encoder: Encoder,
     orders: int,
-    passages: Passages,
+    common: Sequence[str],
 ) -> Scored:
     """The changes of the best piece's cosine in so many orders."""
     rows, units = [], []
     for one, (placebo, *_) in zip(asked, others, strict=True):
-        parts, fill, laid_out = laid(one, seed, passages, orders)
+        parts, fill, laid_out = laid(one, seed, common, orders)
         sentences = [*parts.sentences, fill]
         made = [*laid_out.ends[: 2 * orders], *laid_out.middle[: 2 * orders], *laid_out.rotated]
         texts = [_pieces(" ".join(sentences[number] for number in row), reading) for row in made]
@@ -607,7 +607,7 @@ def run_encoder(state: Path, collections: int) -> None:
                 continue
             began, seed = time.process_time(), 900_001 + number
             asked = planted(Condition(0.7, clustered=False), seed, size)
-            passages = Passages.of(asked)
+            common = common_words(Passages.of(asked), seed)
             ((_, _, places),) = audits(asked, (size,), seed)
             others = placebo_queries(asked, (size,), seed)
             pilot = encoded(
@@ -617,12 +617,12 @@ def run_encoder(state: Path, collections: int) -> None:
                 reading,
                 encoder,
                 ORDERS[0],
-                passages,
+                common,
             )
             orders = orders_wanted(
                 measured([asked[place] for place in places[:PILOT]], pilot, np.arange(PILOT), 0, ORDERS[0]), size, MARGIN
             )
-            of = encoded(asked, others, seed, reading, encoder, orders, passages)
+            of = encoded(asked, others, seed, reading, encoder, orders, common)
             effects = effects_of(measured(asked, of, places, 0, orders), "nDCG@10", read=False)
             found = {"orders": orders, "effects": {str(one.contrast): [one.value, one.low, one.high] for one in effects}}
             receipt.write_text(json.dumps({"encoder": reading, "audit": found, "seconds": time.process_time() - began}))
@@ -643,7 +643,9 @@ def check(folder: Path, condition: Condition, seed: int, queries: int = 60) -> f
         draws=0, segments=0, examples=0, blind=False, needles=queries, depth=MENTIONS + STRANGERS, permutations=100, seed=seed
     )
     verdicts = [result for result in audit(task, systems, settings) if isinstance(result.payload, Verdict)]
-    all_scored = scored(asked, placebo_queries(asked, (queries,), seed), seed, Passages.of(asked), edged=True)
+    all_scored = scored(
+        asked, placebo_queries(asked, (queries,), seed), seed, common_words(Passages.of(asked), seed), edged=True
+    )
     ((number, _, places),) = audits(asked, (queries,), seed)
     largest = 0.0
     for result in verdicts:

@@ -251,9 +251,17 @@ class Store:
     def __init__(self, known: dict[str, str]) -> None:
         self.known = known
 
+    def __len__(self) -> int:
+        return len(self.known)
+
     def texts(self, passage_ids: Sequence[str]) -> list[str]:
         """The texts of these ids."""
         return [self.known[name] for name in passage_ids]
+
+    def texts_at(self, rows: np.ndarray) -> list[str]:
+        """The texts of these rows."""
+        names = list(self.known)
+        return [self.known[names[row]] for row in rows]
 
 
 def task_of(queries: Sequence[Query], evidence: dict[str, Evidence], candidates: Run, texts: Store) -> Task:
@@ -406,8 +414,7 @@ def squad_audited(sample: Sample, scorer: Score, seed: int = 1) -> dict[str, Any
     trials, skipped = make_trials(task, task.query_ids, most=len(asked), orders=2, seed=seed)
     ask(how, trials, known, "")
     made = measure(how, trials, known, reads.fits)
-    cut = [one for one, whole in zip(trials, made.whole[:, 0], strict=True) if not whole]
-    short, shortened = shortened_trials(task, cut, reads.fits, orders=2, seed=seed), None
+    short, shortened = shortened_trials(task, trials, made.whole, reads.fits, orders=2, seed=seed), None
     if short:
         ask(how, short, known, "")
         shortened = measure(how, short, known, reads.fits)

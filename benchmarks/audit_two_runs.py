@@ -31,7 +31,8 @@ from measuring import hardware, result_place
 from positionbias.audit.audit import make_task
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import Task
-from positionbias.audit.two_runs import MARGIN, RotatedRun, answer_of, moves_of, two_run_verdict
+from positionbias.audit.two_runs import MARGIN, RotatedRun, moves_of, two_run_verdict
+from positionbias.audit.verdict import answer as answer_of
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.payloads import Contrast, Effect, Preference
@@ -303,7 +304,10 @@ def audits_of(cell: Cell, seed: int, folder: Path, queries: int, real: Path | No
                 raise SystemExit(f"{scorer}: two_run_verdict says {value}, this script {found['sentence whole'].value}")
         for name, one in found.items():
             if one.value is not None and one.interval is not None:
-                answer = answer_of(Effect(Contrast.RUNS, "nDCG@10", one.value, one.interval.low, one.interval.high), MARGIN)[0]
+                answer = answer_of(
+                    [Effect(Contrast.RUNS, "nDCG@10", one.value, one.interval.low, one.interval.high, queries=one.count)],
+                    MARGIN,
+                ).preference
                 rows.append((cell.name, scorer, name, one.value, not one.interval.low <= 0 <= one.interval.high, answer))
     return rows
 

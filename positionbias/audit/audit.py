@@ -255,8 +255,7 @@ class _Audit:
         ask(how, trials, piloted.known, f"{system.name}: evidence moved")
         measured = measure(how, trials, piloted.known, reads.fits)
         notes = [f"{count:,} queries: {why}" for why, count in skipped.items()]
-        cut = [one for one, whole in zip(trials, measured.whole[:, 0], strict=True) if not whole]
-        short = shortened_trials(task, cut, reads.fits, orders=orders, seed=settings.seed)
+        short = shortened_trials(task, trials, measured.whole, reads.fits, orders=orders, seed=settings.seed)
         shortened = None
         if short:
             ask(how, short, piloted.known, f"{system.name}: shortened passages")

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from positionbias.audit.systems import System, Task
-from positionbias.audit.trials import PLACEBO_QUERY, Trial, text_name
+from positionbias.audit.trials import COLUMNS, PLACEBO_QUERY, Trial, text_name
 from positionbias.core.payloads import Contrast
 from positionbias.core.records import Qrel, Query
 from positionbias.core.run import Run
@@ -22,9 +22,8 @@ from positionbias.core.seeds import key64
 from positionbias.evaluation.measures import parse_measure, per_query
 from positionbias.ranking.scored import PassageTexts
 
-__all__ = ["COLUMNS", "Asked", "Fits", "Manipulation", "Measured", "Texts", "ask", "measure"]
+__all__ = ["Asked", "Fits", "Manipulation", "Measured", "Texts", "ask", "measure"]
 
-COLUMNS = (Contrast.ENDS, Contrast.MIDDLE, Contrast.ROTATION)
 ROUNDED = 4  # decimals of the unit: float32 scores differ by less with the order of a sum
 
 Fits = Callable[[str, Sequence[str]], list[bool]]  # (query, texts) → which of them the model reads whole

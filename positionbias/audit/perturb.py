@@ -125,10 +125,10 @@ def exchanges(parts: Parts, fill: str, orders: int, choose: Callable[[int, int, 
     """The exchanges of one query in so many orders of the other sentences, which come in mirrored pairs.
 
     ``choose(count, size, purpose)`` draws ``size`` different numbers below ``count``. With e the evidence, p the placebo and r the others in a drawn order, an order
-    gives  e f r f p → p f r f e , the next one the same with r reversed: broken transitions are then the same on both sides. It also gives
-    f p f a f e f b  against  f e f a f p f b  (and the next order the reversal of both), r = a b. f is the filler ``fill``, of 20 words: a window or a pair of words may reach over to the
-    neighbours, of which a sentence in the middle has two, one at the front only the next and one at the end only the last. Which of them helps depends on how the
-    evidence is worded, so that without filler a scorer that takes the best window seems to prefer an end [decision].
+    gives  e r p → p r e , the next one the same with r reversed: neighbours and broken transitions are then the same on both sides. It also gives
+    f p f a f e f b  against  f e f a f p f b  (and the next order the reversal of both), r = a b. f is the filler ``fill``, of 20 words: a window or a pair of words may
+    reach over to the neighbours, of which a sentence in the middle has two and one at an end only one, so that without filler a scorer that takes the best window seems
+    to prefer the middle. The ends need none, and have none: it would also hide what a neighbour's words make of the evidence [decision].
 
     Raises:
         ValueError: no sentence can be the placebo.
@@ -145,8 +145,7 @@ def exchanges(parts: Parts, fill: str, orders: int, choose: Callable[[int, int, 
         else:
             drawn = drawn[::-1]
         placebo = texts[place]
-        inner = [fill, *drawn, fill]
-        made.append(Exchange(False, _joined(evidence, *inner, placebo), _joined(placebo, *inner, evidence)))
+        made.append(Exchange(False, _joined(evidence, *drawn, placebo), _joined(placebo, *drawn, evidence)))
         half = len(drawn) // 2 if order % 2 == 0 else len(drawn) - len(drawn) // 2
 
         def arranged(edge: str, inner: str, *, mirrored: bool, half: int = half, drawn: list[str] = drawn) -> str:
@@ -161,19 +160,15 @@ def exchanges(parts: Parts, fill: str, orders: int, choose: Callable[[int, int, 
     return made
 
 
-def turned(parts: Parts, fill: str) -> tuple[str, str]:
+def turned(parts: Parts) -> tuple[str, str]:
     """The passage rotated at sentence boundaries by a cut just before and just after the evidence: it stands first, and last.
 
-    Both texts have the other sentences in the same order, and a filler between them and the evidence, whose neighbours were another sentence in front than at
-    the end: on real text the one before it shares more words with the query than the next.
-
-    >>> front, end = turned(Parts(["a.", "b.", "c."], 1), "Filler.")
-    >>> front, end
-    ('b. Filler. c. a.', 'c. a. Filler. b.')
+    >>> turned(Parts(["a.", "b.", "c."], 1))
+    ('b. c. a.', 'c. a. b.')
     """
     texts, own = parts.sentences, parts.own
     rest = [*texts[own + 1 :], *texts[:own]]
-    return _joined(texts[own], fill, *rest), _joined(*rest, fill, texts[own])
+    return _joined(texts[own], *rest), _joined(*rest, texts[own])
 
 
 def _joined(*texts: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from positionbias.audit.filler import draw_filler
+from positionbias.audit.filler import common_words, filler
 from positionbias.audit.manipulate import Fits, Texts
 from positionbias.audit.perturb import parts_of
 from positionbias.audit.systems import System, Task
@@ -80,19 +80,19 @@ def cliff(system: System, task: Task, seed: int) -> float | None:
     scorer of first sentences has none), and at most 5 % of the texts are on the wrong side: not read though wholly before L, or read though wholly behind it; of
     several such L the least, so that no text counts as read whole that is not [decision].
     """
+    common = common_words(task.collection, seed)
     made: dict[str, str] = {}
     lists, starts, ends = [], [], []
     queries = {query.query_id: query.text for query in task.queries}
     for query_id in sorted(task.query_ids, key=lambda one: (key64(seed, "cliff", one), one))[:TRIED]:
         item = task.evidence.by_query[query_id]
-        passage = task.collection.texts([item.passage_id])[0]
-        parts = parts_of(passage, item.start, item.end)
+        parts = parts_of(task.collection.texts([item.passage_id])[0], item.start, item.end)
         if isinstance(parts, str):
             continue
         evidence = parts.sentences[parts.own]
         others = [text for place, text in enumerate(parts.sentences) if place != parts.own]
         between = 1 + below(len(others) - 1, seed, "cliff", query_id, "between")
-        blank = draw_filler(task.collection, query_id, queries[query_id], passage, seed, words=len(evidence.split()))
+        blank = filler(queries[query_id], common, words=len(evidence.split()))
         places = (0, len(others), between)
         versions = [" ".join([*others[:at], one, *others[at:]]) for at in places for one in (evidence, blank)]
         names = [f"{query_id}\x1f{number}" for number in range(len(versions))]

@@ -7,19 +7,22 @@ evidence (``perturb.turned``), and has another query as its placebo: what that q
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
-from positionbias.audit.filler import draw_filler
+import numpy as np
+
+from positionbias.audit.filler import common_words, filler
 from positionbias.audit.perturb import NO_PLACEBO, Parts, exchanges, parts_of, placebos, turned
 from positionbias.audit.systems import Task
 from positionbias.core.payloads import Contrast
 from positionbias.core.seeds import below, choose
 
-__all__ = ["PLACEBO_QUERY", "Pair", "Trial", "make_trials", "shortened_trials", "text_name"]
+__all__ = ["COLUMNS", "PLACEBO_QUERY", "Pair", "Trial", "make_trials", "shortened_trials", "text_name"]
 
+COLUMNS = (Contrast.ENDS, Contrast.MIDDLE, Contrast.ROTATION)
 PLACEBO_QUERY = "placebo query"
 
 
@@ -58,26 +61,37 @@ class Trial:
         """The pairs of one contrast."""
         return [pair for pair in self.pairs if pair.contrast == contrast]
 
+    def only(self, contrasts: Container[Contrast]) -> Trial:
+        """The same with the texts of these contrasts alone."""
+        texts: list[str] = []
+        pairs = []
+        for pair in self.pairs:
+            if pair.contrast in contrasts:
+                pairs.append(Pair(pair.contrast, len(texts), len(texts) + 1))
+                texts += [self.texts[pair.before], self.texts[pair.after]]
+        placebo = self.placebo_query if Contrast.ROTATION in contrasts else ""
+        return replace(self, texts=texts, pairs=pairs, placebo_query=placebo)
+
 
 def make_trials(
     task: Task, query_ids: Iterable[str], *, most: int, orders: int, seed: int, rotate: bool = True
 ) -> tuple[list[Trial], dict[str, int]]:
     """Trials of the first ``most`` of these queries that can have one, and why the others that were looked at have none."""
     texts = {query.query_id: query.text for query in task.queries}
+    common = common_words(task.collection, seed)
     trials: list[Trial] = []
     counts: Counter[str] = Counter()
     for query_id in query_ids:
         if len(trials) == most:
             break
         item = task.evidence.by_query[query_id]
-        passage = task.collection.texts([item.passage_id])[0]
-        parts = parts_of(passage, item.start, item.end)
+        parts = parts_of(task.collection.texts([item.passage_id])[0], item.start, item.end)
         if isinstance(parts, str):
             counts[parts] += 1
         elif not placebos(parts):
             counts[NO_PLACEBO] += 1
         else:
-            fill = draw_filler(task.collection, query_id, texts[query_id], passage, seed)
+            fill = filler(texts[query_id], common)
             trials.append(_trial(query_id, item.passage_id, parts, fill, orders, seed, rotate))
     others = _placebo_queries(task, trials, seed) if rotate else {}
     trials = [replace(one, placebo_query=others.get(one.query_id, "")) for one in trials]
@@ -85,15 +99,24 @@ def make_trials(
 
 
 def shortened_trials(
-    task: Task, trials: Iterable[Trial], fits: Callable[[str, Sequence[str]], list[bool]], *, orders: int, seed: int
+    task: Task,
+    trials: Sequence[Trial],
+    whole: np.ndarray,
+    fits: Callable[[str, Sequence[str]], list[bool]],
+    *,
+    orders: int,
+    seed: int,
 ) -> list[Trial]:
-    """The same of passages cut to what a model reads: other sentences are left out, in a drawn order, until the longest text of a trial fits.
+    """For what a model does not read whole, the same of shorter passages: other sentences are left out, in a drawn order, until the longest text fits.
 
-    A query whose evidence, placebo and fillers do not fit has none [decision].
+    ``whole`` says which contrasts of a trial are read whole, ``(trials, contrasts)``. A query whose evidence and placebo do not fit has none, nor has it a middle where
+    the fillers do not fit [decision].
     """
     queries = {query.query_id: query.text for query in task.queries}
     found = []
-    for one in trials:
+    for one, read in zip(trials, whole, strict=True):
+        if read.all():
+            continue
         item = task.evidence.by_query[one.query_id]
         parts = parts_of(task.collection.texts([item.passage_id])[0], item.start, item.end)
         assert not isinstance(parts, str)
@@ -101,16 +124,17 @@ def shortened_trials(
         short = _shortened(parts, one.filler, partial(fits, queries[one.query_id]), order)
         if short is not None:
             made = _trial(one.query_id, one.passage_id, short, one.filler, orders, seed, bool(one.rotated))
-            found.append(replace(made, placebo_query=one.placebo_query, label="short "))
+            lacking = [contrast for contrast, all_of_it in zip(COLUMNS, read, strict=True) if not all_of_it]
+            found.append(replace(made, placebo_query=one.placebo_query, label="short ").only(lacking))
     return found
 
 
 def _shortened(parts: Parts, fill: str, fits: Callable[[Sequence[str]], list[bool]], order: Sequence[int]) -> Parts | None:
     """The passage without its first few sentences of ``order``, but with its evidence and a placebo; None where even these do not fit.
 
-    It fits with the four fillers of the middle's texts, or where that cannot be with the two of the ends'.
+    It fits with the four fillers of the middle's texts, or where that cannot be without.
     """
-    for fillers in (4, 2):
+    for fillers in (4, 0):
         kept = list(range(len(parts.sentences)))
         for leaving in (None, *order):
             left = [place for place in kept if place != leaving]
@@ -135,7 +159,7 @@ def _trial(query_id: str, passage_id: str, parts: Parts, fill: str, orders: int,
         texts.extend((before, after))
 
     if rotate:  # first, so that more orders of the other sentences add texts and change none
-        add(Contrast.ROTATION, *turned(parts, fill))
+        add(Contrast.ROTATION, *turned(parts))
     for one in exchanges(parts, fill, orders, drawn):
         add(Contrast.MIDDLE if one.middle else Contrast.ENDS, one.before, one.after)
     return Trial(query_id, passage_id, fill, texts, pairs)

@@ -19,7 +19,7 @@ from positionbias.audit.evidence import Evidence
 from positionbias.audit.rotated_run import RotatedRun
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
-from positionbias.audit.verdict import RANKS, VERDICT, beyond, shows, wanted_queries, within
+from positionbias.audit.verdict import RANKS, VERDICT, answer
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.formatting import count, decimal, interval
@@ -37,7 +37,6 @@ __all__ = [
     "TWO_RUNS",
     "Moves",
     "RotatedRun",
-    "answer_of",
     "found_cut",
     "moves_of",
     "run_alone_verdict",
@@ -278,7 +277,8 @@ def _verdict(system: str, measure: str, estimates: dict[str, Estimate], margin: 
     size = f"{decimal(found.value, sign=True)} {measure} {interval(bounds, sign=True)}"
     turns = f"{count(rotations)} rotation{'s' if rotations > 1 else ''}"
     measured = f"{size} when the answer moves from the front to the end ({count(queries)} queries, {turns})."
-    preference, exceeds = answer_of(effects[0], margin)
+    answered = answer(effects[:1], margin)
+    preference, exceeds = answered.preference, answered.exceeds
     if preference == Preference.NONE:
         sentences = [
             f"{system} has no position preference larger than {decimal(margin)}: {measured}",
@@ -292,7 +292,7 @@ def _verdict(system: str, measure: str, estimates: dict[str, Estimate], margin: 
         elif preference == Preference.FRONT:
             sentences.append("Training on rotated passages removes such a preference: posbias debias.")
         return Verdict(Question.PASSAGE, preference, sentences, effects, margin, exceeds, queries)
-    wanted = wanted_queries(effects[0], margin)
+    wanted = answered.wanted
     would = "" if wanted is None else f"about {count(wanted)} queries would do, and "
     sentences = [
         f"{system}: cannot tell. {measured}",
@@ -300,15 +300,6 @@ def _verdict(system: str, measure: str, estimates: dict[str, Estimate], margin: 
         f"Use more data: {would}more rotations help (posbias debias COLLECTION --seed 2).",
     ]
     return Verdict(Question.PASSAGE, Preference.UNKNOWN, sentences, effects, margin, None, queries, wanted)
-
-
-def answer_of(effect: Effect, margin: float) -> tuple[Preference, bool | None]:
-    """The answer that one effect gives, and whether its interval lies beyond the margin (None: no preference was found)."""
-    if within(effect, margin):
-        return Preference.NONE, None
-    if shows(effect, margin):
-        return Preference.END if (effect.value or 0) > 0 else Preference.FRONT, beyond(effect, margin)
-    return Preference.UNKNOWN, None
 
 
 def _in_ranks(ranks: Effect) -> str:

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from positionbias.audit.lists import Nature, OrderSlopes
-from positionbias.audit.manipulate import COLUMNS, Measured
+from positionbias.audit.manipulate import Measured
 from positionbias.audit.reads import Reads
+from positionbias.audit.trials import COLUMNS
 from positionbias.core.formatting import count, decimal, percent
 from positionbias.core.payloads import Contrast, Effect, Preference, Question, Verdict
 from positionbias.evaluation.simultaneous import simultaneous
@@ -31,8 +32,18 @@ RANKS = "ranks"
 ORDER_MARGIN = 0.5  # ranks from a list's first place to its last [decision]
 READ = "read"
 LEAST_READ = 0.1  # of the trials: below it nothing is said of preference within what is read
-_BELOW = {Contrast.ENDS: Preference.FRONT, Contrast.MIDDLE: Preference.ENDS, Contrast.ROTATION: Preference.FRONT}
-_ABOVE = {Contrast.ENDS: Preference.END, Contrast.MIDDLE: Preference.MIDDLE, Contrast.ROTATION: Preference.END}
+_BELOW = {
+    Contrast.ENDS: Preference.FRONT,
+    Contrast.MIDDLE: Preference.ENDS,
+    Contrast.ROTATION: Preference.FRONT,
+    Contrast.RUNS: Preference.FRONT,
+}
+_ABOVE = {
+    Contrast.ENDS: Preference.END,
+    Contrast.MIDDLE: Preference.MIDDLE,
+    Contrast.ROTATION: Preference.END,
+    Contrast.RUNS: Preference.END,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,13 +90,18 @@ def wanted_queries(effect: Effect, margin: float) -> int | None:
 def answer(effects: Sequence[Effect], margin: float) -> Answered:
     """The answer of the contrasts of a moved sentence and of rotation, all in one unit, those of the moved sentence first.
 
-    Of several that show a preference the largest decides, one of the moved sentence before rotation.
+    Of several that show a preference the largest decides, one of the moved sentence before rotation. Rotation counts only where the evidence moved from front to end
+    points to the same side, else the answer is *cannot tell*: rotation keeps the passage's order, and on real text the sentence before the evidence has more to do with
+    the query than the next [decision].
     """
     moved = [effect for effect in effects if effect.contrast != Contrast.ROTATION and effect.queries]
+    ends = [effect.value or 0.0 for effect in moved if effect.contrast == Contrast.ENDS]
     showing = sorted(
         (effect for effect in effects if shows(effect, margin)),
         key=lambda one: (one.contrast == Contrast.ROTATION, -abs(one.value or 0)),
     )
+    if showing and showing[0].contrast == Contrast.ROTATION and any((showing[0].value or 0.0) * value <= 0 for value in ends):
+        return Answered(Preference.UNKNOWN, showing[0], None, None)
     if showing:
         first = showing[0]
         side = _BELOW if (first.value or 0) < 0 else _ABOVE
@@ -202,6 +218,8 @@ def _headline(name: str, found: Answered, margin: float, restricted: bool) -> st
             )
         detects = f"; detects {decimal(head.detectable)} with 80 % power" if head.detectable else ""
         return f"{name}: no preference larger than {decimal(largest)}{where}: {size}{detects}."
+    if found.preference == Preference.UNKNOWN and head.contrast == Contrast.ROTATION and head.low is not None:
+        return f"{name}: cannot tell{where}: {size}, but moving the sentence alone does not point the same way."
     if found.preference == Preference.UNKNOWN:
         more = f"; about {count(found.wanted)} queries would do" if found.wanted else ""
         return f"{name}: cannot tell{where}: {size}, margin {margin:g}{more}."
@@ -259,6 +277,8 @@ def _next(found: Answered) -> str:
         return "Audit more queries (--needles, --queries), or accept a wider margin (--margin)."
     if found.preference == Preference.NONE:
         return ""
+    if not found.exceeds:
+        return "It may be too small to matter: audit more queries to find out (--needles, --queries)."
     return "Train on rotated passages (posbias debias, or train --rotate) and audit again."
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from positionbias.audit.filler import draw_filler, filler
+from positionbias.audit.filler import common_words, filler
 from positionbias.audit.perturb import (
     NO_PLACEBO,
     NOT_ONE_SENTENCE,
@@ -138,13 +138,11 @@ def test_every_second_order_is_the_reversal_of_the_one_before(count: int, seed: 
 
 
 @given(st.integers(4, 8), st.integers(0, 1_000))
-def test_evidence_and_placebo_have_filler_wherever_they_have_a_neighbour(count: int, seed: int) -> None:
+def test_in_the_middles_exchange_evidence_and_placebo_stand_between_fillers(count: int, seed: int) -> None:
     parts = Parts(LETTERS[:count], 2)
     for one in exchanges(parts, FILL, 4, drawn_by(seed)):
         if not one.middle:
-            for text in (one.before, one.after):
-                found = sentences(text)
-                assert [place for place, sentence in enumerate(found) if sentence == FILL] == [1, len(found) - 2]
+            assert FILL not in one.before + one.after
             continue
         for text in (one.before, one.after):
             found = sentences(text)
@@ -162,9 +160,9 @@ def test_exchanges_by_hand() -> None:
     made = exchanges(Parts([p, a, e, b, c], 2), FILL, 2, lambda count, size, purpose: list(range(size)))
     f = FILL
     assert [(one.middle, one.before, one.after) for one in made] == [
-        (False, f"{e} {f} {a} {b} {c} {f} {p}", f"{p} {f} {a} {b} {c} {f} {e}"),
+        (False, f"{e} {a} {b} {c} {p}", f"{p} {a} {b} {c} {e}"),
         (True, f"{f} {e} {f} {a} {f} {p} {f} {b} {c}", f"{f} {p} {f} {a} {f} {e} {f} {b} {c}"),
-        (False, f"{e} {f} {c} {b} {a} {f} {p}", f"{p} {f} {c} {b} {a} {f} {e}"),
+        (False, f"{e} {c} {b} {a} {p}", f"{p} {c} {b} {a} {e}"),
         (True, f"{c} {b} {f} {p} {f} {a} {f} {e} {f}", f"{c} {b} {f} {e} {f} {a} {f} {p} {f}"),
     ]
 
@@ -174,9 +172,9 @@ def test_three_sentences_by_hand_have_a_middle_exchange_of_an_empty_half() -> No
     made = exchanges(Parts([p, e, r], 1), FILL, 2, lambda count, size, purpose: list(range(size)))
     f = FILL
     assert [(one.middle, one.before, one.after) for one in made] == [
-        (False, f"{e} {f} {r} {f} {p}", f"{p} {f} {r} {f} {e}"),
+        (False, f"{e} {r} {p}", f"{p} {r} {e}"),
         (True, f"{f} {e} {f} {f} {p} {f} {r}", f"{f} {p} {f} {f} {e} {f} {r}"),
-        (False, f"{e} {f} {r} {f} {p}", f"{p} {f} {r} {f} {e}"),
+        (False, f"{e} {r} {p}", f"{p} {r} {e}"),
         (True, f"{r} {f} {p} {f} {f} {e} {f}", f"{r} {f} {e} {f} {f} {p} {f}"),
     ]
 
@@ -196,8 +194,7 @@ def test_what_stands_beside_the_evidence_helps_no_window_of_it() -> None:
     for own in range(4):
         parts = Parts([*others[:own], evidence, *others[own:]], own)
         made = exchanges(parts, fill, 8, drawn_by(own))
-        assert {best(text) for one in made for text in (one.before, one.after)} == {2}
-        assert [best(text) for text in turned(parts, fill)] == [2, 2]
+        assert {best(text) for one in made if one.middle for text in (one.before, one.after)} == {2}
 
 
 def test_a_fragment_changes_places_with_a_fragment_only() -> None:
@@ -222,26 +219,18 @@ def test_more_orders_add_exchanges_and_change_none() -> None:
 WORDS = "further remarks notes various follow perhaps sooner topic hint what oil".split()
 
 
-@given(st.lists(st.sampled_from(WORDS), max_size=8), st.lists(st.sampled_from([*WORDS, "tree", "3", "a", "Oily"]), max_size=60))
-def test_filler_shares_no_word_with_the_query(words: list[str], source: list[str]) -> None:
-    made = filler(" ".join(words), " ".join(source))
+@given(
+    st.lists(st.sampled_from(WORDS), max_size=8), st.lists(st.sampled_from([*WORDS, "tree", "oily"]), max_size=20, unique=True)
+)
+def test_filler_shares_no_word_with_the_query(words: list[str], common: list[str]) -> None:
+    made = filler(" ".join(words), common)
     used = {word.strip(".,").casefold() for word in made.split()}
     assert len(made.split()) == 20
+    assert len(used) >= 5
     assert not used & set(words)
     assert not any(word.startswith(stem[:4]) for word in used for stem in words if len(stem) > 3)
     assert len(sentences(made)) == 1
     assert len(sentences(f"{made} Oil burns. {made}")) == 3
-
-
-def test_filler_is_of_the_source_where_that_has_words_enough() -> None:
-    assert (
-        filler("Where is the river?", "1 Rivers, a green-ish tree's leaf: where? At home.", words=6)
-        == "Green ish tree leaf At home."
-    )
-    assert (
-        filler("Where is the river?", "Rivers, a green-ish tree.", words=6)
-        == "Further remarks sundry notes various observations."
-    )
 
 
 class Texts(list[str]):
@@ -251,25 +240,22 @@ class Texts(list[str]):
         return [self[row] for row in rows]
 
 
-def test_filler_is_drawn_from_passages_other_than_the_querys_own() -> None:
-    passages = Texts([f"{letter}aa {letter}bb {letter}cc {letter}dd" for letter in "abcdefgh"])
-    drawn = {draw_filler(passages, f"q{number}", "abb", passages[0], 1, words=4) for number in range(100)}
-    # never a passage's first words but b's to h's; the draw that falls on a goes on with b
-    assert drawn == {f"{one.capitalize()}." for one in passages[1:]}
-    # too few words in one passage: the next ones are read too
-    assert draw_filler(passages, "q1", "", "", 1, words=6) == draw_filler(passages, "q1", "", "", 1, words=8)[:23] + "."
-    # a collection that has too few
-    assert draw_filler(Texts(["one two"]), "q1", "", "", 1) == filler("")
-    assert draw_filler(Texts(["one two"]), "q1", "", "one two", 1) == filler("")
+def test_common_words_are_those_of_most_passages() -> None:
+    passages = Texts(["Oil, oil and oil's 3 a tree.", "A Tree and 30 seas.", "The tree is the sea."])
+    # tree 3; and 2; oil counts once
+    assert common_words(passages, 1) == ["tree", "and", "is", "oil", "sea", "seas", "the"]
+    assert common_words(passages, 2) == common_words(passages, 1)
+    many = Texts([f"word{'abcdefghij'[number % 10]} all" for number in range(2_000)])
+    assert common_words(many, 1)[0] == "all"
+    assert len(common_words(many, 1)) == 11
 
 
 @given(st.integers(3, 8), st.data())
-def test_turned_passages_are_rotations_with_filler_beside_the_evidence(count: int, data: st.DataObject) -> None:
+def test_turned_passages_are_rotations(count: int, data: st.DataObject) -> None:
     parts = Parts(LETTERS[:count], data.draw(st.integers(0, count - 1)))
-    front, end = (sentences(text) for text in turned(parts, FILL))
+    front, end = (sentences(text) for text in turned(parts))
     assert front[0] == end[-1] == parts.sentences[parts.own]
-    assert front[1] == end[-2] == FILL
-    assert front[2:] == end[:-2]
+    assert front[1:] == end[:-1]
     doubled = [*parts.sentences, *parts.sentences]
-    for one in ([front[0], *front[2:]], [*end[:-2], end[-1]]):
+    for one in (front, end):
         assert any(doubled[start : start + count] == one for start in range(count))

@@ -11,7 +11,8 @@ import pytest
 from positionbias.audit.audit import make_task
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import Task
-from positionbias.audit.two_runs import RotatedRun, answer_of, found_cut, moves_of, run_alone_verdict, two_run_verdict
+from positionbias.audit.two_runs import RotatedRun, found_cut, moves_of, run_alone_verdict, two_run_verdict
+from positionbias.audit.verdict import answer as answer_of
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
@@ -240,7 +241,8 @@ def test_a_passage_that_no_run_ranks_stays_in_and_is_counted(task: Task, rotated
     ],
 )
 def test_the_answer_follows_from_the_interval(low: float, high: float, answer: tuple[Preference, bool | None]) -> None:
-    assert answer_of(Effect(Contrast.RUNS, "nDCG@10", (low + high) / 2, low, high), 0.02) == answer
+    found = answer_of([Effect(Contrast.RUNS, "nDCG@10", (low + high) / 2, low, high, queries=9)], 0.02)
+    assert (found.preference, found.exceeds) == answer
 
 
 def test_a_run_alone_cannot_tell(task: Task) -> None:
