@@ -20,6 +20,7 @@ __all__ = ["EXIT_CODES", "MOST_QUERIES", "Check", "Limits", "Measured", "Outcome
 EXIT_CODES = {Outcome.PASS: 0, Outcome.FAIL: 1, Outcome.CANNOT_TELL: 3}
 MOST_QUERIES = 1_000_000  # no larger number is given as advice
 _SCORES_ALONE = "scores each passage by itself: the order of the list cannot change a score"
+ZEROS = 3  # the rule of three: queries that all agree on 0 leave ± 3 / queries
 _GAP_NOTE = (
     "--max-rotation-gap is the mean over all queries: where answers stand anywhere in their passages, rotation moves as many to the front "
     "as to the end, and a preference cancels out; --max-movement sees it"
@@ -201,9 +202,12 @@ def _outcome(measured: Measured, at_most: float) -> Outcome:
 def _would_do(measured: Measured, at_most: float) -> tuple[Outcome, int | None]:
     """What a check that cannot tell would become with more queries and the same estimate, and how many would do; None: beyond ``MOST_QUERIES``.
 
-    Half-widths shrink with √queries: the interval of n queries fits where its half-width is at most a share s of today's, so n = queries / s².
+    Half-widths shrink with √queries: the interval of n queries fits where its half-width is at most a share s of today's, so n = queries / s². That of queries that all
+    agree on 0 is ± 3 / queries.
     """
     value, low, high = _bounds(measured)
+    if value == 0 and high == -low == ZEROS / measured.queries:
+        return Outcome.PASS, _advice(ZEROS / at_most) if at_most else None
     size, below, above = abs(value), value - low, high - value
     if size > at_most:
         share = _ratio(size - at_most, below if value > 0 else above)
@@ -274,7 +278,7 @@ def _interval(effect: Effect, others: Sequence[Effect]) -> tuple[float | None, f
     scores = [one for one in others if one.contrast is effect.contrast and one.unit == "deviations"]
     if scores and all(one.low == 0 == one.high for one in scores):
         return effect.low, effect.high
-    return -3 / effect.queries, 3 / effect.queries
+    return -ZEROS / effect.queries, ZEROS / effect.queries
 
 
 def _verdicts(results: Sequence[Result], question: Question) -> list[Verdict]:

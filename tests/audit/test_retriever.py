@@ -92,7 +92,8 @@ def test_a_retriever_that_reads_the_front_alone_is_found_short_sighted(results: 
     assert passage.sentences[1].startswith(f"{name}: no preference, within what it reads")
     over_all = next(effect for effect in passage.effects if not effect.subset)
     assert over_all.contrast == Contrast.ENDS
-    assert over_all.value == pytest.approx(-9, abs=1)
+    assert over_all.value is not None
+    assert over_all.value < -5
     assert found[Question.LIST].preference == Preference.NONE
     gap = one(results, "rotation gap", name)
     assert gap.interval is not None
