@@ -12,7 +12,7 @@ answers for example, is constant within each bin. Of n sentences, sentence k has
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -79,6 +79,13 @@ class Density:
     def record(self) -> str | dict[str, list[float]]:
         """The density, as a manifest has it."""
         return {"edges": [*self.edges], "counts": [*self.counts]} if self.shape == "histogram" else str(self)
+
+    @classmethod
+    def of(cls, record: str | Mapping[str, Sequence[float]]) -> Density:
+        """The inverse of ``record``."""
+        if isinstance(record, str):
+            return cls.parse(record)
+        return cls("histogram", 0.0, tuple(record["edges"]), tuple(record["counts"]))
 
     def cumulative(self, x: float) -> float:
         """How much of the density lies below ``x``."""

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from positionbias.core.carry_split import carry_split
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.manifest import InputRef, input_ref
+from positionbias.core.manifest import input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Answer, Passage
 from positionbias.core.shard_work import MapShards
@@ -56,7 +56,6 @@ class Rewriting(Generic[Item]):
     notes: Sequence[str]
     kept: Mapping[str, Container[str]] | None = None
     beside: Callable[[Path], Mapping[str, Any]] = _nothing_more
-    inputs: Sequence[InputRef] = field(default_factory=tuple)
 
 
 def rewrite(
@@ -96,7 +95,7 @@ def rewrite(
             command=rewriting.command,
             settings=rewriting.settings,
             seed=rewriting.seed,
-            inputs=[input_ref(ORIGINAL, collection.path, collection.checksum, artefact=out), *rewriting.inputs],
+            inputs=[input_ref(ORIGINAL, collection.path, collection.checksum, artefact=out)],
             licence=original.licence,
             notes=(*original.notes, *rewriting.notes),
             content={
