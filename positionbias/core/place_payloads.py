@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 __all__ = ["PlaceHistogram", "SentenceMoves"]
 
@@ -38,4 +39,4 @@ class SentenceMoves:
     counts: Sequence[int]
     uniform: Sequence[float]
     weights: Sequence[float]
-    figures: Mapping[str, float]
+    figures: Mapping[str, Any]
