@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import NamedTuple
 
 from positionbias.core.collection import Collection
@@ -28,7 +27,8 @@ from positionbias.core.seeds import key64
 from positionbias.core.shard_work import MapShards
 from positionbias.positions.answers import SHARD_PASSAGES, AnswerShard, answer_shards, answers_by_query
 from positionbias.positions.locate import Matching, locate
-from positionbias.text.sentences import NOT_ONE_SENTENCE, TOO_FEW, parts_around
+from positionbias.text.sentences import NOT_ONE_SENTENCE, TOO_FEW, sentence_holding
+from positionbias.text.words import sentence_starts
 
 __all__ = ["EvidenceSentence", "KeptQuestions", "choose_sentences"]
 
@@ -120,18 +120,19 @@ def _find(collection: Collection, split: str, map_shards: MapShards) -> Iterator
 
 def _find_shard(shard: AnswerShard) -> list[_Found]:
     """Where the questions of a shard are answered; a pure function of the shard."""
-    found = []
+    found: list[_Found] = []
+    starts: list[int] = []
+    last = None
     for passage, answers in answers_by_query(Matching(), shard):
-        query_id, passage_id = answers[0][:2]
-        record = partial(_Found, query_id, passage_id)
+        if passage is not last:
+            last, starts = passage, sentence_starts(passage.text)
         spans = [span for answer in answers for span in locate(passage, answer).spans]
-        if not spans:
-            found.append(record(None, NO_ANSWER))
-            continue
-        parts = parts_around(passage.text, spans)
-        found.append(
-            record(None, parts) if isinstance(parts, str) else record(EvidenceSentence(parts.own, len(parts.sentences)))
-        )
+        own = sentence_holding(starts, spans) if spans else NO_ANSWER
+        query_id, passage_id = answers[0].query_id, answers[0].passage_id
+        if isinstance(own, str):
+            found.append(_Found(query_id, passage_id, None, own))
+        else:
+            found.append(_Found(query_id, passage_id, EvidenceSentence(own, len(starts))))
     return found
 
 

@@ -281,4 +281,4 @@ def _answer_starts(
         total += float((first / words).sum())
     edges = [edge / BINS for edge in range(BINS + 1)]
     reached = [counts[number] for number in range(BINS)]
-    return PlaceHistogram(edges, density.shares(BINS), reached), total / sum(reached) if sum(reached) else None
+    return PlaceHistogram(edges, density.shares(BINS), reached, before=[]), total / sum(reached) if sum(reached) else None

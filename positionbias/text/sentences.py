@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -14,8 +14,8 @@ __all__ = [
     "NOT_ONE_SENTENCE",
     "TOO_FEW",
     "Parts",
-    "parts_around",
     "parts_of",
+    "sentence_holding",
     "sentence_spans",
     "sentences",
     "with_own_at",
@@ -64,16 +64,20 @@ def parts_of(text: str, start: int, end: int) -> Parts | str:
     >>> parts_of("One came. Two left. Three stayed.", 10, 13).own
     1
     """
-    return parts_around(text, [(start, end)])
+    own = sentence_holding(sentence_starts(text), [(start, end)])
+    return own if isinstance(own, str) else Parts(sentences(text), own)
 
 
-def parts_around(text: str, spans: Iterable[tuple[int, int]]) -> Parts | str:
-    """As ``parts_of``, with the one sentence that holds all of these ``spans``, one at least."""
-    starts = sentence_starts(text)
+def sentence_holding(starts: Sequence[int], spans: Iterable[tuple[int, int]]) -> int | str:
+    """Of the sentences that start here, the one that holds all characters of these ``spans``, one at least; or why it cannot be moved.
+
+    >>> sentence_holding([0, 10, 20], [(10, 13), (14, 18)]), sentence_holding([0, 10, 20], [(8, 13)])
+    (1, 'answer in more than one sentence')
+    """
     if len(starts) < LEAST_SENTENCES:
         return TOO_FEW
     own, *others = {max(0, bisect_right(starts, at) - 1) for start, end in spans for at in (start, max(start, end - 1))}
-    return NOT_ONE_SENTENCE if others else Parts(sentences(text), own)
+    return NOT_ONE_SENTENCE if others else own
 
 
 def with_own_at(parts: Parts, place: int) -> str:
