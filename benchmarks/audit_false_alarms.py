@@ -34,7 +34,7 @@ from measuring import hardware, result_place
 from positionbias.audit.audit import ORDERS, PILOT, audit, make_task, orders_wanted
 from positionbias.audit.filler import common_words, filler
 from positionbias.audit.manipulate import ROUNDED, Measured
-from positionbias.audit.perturb import Parts, exchanges, parts_of, placebos, turned
+from positionbias.audit.perturb import exchanges, placebos, turned
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
 from positionbias.audit.trials import COLUMNS, Trial, _placebo_queries
@@ -52,6 +52,7 @@ from positionbias.models.encoder_source import MINILM, encoder_folder
 from positionbias.models.user_code import UserFunction
 from positionbias.planted.generator import PlantedSettings, _Builder, plan_queries
 from positionbias.planted.grammar import ATTRIBUTES, FIRST_NAMES, SECOND_NAMES, PlantedQuery, Thing, question
+from positionbias.text.sentences import Parts, parts_of
 
 QUERIES = 4_000
 SIZES = (200, 1_000, 4_000)

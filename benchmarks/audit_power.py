@@ -38,7 +38,6 @@ from positionbias.audit.audit import orders_wanted
 from positionbias.audit.evidence import Evidence, FoundEvidence
 from positionbias.audit.lists import Nature, order_slopes
 from positionbias.audit.manipulate import ROUNDED, Asked, Manipulation, Measured, ask, measure
-from positionbias.audit.perturb import parts_of
 from positionbias.audit.reads import Reads, reads_of
 from positionbias.audit.systems import System, Task
 from positionbias.audit.trials import make_trials, shortened_trials
@@ -50,6 +49,7 @@ from positionbias.core.run import Run
 from positionbias.core.seeds import generator, key64
 from positionbias.models.user_code import UserFunction
 from positionbias.ranking.config import RankingConfig
+from positionbias.text.sentences import parts_of
 
 MARGIN = 0.1
 NDCG = "nDCG@10"

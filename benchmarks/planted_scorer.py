@@ -24,8 +24,9 @@ import numpy as np
 
 from positionbias.core.collection import Collection
 from positionbias.core.seeds import generator, keys64
-from positionbias.planted.generator import DEFAULT_FRONT_LOADING, slot_probabilities
+from positionbias.planted.generator import DEFAULT_FRONT_LOADING
 from positionbias.planted.grammar import ANSWERING, MENTIONING
+from positionbias.positions.density import Density
 from positionbias.positions.rotate import Rotation, unit_starts
 
 __all__ = ["CANDIDATES", "Planted", "collected", "draw", "ndcg"]
@@ -83,7 +84,7 @@ def _slots(rng: np.random.Generator, sentences: np.ndarray, front_loading: float
     drawn = np.empty((len(sentences), queries), np.int64)
     for count in range(SENTENCES[0], SENTENCES[1] + 1):
         own = sentences == count
-        drawn[own] = rng.choice(count, size=(int(own.sum()), queries), p=slot_probabilities(count, front_loading))
+        drawn[own] = rng.choice(count, size=(int(own.sum()), queries), p=Density("front", front_loading).shares(count))
     return np.where(rng.random(drawn.shape) < 0.5, drawn[:, :1], drawn)
 
 

@@ -8,42 +8,27 @@ exactly.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from positionbias.text.words import WordMethod, sentence_starts, word_spans
+from positionbias.text.sentences import Parts, parts_of, with_own_at
+from positionbias.text.words import WordMethod, word_spans
 
 __all__ = [
-    "NOT_ONE_SENTENCE",
     "NO_PLACEBO",
-    "TOO_FEW",
     "Exchange",
     "Needle",
-    "Parts",
     "exchanges",
     "move_sentence",
-    "parts_of",
     "placebos",
-    "sentences",
     "thirds",
     "turned",
 ]
 
-TOO_FEW = "passage of fewer than three sentences"
-NOT_ONE_SENTENCE = "answer in more than one sentence"
 NO_PLACEBO = "no other sentence begins and ends like the evidence"
-LEAST_SENTENCES = 3
 _CLOSING = "\"'”’)]}»"
 _ENDING = ".!?…。！？"
-
-
-class Parts(NamedTuple):
-    """The sentences of a passage, and which of them holds the answer."""
-
-    sentences: list[str]
-    own: int
 
 
 class Needle(NamedTuple):
@@ -64,35 +49,8 @@ class Exchange(NamedTuple):
     after: str
 
 
-def sentences(text: str) -> list[str]:
-    """The sentences of a text without the white space between them.
-
-    >>> sentences("One came. Two left. Three stayed.")
-    ['One came.', 'Two left.', 'Three stayed.']
-    """
-    starts = sentence_starts(text)
-    return [text[start:end].strip() for start, end in zip(starts, [*starts[1:], len(text)], strict=True)]
-
-
-def parts_of(text: str, start: int, end: int) -> Parts | str:
-    """The sentences of a text, and the one that holds characters ``[start, end)``; or why it cannot be moved.
-
-    >>> parts_of("One came. Two left. Three stayed.", 10, 13).own
-    1
-    """
-    starts = sentence_starts(text)
-    if len(starts) < LEAST_SENTENCES:
-        return TOO_FEW
-    own = max(0, bisect_right(starts, start) - 1)
-    if bisect_right(starts, max(start, end - 1)) - 1 != own:
-        return NOT_ONE_SENTENCE
-    return Parts(sentences(text), own)
-
-
 def move_sentence(text: str, start: int, end: int) -> Needle | str:
     """The sentence that holds characters ``[start, end)`` moved through its passage, the others in order; or why that cannot be.
-
-    Sentences are joined by one space, also where the needle is at its own place, so that all versions hold the same words [decision].
 
     >>> move_sentence("One came. Two left. Three stayed.", 10, 13).texts[0]
     'Two left. One came. Three stayed.'
@@ -100,9 +58,7 @@ def move_sentence(text: str, start: int, end: int) -> Needle | str:
     found = parts_of(text, start, end)
     if isinstance(found, str):
         return found
-    parts, own = found
-    needle, rest = parts[own], [*parts[:own], *parts[own + 1 :]]
-    return Needle([" ".join([*rest[:place], needle, *rest[place:]]) for place in range(len(parts))], own)
+    return Needle([with_own_at(found, place) for place in range(len(found.sentences))], found.own)
 
 
 def placebos(parts: Parts) -> list[int]:

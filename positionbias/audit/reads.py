@@ -12,12 +12,12 @@ import numpy as np
 
 from positionbias.audit.filler import common_words, filler
 from positionbias.audit.manipulate import Fits, Texts
-from positionbias.audit.perturb import parts_of
 from positionbias.audit.systems import System, Task
 from positionbias.core.records import Query
 from positionbias.core.run import Run
 from positionbias.core.seeds import below, key64
 from positionbias.models.protocols import PassageEncoder, Ranker
+from positionbias.text.sentences import parts_of
 
 __all__ = ["Reads", "everything", "reads_of"]
 

@@ -15,10 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from positionbias.audit.filler import common_words, filler
-from positionbias.audit.perturb import NO_PLACEBO, Parts, exchanges, parts_of, placebos, turned
+from positionbias.audit.perturb import NO_PLACEBO, exchanges, placebos, turned
 from positionbias.audit.systems import Task
 from positionbias.core.payloads import Contrast
 from positionbias.core.seeds import below, choose
+from positionbias.text.sentences import Parts, parts_of
 
 __all__ = ["COLUMNS", "PLACEBO_QUERY", "Pair", "Trial", "make_trials", "shortened_trials", "text_name"]
 

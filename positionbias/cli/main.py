@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "show": ("positionbias.cli.show", "show", "What a collection holds: its Table 1."),
     "histogram": ("positionbias.cli.histogram", "histogram", "Where answers sit in their passages."),
     "debias": ("positionbias.cli.debias", "debias", "Rotate every passage at a random word."),
+    "place": ("positionbias.cli.place", "place", "Put answering sentences where a density says."),
     "select": ("positionbias.cli.select", "select", "Only the queries whose answers lie in one part of their passages."),
     "retrieve": ("positionbias.cli.retrieve", "retrieve", "Rank passages for each query by BM25, or by vectors."),
     "encode": ("positionbias.cli.encode", "encode", "A collection's passages as vectors, for dense retrieval."),

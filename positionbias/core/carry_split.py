@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Sequence
 from typing import TypeVar
 
 from positionbias.core.collection import Collection
@@ -14,14 +14,24 @@ __all__ = ["carry_split"]
 Judged = TypeVar("Judged", Qrel, Answer)
 
 
-def carry_split(collection: Collection, writer: CollectionWriter, split: str, kept: Container[str] | None = None) -> None:
+def carry_split(
+    collection: Collection,
+    writer: CollectionWriter,
+    split: str,
+    kept: Container[str] | None = None,
+    *,
+    answers: Sequence[Answer] | None = None,
+) -> None:
     """Write the queries of a split whose ids are in ``kept`` (None: all), in their stored order, with all their judgements and answers.
+
+    ``answers`` are the split's where its passages are others now.
 
     Raises:
         InputError: no such split, or the writer has it already.
     """
     queries = [query for query in collection.queries(split) if kept is None or query.query_id in kept]
-    writer.add_split(split, queries, _of(collection.qrels(split), kept), _of(collection.answers(split), kept))
+    own = _of(collection.answers(split) if answers is None else answers, kept)
+    writer.add_split(split, queries, _of(collection.qrels(split), kept), own)
     for name in collection.qrels_names(split):
         writer.add_qrels(split, name, _of(collection.qrels(split, name), kept))
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from positionbias.core.place_payloads import PlaceHistogram, SentenceMoves
+
 __all__ = [
     "KINDS",
     "AtsCurve",
@@ -19,11 +21,13 @@ __all__ = [
     "Interval",
     "Payload",
     "PerQuery",
+    "PlaceHistogram",
     "PositionBuckets",
     "PositionHistogram",
     "Preference",
     "Question",
     "ResponseCurve",
+    "SentenceMoves",
     "Statistics",
     "TrainingCurve",
     "Verdict",
@@ -281,6 +285,8 @@ class Examples:
 Payload = (
     Statistics
     | PositionHistogram
+    | PlaceHistogram
+    | SentenceMoves
     | PositionBuckets
     | ResponseCurve
     | PerQuery
@@ -294,6 +300,8 @@ Payload = (
 KINDS: dict[str, type] = {
     "statistics": Statistics,
     "histogram": PositionHistogram,
+    "places": PlaceHistogram,
+    "moves": SentenceMoves,
     "position_buckets": PositionBuckets,
     "response": ResponseCurve,
     "per_query": PerQuery,

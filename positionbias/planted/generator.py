@@ -1,11 +1,8 @@
 """The planted collection: an instrument whose truth is known, since we set it.
 
 Each query asks one attribute of one thing. One passage answers it, in a sentence whose place in the passage is drawn from
-a density that ``front_loading`` sets:
-
-    f(x) = (1 − λ) + λ · κ·exp(−κ·x) / (1 − exp(−κ)),   x in [0, 1), κ = 12, λ = front_loading
-
-(λ = 0 uniform, λ = 1 strongest; the default 0.7 puts about as much into the first tenth as MS MARCO's answers have there).
+the density ``front:λ`` of ``positions.density``, λ = ``front_loading`` (the default 0.7 puts about as much into the first tenth as MS MARCO's
+answers have there).
 Other passages hold the same query words in a sentence that does not answer, at a uniform place. All else is drawn alike for
 both: the number of sentences, what the other sentences say (they speak of things nobody asks for, and answer or only mention
 with even chance), the fragments of sentences at both ends (a passage is a window of a longer text, so a sentence may start at
@@ -32,7 +29,6 @@ its whole answering sentence, with character offsets: a rotation that cuts the s
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
@@ -60,20 +56,11 @@ from positionbias.planted.grammar import (
 from positionbias.planted.leaks import TRUE_PAIRS, Leak, plan_leaks, write_true_pairs
 from positionbias.planted.settings import DEFAULT_FRONT_LOADING, SPLITS, THINGS, PlantedSettings
 from positionbias.planted.splits import add_split, judgements
+from positionbias.positions.density import Density
 
-__all__ = ["DEFAULT_FRONT_LOADING", "PlantedSettings", "plan_queries", "slot_probabilities", "write_planted"]
+__all__ = ["DEFAULT_FRONT_LOADING", "PlantedSettings", "plan_queries", "write_planted"]
 
-STEEPNESS = 12.0
 MOST_MENTIONS_PER_QUERY = 9
-
-
-def slot_probabilities(sentences: int, front_loading: float) -> list[float]:
-    """The chance that the answering sentence is the 1st, 2nd … of ``sentences``: f integrated over equal parts."""
-
-    def cumulative(x: float) -> float:
-        return (1 - front_loading) * x + front_loading * -math.expm1(-STEEPNESS * x) / -math.expm1(-STEEPNESS)
-
-    return [cumulative((slot + 1) / sentences) - cumulative(slot / sentences) for slot in range(sentences)]
 
 
 def _random(seed: int, purpose: str, *parts: str | int) -> Random:
@@ -133,7 +120,7 @@ class _Builder:
         random = _random(self.settings.seed, purpose, *key)
         others = self._others(random)
         total = len(others) + 1
-        slot = random.choices(range(total), slot_probabilities(total, self.settings.front_loading))[0]
+        slot = random.choices(range(total), Density("front", self.settings.front_loading).shares(total))[0]
         sentence = answering(random, query.thing, query.attribute, value)
         sentences = [*others[:slot], sentence, *others[slot:]]
         text, offset = self._window(random, sentences)

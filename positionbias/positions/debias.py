@@ -1,41 +1,30 @@
 """A rotated collection from a collection: every passage rotated once (position-bias paper, §4.2), answers moved along.
 
 The draw for a passage depends on (seed, passage id) alone [our decision], so the same text comes out of any
-order, sharding and number of workers. Queries and judgements are carried over as they are.
-
-Answers [our decisions]. A span with offsets moves with its text; one that the cut goes through is dropped and counted.
-An answer without offsets keeps none: it is found again by its words in the rotated text, under whatever settings
-that reader chooses. It is dropped and counted as cut only where matching its words (BlingFire, case-sensitive)
-finds it in the original and the cut goes through every match.
+order, sharding and number of workers. Queries and judgements are carried over as they are; ``positions.rewrite`` has what becomes of answers.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from positionbias.core.collection import Collection
-from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import bad_input
-from positionbias.core.manifest import input_ref
-from positionbias.core.progress import track
-from positionbias.core.records import Answer, Passage
+from positionbias.core.records import Passage
 from positionbias.core.result import Result
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard, write_shard
-from positionbias.positions.answers import answered_passages
 from positionbias.positions.cuts import byte_cuts, fates, laid_out, possible_fates
-from positionbias.positions.locate import Matching, Span, TokenisedPassage, known_span, locate
+from positionbias.positions.rewrite import ORIGINAL, MoveSpan, Rewriting, moved_answers, rewrite
 from positionbias.positions.rotate import Rotation, move_span
 from positionbias.positions.rotation_facts import rotation_notes, rotation_result_of
 
 __all__ = ["debias", "queries_by_cut", "rotation_of", "rotation_result", "uncut_queries"]
-
-OWN_CONTENT = ("checksum", "passages_checksum", "passages", "shards", "splits", "absent")
 
 
 def debias(
@@ -54,31 +43,18 @@ def debias(
         InputError: an answer lies outside its passage, or the collection cannot be read.
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
     """
-    out = Path(out)
-    job = {"command": "debias", "settings": asdict(rotation), "collection": collection.checksum}
-    with create_collection(out, overwrite=overwrite, job=job) as writer:
-        passages = Counter(dict.fromkeys(possible_fates(rotation), 0))
-        done = writer.add_shards(partial(_rotate_shard, rotation), collection.shard_paths, map_shards)
-        for facts in track(done, "rotating", len(collection.shard_paths), unit="shards"):
-            passages.update(facts["passages"])
-        splits = {split: _carry_split(collection, writer, split, rotation) for split in collection.splits}
-        original = collection.manifest
-        writer.finish(
-            name=name or out.name,
-            command="debias",
-            settings=asdict(rotation),
-            seed=rotation.seed,
-            inputs=[input_ref("original", collection.path, collection.checksum, artefact=out)],
-            licence=original.licence,
-            notes=(*original.notes, *rotation_notes(rotation)),
-            content={
-                **{key: value for key, value in original.content.items() if key not in OWN_CONTENT},
-                "rotation": {"passages": dict(passages), "splits": splits},
-            },
-            allow_absent=True,  # what the original judges without holding it, this one does too
-            **(provenance or {}),
-        )
-    return Collection(out)
+    rewriting = Rewriting(
+        command="debias",
+        what="rotation",
+        settings=asdict(rotation),
+        seed=rotation.seed,
+        shards=collection.shard_paths,
+        make=partial(_rotate_shard, rotation),
+        move=partial(_turn, rotation),
+        fates=possible_fates(rotation),
+        notes=rotation_notes(rotation),
+    )
+    return rewrite(collection, out, rewriting, map_shards=map_shards, overwrite=overwrite, name=name, provenance=provenance)
 
 
 def _rotate_shard(rotation: Rotation, source: Path, target: Path) -> dict[str, Any]:
@@ -101,54 +77,9 @@ def _rotate_batch(ids: list[str], texts: list[str], rotation: Rotation, counts: 
         yield Passage(passage_id, (text[cut:] + b" " + text[:cut] if cut else text).decode())
 
 
-def _carry_split(collection: Collection, writer: CollectionWriter, split: str, rotation: Rotation) -> dict[str, int]:
-    """Copy a split's queries and judgements, move its answers; how many answers there were, are, and were cut."""
-    answers = collection.answers(split)
-    moved: list[Answer | None] = [None] * len(answers)
-    for placed in _placed(collection, answers, rotation):
-        moved[placed.number] = _move(answers[placed.number], placed)
-    kept = [answer for answer in moved if answer is not None]
-    writer.add_split(split, collection.queries(split), collection.qrels(split), kept)
-    for name in collection.qrels_names(split):
-        writer.add_qrels(split, name, collection.qrels(split, name))
-    return {"answers": len(answers), "kept": len(kept), "cut": len(answers) - len(kept)}
-
-
-class _Placed(NamedTuple):
-    """One answer, by its number, in its original passage: its spans (by offsets, else by matching), the cut, the passage's length."""
-
-    number: int
-    spans: list[Span]
-    cut: int
-    length: int
-
-    def moved(self) -> list[tuple[int, int] | None]:
-        """Each span after the rotation; None where it was cut through."""
-        return [move_span(start, end, self.cut, self.length) for start, end in self.spans]
-
-
-def _placed(collection: Collection, answers: Sequence[Answer], rotation: Rotation) -> Iterator[_Placed]:
-    for passage, indices in answered_passages(collection, answers):
-        cut = rotation.cut(passage.text, passage.passage_id)
-        words: TokenisedPassage | None = None
-        for number in indices:
-            span = known_span(answers[number], passage.text)
-            if span is not None:
-                spans = [span]
-            else:
-                words = words or TokenisedPassage(passage.text, Matching())
-                spans = locate(words, answers[number]).spans
-            yield _Placed(number, spans, cut, len(passage.text))
-
-
-def _move(answer: Answer, placed: _Placed) -> Answer | None:
-    moved = placed.moved()
-    if moved and not any(moved):
-        return None
-    if answer.start is None or not moved[0]:
-        return answer
-    start, end = moved[0]
-    return answer._replace(start=start, end=end)
+def _turn(rotation: Rotation, passage: Passage) -> MoveSpan:
+    """Where the rotation puts a span of this passage."""
+    return partial(move_span, cut=rotation.cut(passage.text, passage.passage_id), length=len(passage.text))
 
 
 def rotation_of(collection: Collection) -> Rotation:
@@ -185,7 +116,7 @@ def queries_by_cut(original: Collection, rotated: Collection, split: str) -> tup
         InputError: ``rotated`` was not made from ``original``.
     """
     rotation = rotation_of(rotated)
-    source = rotated.manifest.input("original")
+    source = rotated.manifest.input(ORIGINAL)
     if source is None or source.checksum != original.checksum:
         raise bad_input(
             rotated.path,
@@ -196,10 +127,9 @@ def queries_by_cut(original: Collection, rotated: Collection, split: str) -> tup
     answers = original.answers(split)
     whole: set[str] = set()
     cut: set[str] = set()
-    for placed in _placed(original, answers, rotation):
-        moved = placed.moved()
-        if moved:
-            (whole if all(moved) else cut).add(answers[placed.number].query_id)
+    for number, spans in moved_answers(original, answers, partial(_turn, rotation)):
+        if spans:
+            (whole if all(spans) else cut).add(answers[number].query_id)
     return whole - cut, cut
 
 

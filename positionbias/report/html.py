@@ -37,6 +37,8 @@ PAGE_COLOURS: Mapping[str, Colour] = {
 KIND_NAMES = {
     "statistics": "statistics",
     "histogram": "histograms",
+    "places": "histograms of places",
+    "moves": "sentence moves",
     "position_buckets": "qualities by position",
     "response": "position responses",
     "per_query": "measures of a system",

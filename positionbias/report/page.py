@@ -19,6 +19,7 @@ from positionbias.report.embed import inline_svg
 from positionbias.report.figure import NARROW, WIDE
 from positionbias.report.load import Study, dose_of
 from positionbias.report.parts import OWN_MEASURES, OWN_SECTIONS, general_comparisons, general_systems
+from positionbias.report.placement import moves_table, places_table
 from positionbias.report.pool_page import pool_sentences
 from positionbias.report.pool_select import is_of_pools
 from positionbias.report.published import Published
@@ -76,6 +77,7 @@ class _Maker:
                 *self.sheet(tables.positions_table(self.results)),
                 *self.sheet(tables.outcomes_table(self.results)),
             ]
+        block.sheets += [*self.sheet(places_table(self.results)), *self.sheet(moves_table(self.results))]
         return block
 
     def effectiveness(self) -> Block:

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from positionbias.audit.audit import make_task
-from positionbias.audit.perturb import sentences
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
 from positionbias.core.collection import Collection
@@ -18,6 +17,7 @@ from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.run import Run
 from positionbias.core.seeds import generator
 from positionbias.models.user_code import UserFunction
+from positionbias.text.sentences import sentences
 
 Scorer = Callable[[str, Sequence[str]], Any]
 

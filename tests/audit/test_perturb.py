@@ -10,20 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.audit.filler import common_words, filler
-from positionbias.audit.perturb import (
-    NO_PLACEBO,
-    NOT_ONE_SENTENCE,
-    TOO_FEW,
-    Needle,
-    Parts,
-    exchanges,
-    move_sentence,
-    placebos,
-    sentences,
-    thirds,
-    turned,
-)
+from positionbias.audit.perturb import NO_PLACEBO, Needle, exchanges, move_sentence, placebos, thirds, turned
 from positionbias.core.seeds import choose
+from positionbias.text.sentences import NOT_ONE_SENTENCE, TOO_FEW, Parts, sentences
 
 TEXT = "One came.  Two left. Three stayed."
 

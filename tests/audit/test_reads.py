@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from positionbias.audit.perturb import sentences
 from positionbias.audit.reads import cliff, reads_of
 from positionbias.audit.systems import System, Task
 from positionbias.models.checkpoint import load_checkpoint
+from positionbias.text.sentences import sentences
 from tests.audit.bags import Bags
 from tests.audit.tasks import Scorer, blind, overlap, random_task, system
 from tests.tiny import saved_tk

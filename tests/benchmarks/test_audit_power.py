@@ -13,9 +13,10 @@ import pytest
 from scipy import stats
 
 from positionbias.audit.filler import filler
-from positionbias.audit.perturb import Parts, exchanges
+from positionbias.audit.perturb import exchanges
 from positionbias.core.payloads import Preference
 from positionbias.core.seeds import choose, generator
+from positionbias.text.sentences import Parts
 
 PLACE = Path(__file__).parents[2] / "benchmarks" / "audit_power.py"
 

@@ -1,4 +1,4 @@
-"""kill -9 at any moment of a debias: the same command again ends with what an uninterrupted run gives, and makes nothing twice."""
+"""kill -9 at any moment of a debias or a placing: the same command again ends with what an uninterrupted run gives, and makes nothing twice."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ from ..engine.session import processes_of_session
 pytestmark = pytest.mark.slow
 
 PASSAGES, SHARDS = 100_000, 20
-DEBIAS = """
+DEBIAS, PLACE = "debias --words whitespace", "place --density front:0.8 --match-distance"
+POSBIAS = """
 from positionbias.cli.main import main
 main()
 """
@@ -45,7 +46,8 @@ if __name__ == "__main__":
 
 
 def text_of(number: int) -> str:
-    return " ".join(f"w{number * 7 % 501}x{word}" for word in range(10 + number % 20))
+    """Words in sentences of three, four to ten of them."""
+    return " ".join(f"W{number * 7 % 501}x{word}{'.' if word % 3 == 2 else ''}" for word in range(10 + number % 20))
 
 
 class Work(NamedTuple):
@@ -92,7 +94,7 @@ def files_of(place: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def collection(tmp_path_factory: pytest.TempPathFactory) -> Work:
+def collection(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Work:
     """100,000 passages in 20 shards, some with an answer, and what an uninterrupted run makes of them."""
     folder = tmp_path_factory.mktemp("kill")
     with create_collection(folder / "original") as writer:
@@ -107,8 +109,9 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Work:
             [Answer(f"q{number}", f"p{number}", text_of(number)[:2], 0, 2) for number in asked],
         )
         writer.finish(name="original", command="a test", settings={})
-    arguments = ["debias", str(folder / "original"), "--out", "./rotated", "--words", "whitespace", "--workers", "2"]
-    command = [sys.executable, "-c", DEBIAS, *arguments]
+    name, *options = request.param.split()
+    arguments = [name, str(folder / "original"), "--out", "./rotated", *options, "--workers", "2"]
+    command = [sys.executable, "-c", POSBIAS, *arguments]
     work = Work(command, lambda place: len(receipt_names(place)), folder / "rotated")
     run_whole(work, folder)
     assert len(Collection(work.wanted).shard_paths) == SHARDS
@@ -125,8 +128,12 @@ def receipts(folder: Path) -> dict[str, int]:
     return {name: (folder / ".rotated.work" / "content" / "passages" / name).stat().st_ino for name in names}
 
 
-@pytest.mark.parametrize("number", range(20))
-def test_a_killed_debias_of_a_collection_goes_on(collection: Work, tmp_path: Path, number: int) -> None:
+@pytest.mark.parametrize(
+    ("collection", "number"),
+    [(command, number) for command, kills in ((DEBIAS, 20), (PLACE, 5)) for number in range(kills)],
+    indirect=["collection"],
+)
+def test_a_killed_rewriting_of_a_collection_goes_on(collection: Work, tmp_path: Path, number: int) -> None:
     draws = generator(1, "kill -9", number)
     after, wait, group = int(draws.integers(1, SHARDS)), float(draws.uniform(0, 0.03)), bool(draws.integers(2))
     run_and_kill(collection, tmp_path, after, wait, group=group)

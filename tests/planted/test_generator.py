@@ -16,8 +16,9 @@ from positionbias.core.errors import OutputExistsError, SettingError
 from positionbias.core.run import Run
 from positionbias.evaluation.measures import per_query
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
-from positionbias.planted.generator import PlantedSettings, plan_queries, slot_probabilities, write_planted
+from positionbias.planted.generator import PlantedSettings, plan_queries, write_planted
 from positionbias.planted.grammar import ANSWERING, MENTIONING, Thing, states_value
+from positionbias.positions.density import Density
 from positionbias.positions.histogram import position_histogram
 from positionbias.text.overlap import position_only, word_overlap
 from positionbias.text.words import sentence_starts
@@ -41,15 +42,6 @@ def planted(tmp_path_factory: pytest.TempPathFactory) -> Callable[[float], Colle
     return get
 
 
-def test_slot_probabilities_by_hand() -> None:
-    assert slot_probabilities(4, 0.0) == pytest.approx([0.25] * 4)
-    # λ = 1: F(½) = (1 − e^−6) / (1 − e^−12) = 0.99752125 / 0.99999386
-    first, second = slot_probabilities(2, 1.0)
-    assert first == pytest.approx(0.9975274, abs=1e-7)
-    assert first + second == pytest.approx(1.0)
-    assert slot_probabilities(2, 0.5)[0] == pytest.approx((0.5 + 0.9975274) / 2, abs=1e-7)
-
-
 @pytest.mark.parametrize("front_loading", [0.0, 0.5, 1.0])
 def test_answering_sentences_stand_where_the_density_says(planted: Callable[[float], Collection], front_loading: float) -> None:
     """Each answer's slot among its passage's whole sentences, against the probabilities that were set (chi-square)."""
@@ -63,7 +55,7 @@ def test_answering_sentences_stand_where_the_density_says(planted: Callable[[flo
         total = text.count(".") - opening
         found.setdefault(total, Counter())[first_whole - opening] += 1
     for total, slots in found.items():
-        expected = np.array(slot_probabilities(total, front_loading)) * slots.total()
+        expected = np.array(Density("front", front_loading).shares(total)) * slots.total()
         observed = np.array([slots[slot] for slot in range(total)])
         kept = expected >= 5
         pooled = [np.append(v[kept], v[~kept].sum()) if (~kept).any() else v for v in (observed, expected)]

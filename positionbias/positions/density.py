@@ -1,0 +1,160 @@
+"""How likely evidence is to stand where in its passage: a density over relative positions, and sentences drawn from it.
+
+    uniform    f(x) = 1
+    front:λ    f(x) = (1 − λ) + λ · κ·exp(−κ·x) / (1 − exp(−κ)),   x in [0, 1), κ = 12
+    end:λ      f(1 − x) of front:λ
+    middle:λ   f(|2x − 1|) of front:λ
+
+λ = 0 is uniform, λ = 1 the strongest; front:0.7 has about as much in its first tenth as MS MARCO's answers have there. A histogram, of real
+answers for example, is constant within each bin. Of n sentences, sentence k has what the density has from k/n to (k + 1)/n.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.files import read_json
+from positionbias.core.result import RESULTS
+from positionbias.core.seeds import key64
+
+__all__ = ["Density", "read_density"]
+
+STEEPNESS = 12.0
+Shape = Literal["uniform", "front", "end", "middle", "histogram"]
+WANTED = "wanted uniform, front:X, end:X or middle:X with X from 0 to 1, or a file of posbias histogram (--json, or the folder of --out)"
+
+
+@dataclass(frozen=True, slots=True)
+class Density:
+    """A density over [0, 1); checked when made. ``strength`` is λ; a histogram has ``edges`` from 0 to 1 and ``counts``, one fewer.
+
+    Raises:
+        SettingError: a shape that is not known, a strength outside [0, 1], or edges and counts that make no histogram.
+    """
+
+    shape: Shape = "uniform"
+    strength: float = 0.0
+    edges: tuple[float, ...] = ()
+    counts: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.shape not in get_args(Shape) or not 0 <= self.strength <= 1:
+            raise SettingError(f"--density: {WANTED}; found {self}")
+        if self.shape == "histogram" and not _is_histogram(self.edges, self.counts):
+            raise SettingError(
+                "--density: wanted a histogram with rising edges from 0 to 1 and one count a bin, not all of them 0; "
+                f"found {len(self.edges)} edges and {len(self.counts)} counts; make it with: posbias histogram … --json"
+            )
+
+    @classmethod
+    def parse(cls, text: str) -> Density:
+        """``uniform``, ``front:λ``, ``end:λ`` or ``middle:λ``, as ``str`` writes it; else the path of a histogram.
+
+        >>> Density.parse("front:0.8")
+        Density(shape='front', strength=0.8, edges=(), counts=())
+        """
+        shape, colon, strength = text.partition(":")
+        if text == "uniform":
+            return cls()
+        if colon and shape in ("front", "end", "middle"):
+            try:
+                return cls(shape, float(strength))  # type: ignore[arg-type]
+            except ValueError:
+                raise SettingError(f"--density: {WANTED}; found {text}") from None
+        if not Path(text).exists():
+            raise SettingError(f"--density: {WANTED}; found {text}")
+        return read_density(text)
+
+    def __str__(self) -> str:
+        return self.shape if self.shape in ("uniform", "histogram") else f"{self.shape}:{self.strength:g}"
+
+    def record(self) -> str | dict[str, list[float]]:
+        """The density, as a manifest has it."""
+        return {"edges": [*self.edges], "counts": [*self.counts]} if self.shape == "histogram" else str(self)
+
+    @classmethod
+    def of(cls, record: str | Mapping[str, Sequence[float]]) -> Density:
+        """The inverse of ``record``."""
+        if isinstance(record, str):
+            return cls.parse(record)
+        return cls("histogram", 0.0, tuple(record["edges"]), tuple(record["counts"]))
+
+    def cumulative(self, x: float) -> float:
+        """How much of the density lies below ``x``."""
+        if self.shape == "histogram":
+            sums = np.cumsum([0.0, *self.counts])
+            return float(np.interp(x, self.edges, sums / sums[-1]))
+        if self.shape == "end":
+            return 1 - self._front(1 - x)
+        if self.shape == "middle":  # the front's density, folded
+            return (1 - self._front(1 - 2 * x)) / 2 if x <= 0.5 else (1 + self._front(2 * x - 1)) / 2
+        return self._front(x)
+
+    def _front(self, x: float) -> float:
+        return (1 - self.strength) * x + self.strength * -math.expm1(-STEEPNESS * x) / -math.expm1(-STEEPNESS)
+
+    def shares(self, parts: int) -> list[float]:
+        """How much of the density lies in the 1st, 2nd … of ``parts`` equal parts: the chance that the 1st, 2nd … sentence is the one.
+
+        >>> Density().shares(4)
+        [0.25, 0.25, 0.25, 0.25]
+        """
+        return [self.cumulative((part + 1) / parts) - self.cumulative(part / parts) for part in range(parts)]
+
+    def draw(self, parts: int, seed: int, purpose: str, *key: str | int) -> int:
+        """One of ``parts`` equal parts by its share.
+
+        The part is the quantile of a number that depends on the key alone: what a denser front moves, it moves to the front.
+        """
+        number = (key64(seed, purpose, *key) >> 11) / (1 << 53)
+        return next((part for part in range(parts - 1) if number < self.cumulative((part + 1) / parts)), parts - 1)
+
+
+def _is_histogram(edges: tuple[float, ...], counts: tuple[float, ...]) -> bool:
+    if len(edges) != len(counts) + 1 or not all(map(math.isfinite, (*edges, *counts))):
+        return False
+    rising = all(low < high for low, high in pairwise(edges))
+    return (edges[0], edges[-1]) == (0, 1) and rising and min(counts) >= 0 and sum(counts) > 0
+
+
+def read_density(path: Path | str) -> Density:
+    """The density of a histogram: the JSON that ``posbias histogram --json`` prints, the folder of its ``--out``, or ``edges`` and ``counts``.
+
+    Raises:
+        InputError: not such a file, or one of several histograms.
+        SettingError: as ``Density``.
+    """
+    path = Path(path) / RESULTS if Path(path).is_dir() else Path(path)
+    record = read_json(path, what="a histogram")
+    found = [record] if _has_bins(record) else _payloads(record)
+    if len(found) != 1:
+        raise bad_input(
+            path,
+            wanted="one histogram",
+            found=f"{len(found)} of them",
+            do="make one of one split with: posbias histogram COLLECTION --split SPLIT --json",
+        )
+    try:
+        edges, counts = (tuple(map(float, found[0][name])) for name in ("edges", "counts"))
+    except (TypeError, ValueError) as error:
+        raise bad_input(path, wanted="a histogram", found=str(error), do="make it with: posbias histogram … --json") from error
+    return Density("histogram", 0.0, edges, counts)
+
+
+def _has_bins(record: Any) -> bool:
+    return isinstance(record, Mapping) and {"edges", "counts"} <= record.keys()
+
+
+def _payloads(record: Any) -> list[Mapping[str, Any]]:
+    """The payloads of all histograms of answer positions among some results."""
+    results = record.get("results") if isinstance(record, Mapping) else None
+    found = [item for item in results or () if isinstance(item, Mapping) and item.get("kind") == "histogram"]
+    return [item["payload"] for item in found if _has_bins(item.get("payload"))]

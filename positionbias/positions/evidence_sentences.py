@@ -1,0 +1,156 @@
+"""The one evidence sentence of each passage, and the questions that it alone answers.
+
+A density of positions can be set for one sentence a passage only, and real passages have several that answer questions: 83 % of SQuAD's. So a
+passage keeps the questions of one sentence [our decisions]:
+
+- An answer is located as in an audit: by the source's offsets, else by its words (BlingFire, case-sensitive), in passages judged 1 or higher
+  by the split's own judgements. All that is located of a question in a passage must lie in one sentence: else another sentence answers it too.
+- Passages of fewer than three sentences keep no question.
+- Of the others, the sentence with most questions counts, over all splits, as a passage has one text; ties are broken by (seed, passage id, sentence).
+- A question is kept where *every* passage that is relevant to it keeps it, with all its judgements: none of its evidence then stands
+  where nobody put it. With ``one_question`` a passage keeps one of its questions, drawn by (seed, passage id, split, query id).
+
+Passages are not dropped: one without a kept question stays in the collection with its text as it is.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError
+from positionbias.core.progress import track
+from positionbias.core.records import relevant_passages
+from positionbias.core.seeds import key64
+from positionbias.core.shard_work import MapShards
+from positionbias.positions.answers import SHARD_PASSAGES, AnswerShard, answer_shards, answers_by_query
+from positionbias.positions.locate import Matching, locate
+from positionbias.text.sentences import NOT_ONE_SENTENCE, TOO_FEW, sentence_holding
+from positionbias.text.words import sentence_starts
+
+__all__ = ["EvidenceSentence", "KeptQuestions", "choose_sentences"]
+
+NO_PASSAGE = "without a relevant passage"
+NO_ANSWER = "without an answer that is found in its relevant passage"
+OTHER_SENTENCE = "answered by another sentence than the one kept"
+NOT_DRAWN = "not the one drawn of its sentence"
+WHY = (NO_PASSAGE, NO_ANSWER, TOO_FEW, NOT_ONE_SENTENCE, OTHER_SENTENCE, NOT_DRAWN)
+
+Question = tuple[str, str]  # split and query id
+
+
+class EvidenceSentence(NamedTuple):
+    """A passage's sentence number ``own`` of ``sentences``."""
+
+    own: int
+    sentences: int
+
+
+class KeptQuestions(NamedTuple):
+    """By split the questions that are kept, each with its passages; by passage its evidence sentence; what became of the split's questions."""
+
+    passages_of: Mapping[str, Mapping[str, tuple[str, ...]]]
+    sentences: Mapping[str, EvidenceSentence]
+    counts: Mapping[str, Mapping[str, int]]
+
+
+class _Found(NamedTuple):
+    """One question in one passage: the sentence that answers it, or why there is no such one."""
+
+    query_id: str
+    passage_id: str
+    sentence: EvidenceSentence | None
+    why: str = ""
+
+
+def choose_sentences(
+    collection: Collection, *, seed: int, one_question: bool = False, map_shards: MapShards = map
+) -> KeptQuestions:
+    """Choose the evidence sentence of every passage of a collection, and the questions that stay.
+
+    Raises:
+        InputError: no question can be kept, or an answer lies outside its passage.
+    """
+    relevant = {split: relevant_passages(collection.qrels(split)) for split in collection.splits}
+    found = {
+        (split, item.query_id, item.passage_id): item
+        for split in collection.splits
+        for item in _find(collection, split, map_shards)
+        if item.passage_id in relevant[split].get(item.query_id, ())
+    }
+    asked: dict[str, dict[Question, EvidenceSentence]] = defaultdict(dict)
+    for (split, query_id, passage_id), item in found.items():
+        if item.sentence is not None:
+            asked[passage_id][split, query_id] = item.sentence
+    own = {passage_id: _most_asked(passage_id, questions, seed) for passage_id, questions in asked.items()}
+    drawn = {p: _drawn(p, [q for q, s in asked[p].items() if s == own[p]], seed) for p in asked} if one_question else None
+
+    def why_not(split: str, query_id: str, passage_id: str) -> str:
+        item = found.get((split, query_id, passage_id))
+        if item is None or item.sentence is None:
+            return item.why if item is not None else NO_ANSWER
+        if item.sentence != own[passage_id]:
+            return OTHER_SENTENCE
+        return NOT_DRAWN if drawn is not None and drawn[passage_id] != (split, query_id) else ""
+
+    passages_of: dict[str, dict[str, tuple[str, ...]]] = {}
+    counts: dict[str, dict[str, int]] = {}
+    for split in collection.splits:
+        kept, dropped = passages_of.setdefault(split, {}), Counter(dict.fromkeys(WHY, 0))
+        for query_id, _ in collection.query_texts(split):
+            passages = relevant[split].get(query_id, ())
+            reasons = filter(None, (why_not(split, query_id, passage_id) for passage_id in passages))
+            if reason := next(reasons, "" if passages else NO_PASSAGE):
+                dropped[reason] += 1
+            else:
+                kept[query_id] = passages
+        counts[split] = {"questions": len(kept) + dropped.total(), "kept": len(kept), **dropped}
+    _check_some(collection, counts)
+    placed = {passage_id for kept in passages_of.values() for passages in kept.values() for passage_id in passages}
+    return KeptQuestions(passages_of, {passage_id: own[passage_id] for passage_id in sorted(placed)}, counts)
+
+
+def _find(collection: Collection, split: str, map_shards: MapShards) -> Iterator[_Found]:
+    shards = map_shards(_find_shard, answer_shards(collection, split, SHARD_PASSAGES))
+    for found in track(shards, f"answers of {split}", unit="shards"):
+        yield from found
+
+
+def _find_shard(shard: AnswerShard) -> list[_Found]:
+    """Where the questions of a shard are answered; a pure function of the shard."""
+    found: list[_Found] = []
+    starts: list[int] = []
+    last = None
+    for passage, answers in answers_by_query(Matching(), shard):
+        if passage is not last:
+            last, starts = passage, sentence_starts(passage.text)
+        spans = [span for answer in answers for span in locate(passage, answer).spans]
+        own = sentence_holding(starts, spans) if spans else NO_ANSWER
+        query_id, passage_id = answers[0].query_id, answers[0].passage_id
+        if isinstance(own, str):
+            found.append(_Found(query_id, passage_id, None, own))
+        else:
+            found.append(_Found(query_id, passage_id, EvidenceSentence(own, len(starts))))
+    return found
+
+
+def _most_asked(passage_id: str, questions: Mapping[Question, EvidenceSentence], seed: int) -> EvidenceSentence:
+    counts = Counter(questions.values())
+    return min(counts, key=lambda item: (-counts[item], key64(seed, "evidence sentence", passage_id, item.own)))
+
+
+def _drawn(passage_id: str, questions: list[Question], seed: int) -> Question:
+    return min(questions, key=lambda question: (key64(seed, "one question", passage_id, *question), question))
+
+
+def _check_some(collection: Collection, counts: Mapping[str, Mapping[str, int]]) -> None:
+    if any(of["kept"] for of in counts.values()):
+        return
+    dropped = sum((Counter(of) for of in counts.values()), Counter[str]())
+    reasons = ", ".join(f"{dropped[why]:,} {why}" for why in WHY if dropped[why])
+    raise InputError(
+        f"{collection.path}: wanted questions that one sentence of a passage of three or more answers; found none among "
+        f"{dropped['questions']:,} ({reasons or 'there are none'}); give a collection with answers (posbias import squad …)"
+    )

@@ -1,0 +1,284 @@
+"""A collection whose evidence stands where a density puts it: the one evidence sentence of a passage at a drawn place, the others in order.
+
+``positions.evidence_sentences`` has which sentence and which questions that is; both are the same for every density, so that the arms of an
+experiment (one collection and seed, several densities) differ in the places alone. The place is the quantile, under the density, of a number
+that depends on (seed, passage id) alone [decision], so the same text comes out of any order, sharding and number of workers.
+
+Sentences of a passage with evidence are joined by one space, also where the evidence stays where it was: all arms hold the same words [decision].
+Passages without evidence keep their text. The collection has a table beside each split, ``placed/SPLIT.parquet``: a row a question and
+passage with its number of sentences, the evidence's sentence before and after (from 0), and its weight where distances are matched.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.files import refuse_existing, sha256_file
+from positionbias.core.payloads import PlaceHistogram, Statistics
+from positionbias.core.records import Passage
+from positionbias.core.result import Result
+from positionbias.core.shard_work import MapShards, file_state
+from positionbias.core.shards import read_shard, write_shard
+from positionbias.positions.answers import locate_split
+from positionbias.positions.density import Density
+from positionbias.positions.evidence_sentences import EvidenceSentence, KeptQuestions, choose_sentences
+from positionbias.positions.locate import Matching
+from positionbias.positions.placed import BINS, PlacedQuestions, moves_of, place_histogram, weights_by_distance
+from positionbias.positions.rewrite import MoveSpan, Rewriting, rewrite
+from positionbias.text.sentences import Parts, sentence_spans, with_own_at
+
+__all__ = ["PLACED", "Placing", "place", "placed_questions", "placement_results", "placing_of"]
+
+PLACED = "placed"
+MOVED, STAYED, WITHOUT = FATES = ("moved", "drawn_where_it_was", "without_a_kept_question")
+
+
+@dataclass(frozen=True, slots=True)
+class Placing:
+    """Where evidence sentences are put, and which questions are kept; checked when made.
+
+    ``one_question`` keeps one question a passage; ``match_distance`` adds weights under which sentences have moved as far as by uniform placing.
+
+    Raises:
+        SettingError: a negative seed.
+    """
+
+    density: Density = field(default_factory=Density)
+    one_question: bool = False
+    match_distance: bool = False
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise SettingError(f"--seed: wanted 0 or more; found {self.seed}")
+
+    def record(self) -> dict[str, Any]:
+        """The settings, as a manifest has them."""
+        given = {"one_question": self.one_question, "match_distance": self.match_distance, "seed": self.seed}
+        return {"density": self.density.record(), **given}
+
+
+class _Move(NamedTuple):
+    """Sentence ``own`` of a passage becomes sentence ``place``."""
+
+    own: int
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Shard:
+    """A shard, its rows whose evidence is placed, rising, and how, ``(rows,)`` int64 each."""
+
+    path: Path
+    rows: np.ndarray
+    own: np.ndarray
+    place: np.ndarray
+
+    def fingerprint(self) -> str:
+        moves = hashlib.sha256(b"".join(item.tobytes() for item in (self.rows, self.own, self.place))).hexdigest()
+        return repr((sorted(file_state(self.path).items()), moves))
+
+
+def place(
+    collection: Collection,
+    out: Path | str,
+    placing: Placing,
+    *,
+    map_shards: MapShards = map,
+    overwrite: bool = False,
+    name: str | None = None,
+    provenance: Mapping[str, Any] | None = None,
+) -> Collection:
+    """Write ``collection`` with its evidence sentences placed, shard by shard through ``map_shards``; ``name`` defaults to that of the folder.
+
+    Raises:
+        InputError: no question can be kept, an answer lies outside its passage, or the collection cannot be read.
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+    """
+    refuse_existing(out, overwrite=overwrite)  # before all answers are looked for
+    kept = choose_sentences(collection, seed=placing.seed, one_question=placing.one_question, map_shards=map_shards)
+    moves = {passage_id: _draw(placing, passage_id, sentence) for passage_id, sentence in kept.sentences.items()}
+    rewriting = Rewriting(
+        command="place",
+        what="placement",
+        settings=placing.record(),
+        seed=placing.seed,
+        shards=_shards(collection, moves),
+        make=_place_shard,
+        move=partial(_follow, moves),
+        fates=FATES,
+        notes=_notes(placing),
+        kept=kept.passages_of,
+        beside=partial(_write_tables, placing, kept, moves),
+    )
+    return rewrite(collection, out, rewriting, map_shards=map_shards, overwrite=overwrite, name=name, provenance=provenance)
+
+
+def _draw(placing: Placing, passage_id: str, sentence: EvidenceSentence) -> _Move:
+    return _Move(sentence.own, placing.density.draw(sentence.sentences, placing.seed, "place sentence", passage_id))
+
+
+def _shards(collection: Collection, moves: Mapping[str, _Move]) -> list[_Shard]:
+    rows = collection.rows([*moves])
+    order = np.argsort(rows)
+    rows, drawn = rows[order], np.array([*moves.values()], np.int64).reshape(-1, 2)[order]
+    starts = collection.shard_starts
+    edges = pairwise(np.searchsorted(rows, starts).tolist())
+    return [
+        _Shard(path, rows[a:b] - start, *drawn[a:b].T)
+        for path, start, (a, b) in zip(collection.shard_paths, starts.tolist(), edges, strict=False)
+    ]
+
+
+def _place_shard(shard: _Shard, target: Path) -> dict[str, Any]:
+    """Write one shard with its evidence placed; a pure function of the shard and its moves."""
+    moves = {
+        row: _Move(own, to) for row, own, to in zip(*(c.tolist() for c in (shard.rows, shard.own, shard.place)), strict=True)
+    }
+
+    def placed() -> Iterator[Passage]:
+        row = 0
+        for batch in read_shard(shard.path).to_batches():
+            for passage in map(Passage, batch.column("passage_id").to_pylist(), batch.column("text").to_pylist()):
+                yield passage if row not in moves else passage._replace(text=_Placed(passage.text, moves[row]).text)
+                row += 1
+
+    facts = write_shard(target, placed()).facts()
+    moved = sum(move.own != move.place for move in moves.values())
+    return {**facts, "passages": {MOVED: moved, STAYED: len(moves) - moved, WITHOUT: facts["count"] - len(moves)}}
+
+
+class _Placed:
+    """A passage with its evidence placed, and where its spans went."""
+
+    def __init__(self, text: str, move: _Move) -> None:
+        self.original, self.spans = text, sentence_spans(text)
+        pieces = [text[start:end] for start, end in self.spans]
+        self.text = with_own_at(Parts(pieces, move.own), move.place)
+        order = [number for number in range(len(pieces)) if number != move.own]
+        order.insert(move.place, move.own)
+        lengths = [len(pieces[number]) + 1 for number in order]
+        self.starts = dict(zip(order, accumulate([0, *lengths[:-1]]), strict=True))
+
+    def move_span(self, start: int, end: int) -> tuple[int, int] | None:
+        """Where the same characters stand now; None where they stand together no more."""
+        own = max(0, bisect_right(self.spans, start, key=lambda span: span[0]) - 1)
+        moved = start - self.spans[own][0] + self.starts[own]
+        same = moved >= 0 and self.text[moved : moved + end - start] == self.original[start:end]
+        return (moved, moved + end - start) if same else None
+
+
+def _follow(moves: Mapping[str, _Move], passage: Passage) -> MoveSpan:
+    """Where a span of this passage goes."""
+    move = moves.get(passage.passage_id)
+    return _Placed(passage.text, move).move_span if move is not None else _unmoved
+
+
+def _unmoved(start: int, end: int) -> tuple[int, int]:
+    return start, end
+
+
+def _write_tables(placing: Placing, kept: KeptQuestions, moves: Mapping[str, _Move], folder: Path) -> dict[str, Any]:
+    """Write what was done to each split's questions; how many were kept, and the checksums of the tables."""
+    (folder / PLACED).mkdir(exist_ok=True)
+    checksums = {}
+    for split, passages_of in kept.passages_of.items():
+        if passages_of:
+            path = folder / PLACED / f"{split}.parquet"
+            _table(placing, kept, passages_of, moves).write(path)
+            checksums[split] = sha256_file(path)
+    return {"questions": kept.counts, "tables": checksums}
+
+
+def _table(
+    placing: Placing, kept: KeptQuestions, passages_of: Mapping[str, Sequence[str]], moves: Mapping[str, _Move]
+) -> PlacedQuestions:
+    pairs = [(query_id, passage_id) for query_id, passages in passages_of.items() for passage_id in passages]
+    numbers = np.array([(kept.sentences[p].sentences, *moves[p]) for _, p in pairs], np.int64)
+    placed = PlacedQuestions([query_id for query_id, _ in pairs], [passage_id for _, passage_id in pairs], *numbers.T)
+    return replace(placed, weight=weights_by_distance(placed)) if placing.match_distance else placed
+
+
+def _notes(placing: Placing) -> tuple[str, ...]:
+    one = "one drawn question" if placing.one_question else "the questions"
+    return (
+        f"Each passage of three or more sentences keeps {one} of the one sentence that answers most (ties by key); all other questions were "
+        "dropped and counted [decision].",
+        f"That sentence stands at a place drawn from the density {placing.density} by (seed, passage id) alone; the others keep their order, all "
+        "joined by one space [decision].",
+    )
+
+
+def placing_of(collection: Collection) -> Placing:
+    """The settings that a placed collection was made with.
+
+    Raises:
+        InputError: it was not made by ``place``.
+    """
+    if collection.manifest.command != "place":
+        found = f"one made by {collection.manifest.command!r}"
+        raise bad_input(collection.path, wanted="a placed collection", found=found, do="make one with: posbias place")
+    settings = dict(collection.manifest.settings)
+    return Placing(density=Density.of(settings.pop("density")), **settings)
+
+
+def placed_questions(collection: Collection, split: str) -> PlacedQuestions:
+    """What was done to the questions of a split.
+
+    Raises:
+        InputError: the collection was not made by ``place``, or has no such split.
+    """
+    placing_of(collection)
+    collection.queries(split)
+    return PlacedQuestions.read(collection.path / PLACED / f"{split}.parquet")
+
+
+def placement_results(collection: Collection, *, map_shards: MapShards = map) -> list[Result]:
+    """What a placing did: its counts; by split where sentences and answers stand beside where they were to stand, and how far sentences moved.
+
+    Raises:
+        InputError: as ``placing_of``.
+    """
+    placing, facts = placing_of(collection), collection.manifest.content["placement"]
+    header = partial(Result, collection=collection.name, system=str(placing.density), seed=placing.seed, interval=None)
+    moved = facts["passages"][MOVED] / len(collection) if len(collection) else None
+    rows = {name: facts[name] for name in ("passages", "questions", "splits")}
+    results = [header("placement", split="", value=moved, count=len(collection), payload=Statistics(rows))]
+    for split in collection.splits:
+        questions = placed_questions(collection, split)
+        passages = questions.passages()
+        middle = float(((2 * passages.after + 1) / (2 * passages.sentences)).mean())
+        places = place_histogram(passages, placing.density)
+        results.append(header("sentence places", split=split, value=middle, count=len(passages.passage_ids), payload=places))
+        starts, mean = _answer_starts(collection, split, placing.density, map_shards)
+        results.append(header("answer starts", split=split, value=mean, count=sum(starts.reached), payload=starts))
+        moves = moves_of(questions)
+        distance = moves.figures["mean_distance"]
+        results.append(header("sentence moves", split=split, value=distance, count=len(questions.query_ids), payload=moves))
+    return results
+
+
+def _answer_starts(
+    collection: Collection, split: str, density: Density, map_shards: MapShards
+) -> tuple[PlaceHistogram, float | None]:
+    """Where the answers start (first word / words), beside the density itself; and their mean."""
+    counts, total = Counter[int](), 0.0
+    for shard in locate_split(collection, split, Matching(), map_shards):
+        first, words = shard.spans.first.astype(np.int64), shard.spans.words
+        counts.update((first * BINS // words).tolist())
+        total += float((first / words).sum())
+    edges = [edge / BINS for edge in range(BINS + 1)]
+    reached = [counts[number] for number in range(BINS)]
+    return PlaceHistogram(edges, density.shares(BINS), reached, before=[]), total / sum(reached) if sum(reached) else None

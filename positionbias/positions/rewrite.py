@@ -1,0 +1,151 @@
+"""A collection whose passages are rewritten one for one: shard by shard, answers moved along, queries and judgements carried over.
+
+An answer with offsets moves with its text; one that the rewriting takes apart is dropped and counted. An answer without offsets keeps none: it is
+found again by its words in the new text, under whatever settings that reader chooses. It is dropped and counted as cut only where matching
+its words (BlingFire, case-sensitive) finds it in the original and the rewriting takes every match apart [our decisions].
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from positionbias.core.carry_split import carry_split
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.manifest import input_ref
+from positionbias.core.progress import track
+from positionbias.core.records import Answer, Passage
+from positionbias.core.shard_work import MapShards
+from positionbias.positions.answers import answered_passages
+from positionbias.positions.locate import Matching, TokenisedPassage, known_span, locate
+
+__all__ = ["ORIGINAL", "Moved", "MoveSpan", "Rewriting", "moved_answers", "rewrite"]
+
+Item = TypeVar("Item")
+MoveSpan = Callable[[int, int], tuple[int, int] | None]
+ORIGINAL = "original"  # the part that the collection itself plays among the inputs
+OWN_CONTENT = ("checksum", "passages_checksum", "passages", "shards", "splits", "absent")
+
+
+def _nothing_more(folder: Path) -> Mapping[str, Any]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Rewriting(Generic[Item]):
+    """What is done to every passage.
+
+    ``make(item, path)`` writes one of ``shards`` as ``CollectionWriter.add_shards`` wants it, with how many ``passages`` met which of ``fates`` among
+    its facts. ``move(passage)`` says where a span of that passage stands afterwards, or None where it is taken apart. ``kept`` has the queries
+    that stay, by split; a split without any is left out; None keeps all. ``beside(folder)`` writes what else belongs into the
+    collection, and gives facts about it. The manifest has these facts and the counts under ``what``.
+    """
+
+    command: str
+    what: str
+    settings: Mapping[str, Any]
+    seed: int
+    shards: Sequence[Item]
+    make: Callable[[Item, Path], Mapping[str, Any]]
+    move: Callable[[Passage], MoveSpan]
+    fates: Sequence[str]
+    notes: Sequence[str]
+    kept: Mapping[str, Container[str]] | None = None
+    beside: Callable[[Path], Mapping[str, Any]] = _nothing_more
+
+
+def rewrite(
+    collection: Collection,
+    out: Path | str,
+    rewriting: Rewriting[Any],
+    *,
+    map_shards: MapShards = map,
+    overwrite: bool = False,
+    name: str | None = None,
+    provenance: Mapping[str, Any] | None = None,
+) -> Collection:
+    """Write ``collection`` rewritten, shard by shard through ``map_shards``; ``name`` defaults to that of the folder.
+
+    Raises:
+        InputError: an answer lies outside its passage, or the collection cannot be read.
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+    """
+    out, kept = Path(out), rewriting.kept
+    job = {"command": rewriting.command, "settings": dict(rewriting.settings), "collection": collection.checksum}
+    with create_collection(out, overwrite=overwrite, job=job) as writer:
+        passages = Counter(dict.fromkeys(rewriting.fates, 0))
+        done = writer.add_shards(rewriting.make, rewriting.shards, map_shards)
+        for facts in track(done, rewriting.command, len(rewriting.shards), unit="shards"):
+            passages.update(facts["passages"])
+        splits = {}
+        for split in collection.splits:
+            if kept is not None and not kept.get(split):
+                continue
+            answers = _of(collection.answers(split), None if kept is None else kept[split])
+            moved = _moved(collection, answers, rewriting.move)
+            carry_split(collection, writer, split, None if kept is None else kept[split], answers=moved)
+            splits[split] = {"answers": len(answers), "kept": len(moved), "cut": len(answers) - len(moved)}
+        original = collection.manifest
+        writer.finish(
+            name=name or out.name,
+            command=rewriting.command,
+            settings=rewriting.settings,
+            seed=rewriting.seed,
+            inputs=[input_ref(ORIGINAL, collection.path, collection.checksum, artefact=out)],
+            licence=original.licence,
+            notes=(*original.notes, *rewriting.notes),
+            content={
+                **{key: value for key, value in original.content.items() if key not in OWN_CONTENT},
+                rewriting.what: {"passages": dict(passages), "splits": splits, **rewriting.beside(writer.folder)},
+            },
+            allow_absent=True,  # what the original judges without holding it, this one does too
+            **(provenance or {}),
+        )
+    return Collection(out)
+
+
+class Moved(NamedTuple):
+    """One answer, by its number, and where each of its spans (by offsets, else by matching) stands afterwards; None where it was taken apart."""
+
+    number: int
+    spans: list[tuple[int, int] | None]
+
+
+def moved_answers(collection: Collection, answers: Sequence[Answer], move: Callable[[Passage], MoveSpan]) -> Iterator[Moved]:
+    """What becomes of every answer, passage by passage."""
+    for passage, indices in answered_passages(collection, answers):
+        move_span = move(passage)
+        words: TokenisedPassage | None = None
+        for number in indices:
+            span = known_span(answers[number], passage.text)
+            if span is not None:
+                spans = [span]
+            else:
+                words = words or TokenisedPassage(passage.text, Matching())
+                spans = locate(words, answers[number]).spans
+            yield Moved(number, [move_span(start, end) for start, end in spans])
+
+
+def _moved(collection: Collection, answers: Sequence[Answer], move: Callable[[Passage], MoveSpan]) -> list[Answer]:
+    """The answers that are left, in their order, at their new places."""
+    left: list[Answer | None] = [None] * len(answers)
+    for number, spans in moved_answers(collection, answers, move):
+        left[number] = _at(answers[number], spans)
+    return [answer for answer in left if answer is not None]
+
+
+def _at(answer: Answer, spans: list[tuple[int, int] | None]) -> Answer | None:
+    if spans and not any(spans):
+        return None
+    if answer.start is None or not spans[0]:
+        return answer
+    start, end = spans[0]
+    return answer._replace(start=start, end=end)
+
+
+def _of(answers: list[Answer], kept: Container[str] | None) -> list[Answer]:
+    return [answer for answer in answers if kept is None or answer.query_id in kept]

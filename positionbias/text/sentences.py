@@ -1,0 +1,92 @@
+"""The sentences of a text, which of them holds a span, and the text with one of them at another place. Pure functions of strings."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from positionbias.text.words import sentence_starts
+
+__all__ = [
+    "LEAST_SENTENCES",
+    "NOT_ONE_SENTENCE",
+    "TOO_FEW",
+    "Parts",
+    "parts_of",
+    "sentence_holding",
+    "sentence_spans",
+    "sentences",
+    "with_own_at",
+]
+
+TOO_FEW = "passage of fewer than three sentences"
+NOT_ONE_SENTENCE = "answer in more than one sentence"
+LEAST_SENTENCES = 3
+
+
+class Parts(NamedTuple):
+    """The sentences of a passage, and which of them holds the answer."""
+
+    sentences: list[str]
+    own: int
+
+
+def sentence_spans(text: str) -> list[tuple[int, int]]:
+    """The characters ``[start, end)`` of each of BlingFire's sentences without the white space between them.
+
+    >>> sentence_spans("One came.  Two left.")
+    [(0, 9), (11, 20)]
+    """
+    edges = [*sentence_starts(text), len(text)]
+    return [_stripped(text, start, end) for start, end in pairwise(edges)]
+
+
+def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
+    piece = text[start:end]
+    first = start + len(piece) - len(piece.lstrip())
+    return first, first + len(piece.strip())
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences of a text without the white space between them.
+
+    >>> sentences("One came. Two left. Three stayed.")
+    ['One came.', 'Two left.', 'Three stayed.']
+    """
+    return [text[start:end] for start, end in sentence_spans(text)]
+
+
+def parts_of(text: str, start: int, end: int) -> Parts | str:
+    """The sentences of a text, and the one that holds characters ``[start, end)``; or why it cannot be moved.
+
+    >>> parts_of("One came. Two left. Three stayed.", 10, 13).own
+    1
+    """
+    own = sentence_holding(sentence_starts(text), [(start, end)])
+    return own if isinstance(own, str) else Parts(sentences(text), own)
+
+
+def sentence_holding(starts: Sequence[int], spans: Iterable[tuple[int, int]]) -> int | str:
+    """Of the sentences that start here, the one that holds all characters of these ``spans``, one at least; or why it cannot be moved.
+
+    >>> sentence_holding([0, 10, 20], [(10, 13), (14, 18)]), sentence_holding([0, 10, 20], [(8, 13)])
+    (1, 'answer in more than one sentence')
+    """
+    if len(starts) < LEAST_SENTENCES:
+        return TOO_FEW
+    own, *others = {max(0, bisect_right(starts, at) - 1) for start, end in spans for at in (start, max(start, end - 1))}
+    return NOT_ONE_SENTENCE if others else own
+
+
+def with_own_at(parts: Parts, place: int) -> str:
+    """The passage with its own sentence as sentence ``place`` and the others in order.
+
+    Sentences are joined by one space, also where the sentence stays at its place, so that all versions hold the same words [decision].
+
+    >>> with_own_at(Parts(["One came.", "Two left.", "Three stayed."], 1), 0)
+    'Two left. One came. Three stayed.'
+    """
+    rest = [*parts.sentences[: parts.own], *parts.sentences[parts.own + 1 :]]
+    return " ".join([*rest[:place], parts.sentences[parts.own], *rest[place:]])

@@ -1,0 +1,84 @@
+"""``posbias place`` as a user calls it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from positionbias.cli.main import main
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.records import Answer, Passage, Qrel, Query
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """40 passages of four sentences; two questions about the second, one about the third."""
+    with create_collection(tmp_path / "source") as writer:
+        texts = {f"p{n}": " ".join(f"W{n}x{s} said nothing." for s in range(4)) for n in range(40)}
+        writer.add_passages(Passage(*item) for item in texts.items())
+        asked = [(f"q{n}-{k}", f"p{n}", f"W{n}x{s}") for n in range(40) for k, s in enumerate((1, 1, 2))]
+        answers = [Answer(q, p, w, texts[p].index(w), texts[p].index(w) + len(w)) for q, p, w in asked]
+        writer.add_split("train", [Query(q, "who?") for q, _, _ in asked], [Qrel(q, p, 1) for q, p, _ in asked], answers)
+        writer.add_split("eval", [Query("e", "who?")], [])
+        writer.finish(name="source", command="a test", settings={})
+    return tmp_path / "source"
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as exit_:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return int(exit_.value.code or 0), out, err
+
+
+def test_place_prints_what_it_did(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = (source, "--density", "front:0.8", "--out", tmp_path / "front", "--match-distance")
+    code, out, err = run(capsys, "place", *arguments)
+    assert code == 0
+    assert "front: 40 passages, evidence placed front:0.8, seed 1" in out
+    assert "train: 80 of 120 questions kept" in out
+    assert "dropped, answered by another sentence than the one kept: 40" in out
+    assert "eval: 0 of 1 questions kept" in out
+    assert "left out, as it has no question" in out
+    assert "Where evidence was put" in out
+    assert "Effective questions" in out
+    assert f"written to {tmp_path / 'front'}" in err
+    assert Collection(tmp_path / "front").splits == ["train"]
+
+
+def test_json_and_a_histogram_of_posbias(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "histogram", source, "--json", "--bins", "4", "--resamples", "100")
+    assert code == 0
+    (tmp_path / "histogram.json").write_text(out)
+    arguments = (source, "--density", tmp_path / "histogram.json", "--out", tmp_path / "placed", "--seed", "3")
+    code, out, _ = run(capsys, "place", *arguments, "--one-question", "--json")
+    assert code == 0
+    results = json.loads(out)["results"]
+    assert [result["kind"] for result in results] == ["statistics", "places", "places", "moves"]
+    # of 120 answers 80 start in the second quarter and 40 in the third
+    assert Collection(tmp_path / "placed").manifest.settings["density"]["counts"] == [0, 80, 40, 0]
+    reached = results[1]["payload"]["reached"]
+    assert sum(reached) == results[3]["count"] == 40
+    assert reached[0] == reached[2] == reached[4] == 0  # sentences 2 and 3 of 4 have their middles at 3/8 and 5/8
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--density", "front"], "--density: wanted uniform, front:X"),
+        (["--density", "end:2"], "found end:2"),
+        (["--density", "nowhere.json"], "found nowhere.json"),
+        ([], "Missing option '--density'"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(
+    source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    code, out, err = run(capsys, "place", source, "--out", tmp_path / "x", *arguments)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "x").exists()

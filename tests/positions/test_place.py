@@ -1,0 +1,314 @@
+"""Placed collections: sentences keep their words and order, answers follow, arms differ in places alone."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from positionbias.audit.evidence import evidence_of
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.errors import InputError, OutputExistsError, SettingError
+from positionbias.core.manifest import read_manifest
+from positionbias.core.records import Answer, Passage, Qrel, Query
+from positionbias.core.result import Result
+from positionbias.core.shards import Shard, write_shard
+from positionbias.engine.local import map_shards
+from positionbias.positions import place as place_module
+from positionbias.positions.density import Density
+from positionbias.positions.locate import Matching
+from positionbias.positions.place import Placing, place, placed_questions, placement_results, placing_of
+from positionbias.positions.placed import moves_of, place_histogram
+from positionbias.text.sentences import sentence_spans, sentences
+
+MakeCollection = Callable[..., Collection]
+FIRST = Density("histogram", 0.0, (0.0, 0.05, 1.0), (1.0, 0.0))
+LAST = Density("histogram", 0.0, (0.0, 0.95, 1.0), (0.0, 1.0))
+ARMS = (Density(), Density("front", 0.8), Density("end", 0.8), Density("middle", 0.8), FIRST, LAST)
+TEXT = " Anna came.  Bert left early. Carl stayed. "
+# 60 passages of 3 to 8 sentences of three words; two questions about one of them, one about the next
+MANY = {f"p{n}": " ".join(f"W{n}x{s} said nothing." for s in range(3 + n % 6)) for n in range(60)}
+
+
+def answers_of(texts: dict[str, str]) -> list[Answer]:
+    found = []
+    for number, (passage_id, text) in enumerate(texts.items()):
+        own = number % (3 + number % 6)
+        for query, sentence in enumerate((own, own, (own + 1) % (3 + number % 6))):
+            word = f"W{number}x{sentence}"
+            found.append(Answer(f"q{number}-{query}", passage_id, word, text.index(word), text.index(word) + len(word)))
+    return found
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    paths = (path for path in folder.rglob("*") if path.is_file() and path.name != "manifest.json")
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+def test_a_passage_by_hand(make_collection: MakeCollection, tmp_path: Path) -> None:
+    answers = [
+        Answer("b", "p", "left", 18, 22),
+        Answer("b", "p", "Bert left", 13, 22),
+        Answer("b", "elsewhere", "Two", 5, 8),
+        Answer("matched", "p", "early"),
+        Answer("c", "p", "Carl", 30, 34),
+    ]
+    original = make_collection({"p": TEXT, "elsewhere": "One. Two."}, answers)
+    assert [TEXT[a.start : a.end] for a in answers if a.passage_id == "p" and a.start] == ["left", "Bert left", "Carl"]
+    with pytest.raises(InputError, match="found none"):  # "b" is relevant to a passage that is too short
+        place(make_collection({"p": TEXT, "elsewhere": "One. Two."}, answers[:3], name="short"), tmp_path / "x", Placing())
+    texts = {}
+    for name, density in (
+        ("first", FIRST),
+        ("last", LAST),
+        ("own", replace(FIRST, edges=(0.0, 0.34, 0.66, 1.0), counts=(0, 1, 0))),
+    ):
+        placed = place(original, tmp_path / name, Placing(density))
+        texts[name] = placed.texts(["p"])[0]
+        assert placed.texts(["elsewhere"]) == ["One. Two."]
+        # "c" is answered by another sentence, and "b" has a second passage, which is too short
+        assert [query.query_id for query in placed.queries("test")] == ["matched"]
+        assert placed.answers("test") == [Answer("matched", "p", "early")]
+    assert texts == {
+        "first": "Bert left early. Anna came. Carl stayed.",
+        "last": "Anna came. Carl stayed. Bert left early.",
+        "own": "Anna came. Bert left early. Carl stayed.",
+    }
+
+
+def test_answers_and_judgements_of_kept_questions_go_along(tmp_path: Path) -> None:
+    with create_collection(tmp_path / "original") as writer:
+        writer.add_passages([Passage("p", TEXT), Passage("wrong", "Nothing here.")])
+        queries, qrels = [Query("b", "who left?"), Query("c", "who stayed?"), Query("b2", "when?")], [Qrel("b", "wrong", 0)]
+        qrels += [Qrel(query.query_id, "p", 1) for query in queries]
+        spans = {"b": (13, 17), "c": (30, 34), "b2": (23, 28)}
+        answers = [Answer(query_id, "p", TEXT[start:end], start, end) for query_id, (start, end) in spans.items()]
+        writer.add_split("test", queries, qrels, [*answers, Answer("b", "wrong", "here", 8, 12)])
+        writer.add_qrels("test", "raw", [Qrel("b", "p", 3), Qrel("c", "p", 2)])
+        writer.add_split("eval", [Query("e", "unanswered")], [Qrel("e", "p", 1)])
+        writer.finish(name="original", command="a test", settings={}, licence="invented", content={"source": {"format": "x"}})
+    original = Collection(tmp_path / "original")
+    placed = place(original, tmp_path / "placed", Placing(LAST))
+    assert placed.queries("test") == [queries[0], queries[2]]
+    assert placed.qrels("test") == [Qrel("b", "wrong", 0), Qrel("b", "p", 1), Qrel("b2", "p", 1)]
+    assert placed.qrels("test", "raw") == [Qrel("b", "p", 3)]
+    # "Anna came. Carl stayed. Bert left early."
+    assert placed.answers("test") == [
+        Answer("b", "p", "Bert", 24, 28), Answer("b2", "p", "early", 34, 39), Answer("b", "wrong", "here", 8, 12),
+    ]  # fmt: skip
+    assert placed.splits == ["test"]  # no question of "eval" is left
+    manifest = placed.manifest
+    assert (manifest.command, manifest.seed, manifest.licence) == ("place", 1, "invented")
+    assert manifest.content["source"] == {"format": "x"}
+    source = manifest.input("original")
+    assert source is not None
+    assert (source.path, source.checksum) == ("../original", original.checksum)
+    facts = manifest.content["placement"]
+    assert facts["passages"] == {"moved": 1, "drawn_where_it_was": 0, "without_a_kept_question": 1}
+    assert facts["splits"] == {"test": {"answers": 3, "kept": 3, "cut": 0}}
+    assert placing_of(placed) == Placing(LAST)
+
+
+def test_arms_have_the_same_questions_and_words(make_collection: MakeCollection, tmp_path: Path) -> None:
+    original = make_collection(MANY, answers_of(MANY), shard=25)
+    arms = [place(original, tmp_path / f"{number}", Placing(density, seed=3)) for number, density in enumerate(ARMS)]
+    for arm in arms:
+        assert arm.passage_ids() == [*MANY]
+        assert arm.queries("test") == arms[0].queries("test")
+        assert arm.qrels("test") == arms[0].qrels("test")
+        texts = dict(arm.passages())
+        table = placed_questions(arm, "test")
+        assert (table.query_ids, table.before.tolist()) == (
+            [query.query_id for query in arm.queries("test")],
+            placed_questions(arms[0], "test").before.tolist(),
+        )
+        places = dict(zip(table.passage_ids, zip(table.before.tolist(), table.after.tolist(), strict=True), strict=True))
+        assert len(places) == 60
+        for passage_id, (before, after) in places.items():
+            was, now = sentences(MANY[passage_id]), sentences(texts[passage_id])
+            assert now[after] == was[before]
+            assert now[:after] + now[after + 1 :] == was[:before] + was[before + 1 :]
+        for answer in arm.answers("test"):
+            assert texts[answer.passage_id][answer.start : answer.end] == answer.text
+    assert len(arms[0].queries("test")) == 120
+    assert len({arm.checksum for arm in arms}) == len(ARMS)
+
+
+def test_an_audit_finds_the_evidence_where_it_was_put(make_collection: MakeCollection, tmp_path: Path) -> None:
+    answers = [replace_offsets(answer) if index % 2 else answer for index, answer in enumerate(answers_of(MANY))]
+    placed = place(make_collection(MANY, answers), tmp_path / "placed", Placing(Density("end", 0.5)))
+    table, texts = placed_questions(placed, "test"), dict(placed.passages())
+    found = evidence_of(placed, "test", placed.qrels("test"), Matching()).by_query
+    assert len(found) == len(table.query_ids) == 120
+    for query_id, passage_id, after in zip(table.query_ids, table.passage_ids, table.after.tolist(), strict=True):
+        assert texts[passage_id].index(sentences(texts[passage_id])[after]) == found[query_id].start
+
+
+def replace_offsets(answer: Answer) -> Answer:
+    return answer._replace(start=None, end=None)
+
+
+@given(st.lists(st.text(alphabet="ab é.!?\u00a0日。A", min_size=1, max_size=9), min_size=1, max_size=6), st.data())
+def test_any_span_of_any_text_stands_where_it_is_said_to(pieces: list[str], data: st.DataObject) -> None:
+    text = "".join(pieces) + " One came. Two left.  Three stayed. "
+    spans = sentence_spans(text)
+    own, to = (data.draw(st.integers(0, len(spans) - 1)) for _ in range(2))
+    placed = place_module._Placed(text, place_module._Move(own, to))
+    assert Counter("".join(placed.text.split())) == Counter("".join(text.split()))
+    start = data.draw(st.integers(0, len(text) - 1))
+    end = data.draw(st.integers(start + 1, len(text)))
+    moved = placed.move_span(start, end)
+    assert moved is None or placed.text[slice(*moved)] == text[start:end]
+    for start, end in spans:  # a sentence is never taken apart
+        assert placed.move_span(start, end) is not None
+    place_of_own = placed.move_span(*spans[own])
+    others = [placed.move_span(*span) for number, span in enumerate(spans) if number != own]
+    assert others == sorted(others, key=lambda span: span or (0, 0))
+    assert sum(span < place_of_own for span in others if span and place_of_own) == to
+
+
+def test_an_answer_that_is_taken_apart_is_dropped_and_counted(make_collection: MakeCollection, tmp_path: Path) -> None:
+    text = "Anna came. Bert left. Carl stayed. Dora ran."
+    answers = [
+        *(Answer(f"b{number}", "p", "Bert", 11, 15) for number in range(3)),
+        Answer("b0", "q", "Emil", 0, 4),  # kept by "q" too, so that p's other answers of "b0" go along
+    ]
+    original = make_collection({"p": text, "q": "Emil sang. Fritz slept. Gerd woke."}, answers)
+    move = place_module._follow({"p": place_module._Move(1, 3)}, Passage("p", text))
+    # Anna came. Carl stayed. Dora ran. Bert left.
+    assert move(11, 15) == (34, 38)
+    assert move(22, 43) == (11, 32)  # two sentences that still follow each other
+    assert move(6, 15) is None
+    assert move(0, 4) == (0, 4)
+    placed = place(original, tmp_path / "placed", Placing(LAST))
+    assert placed.texts(["p"]) == ["Anna came. Carl stayed. Dora ran. Bert left."]
+    assert [(a.passage_id, a.start) for a in placed.answers("test")] == [("p", 34), ("p", 34), ("p", 34), ("q", 24)]
+
+
+def test_one_and_three_workers_write_the_same_bytes(make_collection: MakeCollection, tmp_path: Path) -> None:
+    original = make_collection(MANY, answers_of(MANY), shard=13)
+    assert len(original.shard_paths) == 5
+    placing = Placing(Density("front", 0.8), match_distance=True)
+    one = place(original, tmp_path / "one", placing, name="placed")
+    three = place(original, tmp_path / "three", placing, name="placed", map_shards=partial(map_shards, workers=3))
+    assert files_of(one.path) == files_of(three.path)
+    assert "placed/test.parquet" in files_of(one.path)
+    assert read_manifest(one.path).comparable() == read_manifest(three.path).comparable()
+    assert [item.to_json() for item in placement_results(one)] == [item.to_json() for item in placement_results(three)]
+
+
+def test_order_and_sharding_change_no_passage(make_collection: MakeCollection, tmp_path: Path) -> None:
+    shuffled = dict(sorted(MANY.items(), key=lambda item: item[0][::-1]))
+    stored, other = (
+        place(make_collection(texts, answers_of(MANY), name=f"{name}-original", shard=shard), tmp_path / name, Placing(seed=4))
+        for name, texts, shard in (("stored", MANY, 60), ("shuffled", shuffled, 7))
+    )
+    assert dict(stored.passages()) == dict(other.passages()) != MANY
+    assert stored.answers("test") == other.answers("test")
+
+
+def test_an_interrupted_placing_goes_on_and_makes_no_shard_twice(
+    make_collection: MakeCollection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = make_collection(MANY, answers_of(MANY), shard=13)
+    whole = place(original, tmp_path / "whole", Placing(), name="placed")
+    made: list[str] = []
+
+    def stop_at_the_third(path: Path, passages: Iterable[Passage]) -> Shard:
+        made.append(path.name)
+        if len(made) == 3:
+            raise KeyboardInterrupt
+        return write_shard(path, passages)
+
+    monkeypatch.setattr(place_module, "write_shard", stop_at_the_third)
+    with pytest.raises(KeyboardInterrupt):
+        place(original, tmp_path / "placed", Placing())
+    assert not (tmp_path / "placed").exists()
+    again = place(original, tmp_path / "placed", Placing())
+    assert len(made) == 3 + 3  # the first two of five shards stood
+    assert files_of(again.path) == files_of(whole.path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["made", "placed", "whole"]
+
+
+def test_places_are_drawn_from_the_density(make_collection: MakeCollection, tmp_path: Path) -> None:
+    texts = {f"p{n}": " ".join(f"W{n}x{s} said nothing." for s in range(3 + n % 6)) for n in range(900)}
+    original = make_collection(texts, answers_of(texts))
+    for number, density in enumerate(ARMS):
+        placed = place(original, tmp_path / f"{number}", Placing(density, seed=2))
+        assert [result.measure for result in placement_results(placed)] == [
+            "placement", "sentence places", "answer starts", "sentence moves",
+        ]  # fmt: skip
+        passages = placed_questions(placed, "test").passages()
+        payload = place_histogram(passages, density)
+        assert sum(payload.reached) == len(passages.passage_ids) == 900
+        if density in (FIRST, LAST):  # nothing is left to chance
+            assert (payload.chi_square, payload.p) == (None, None)
+            assert payload.reached[0 if density == FIRST else -1] == 900
+        else:
+            assert payload.p is not None
+            assert payload.p > 0.001
+            other = Density("end", 0.6) if density.shape != "end" else Density("front", 0.6)
+            assert (place_histogram(passages, other).p or 0) < 1e-6  # and from no other
+
+
+def test_weighted_arms_have_moved_equally_far(make_collection: MakeCollection, tmp_path: Path) -> None:
+    texts = {f"p{n}": " ".join(f"W{n}x{s} said nothing." for s in range(3 + n % 6)) for n in range(600)}
+    original = make_collection(texts, answers_of(texts))
+    plain, weighted = [], []
+    for density in (Density("front", 0.5), Density("middle", 0.5)):
+        placed = placed_questions(place(original, tmp_path / density.shape, Placing(density, match_distance=True)), "test")
+        assert placed.weight is not None
+        plain.append(placed.distance.mean())
+        weighted.append(np.bincount(placed.distance, weights=placed.weight, minlength=8) / placed.weight.sum())
+        assert moves_of(placed).figures["share_unmatched"] == 0
+    assert abs(plain[0] - plain[1]) > 0.2
+    assert weighted[0] == pytest.approx(weighted[1])
+
+
+def test_results_come_back_from_json(make_collection: MakeCollection, tmp_path: Path) -> None:
+    placed = place(make_collection(MANY, answers_of(MANY)), tmp_path / "placed", Placing(Density("front", 1)))
+    results = placement_results(placed)
+    assert [Result.from_json(json.loads(json.dumps(item.to_json()))) for item in results] == results
+    assert {(item.collection, item.system, item.seed) for item in results} == {("placed", "front:1", 1)}
+    counts, places, starts, moves = results
+    assert (counts.count, places.count, starts.count, moves.count) == (60, 60, 120, 120)
+
+
+def test_nothing_is_replaced_unasked_nor_left_half_written(make_collection: MakeCollection, tmp_path: Path) -> None:
+    good = make_collection(MANY, answers_of(MANY), name="good")
+    bad = make_collection(MANY, [Answer("q", "p0", "W0x0", 2, 900)], name="bad")
+    place(good, tmp_path / "placed", Placing())
+    with pytest.raises(OutputExistsError):
+        place(good, tmp_path / "placed", Placing(seed=2))
+    with pytest.raises(InputError, match="offsets 2 to 900"):
+        place(bad, tmp_path / "placed", Placing(), overwrite=True)
+    assert Collection(tmp_path / "placed").manifest.seed == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["bad", "good", "placed"]
+    with pytest.raises(InputError, match="wanted a placed collection; found one made by 'a test'"):
+        placed_questions(good, "test")
+    with pytest.raises(SettingError, match="--seed: wanted 0 or more; found -1"):
+        Placing(seed=-1)
+
+
+def test_every_row_says_how_far_its_passage_moved(make_collection: MakeCollection, tmp_path: Path) -> None:
+    placed = place(make_collection(MANY, answers_of(MANY)), tmp_path / "placed", Placing(one_question=True))
+    table = placed_questions(placed, "test")
+    assert table.passages().passage_ids == table.passage_ids == [*MANY]
+    assert table.weight is None
+    assert all(0 <= after < count for after, count in zip(table.after.tolist(), table.sentences.tolist(), strict=True))
+    with pytest.raises(InputError, match="wanted split 'train'; found test"):
+        placed_questions(placed, "train")
+    (placed.path / "placed" / "test.parquet").write_bytes(b"damaged")
+    with pytest.raises(InputError, match="wanted a table of placed questions"):
+        placed_questions(placed, "test")
+    assert all(low <= high for low, high in pairwise(table.sentences.tolist()[:6]))
