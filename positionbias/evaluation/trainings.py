@@ -12,23 +12,28 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from positionbias.core.errors import InputError
-from positionbias.core.payloads import Comparison
-from positionbias.evaluation.bootstrap import RESAMPLES, cluster_labels
-from positionbias.evaluation.crossed import LEAST, Crossed, crossed, mean_by_query, over_trainings
+from positionbias.core.payloads import Comparison, Interval
+from positionbias.evaluation.bootstrap import RESAMPLES, bootstrap_mean, cluster_labels
+from positionbias.evaluation.crossed import LEAST, Crossed, crossed, crossed_groups, mean_by_query, over_trainings
 from positionbias.evaluation.significance import compare
+from positionbias.evaluation.two_means import ratio_of_means
 
 __all__ = [
     "Change",
     "Repeat",
     "Values",
     "change_over",
+    "changes",
     "compare_trainings",
+    "difference_of_queries",
     "differences_by_query",
     "figures_over",
+    "mean_interval",
     "mean_over",
     "of_seeds",
     "paired",
     "query_means",
+    "ratio_of_changes",
 ]
 
 Repeat = tuple[int | None, int | None]  # training seed, rotation draw
@@ -75,9 +80,59 @@ def query_means(repeats: Mapping[Repeat, Values]) -> dict[str, float]:
 
 def differences_by_query(repeats: Mapping[Repeat, tuple[Values, Values]]) -> dict[str, float]:
     """Each query's mean difference of the second from the first, over trainings of its mean over rotations; of queries that both have."""
-    pairs = ((key, before, after, before.keys() & after.keys()) for key, (before, after) in repeats.items())
-    found = {key: {q: after[q] - before[q] for q in shared} for key, before, after, shared in pairs}
+    found = changes(repeats)
     return query_means(found) if any(found.values()) else {}
+
+
+def mean_interval(repeats: Mapping[Repeat, Values], clusters: Mapping[str, str] | None = None, *, seed: int) -> Interval | None:
+    """The interval of a mean: over trainings and queries, of one training over queries."""
+    if len(repeats) > 1:
+        return mean_over(repeats, clusters).interval
+    ((_, values),) = repeats.items()
+    query_ids = sorted(values)
+    return bootstrap_mean([values[query_id] for query_id in query_ids], cluster_labels(clusters, query_ids), seed=seed)
+
+
+def changes(repeats: Mapping[Repeat, tuple[Values, Values]]) -> dict[Repeat, Values]:
+    """The second of each pair less the first, by query that both have."""
+    return {key: {q: after[q] - before[q] for q in before.keys() & after.keys()} for key, (before, after) in repeats.items()}
+
+
+def difference_of_queries(
+    one: Mapping[Repeat, Values],
+    other: Mapping[Repeat, Values],
+    clusters: tuple[Mapping[str, str] | None, Mapping[str, str] | None],
+) -> tuple[float | None, Interval | None]:
+    """The mean of one group of queries less that of another, of the same trainings, paired by training; None where a group is empty."""
+    cubes = [_cube(side) if any(side.values()) else None for side in (one, other)]
+    if cubes[0] is None or cubes[1] is None:
+        return None, None
+    groups = [
+        (cube, cluster_labels(of, ids), sign)
+        for (cube, ids), of, sign in zip(filter(None, cubes), clusters, (1.0, -1.0), strict=True)
+    ]
+    found = crossed_groups(groups)
+    return found.value, found.interval if found.standard_error else None
+
+
+def ratio_of_changes(
+    numerators: Mapping[Repeat, Values], denominators: Mapping[Repeat, Values], clusters: Mapping[str, str] | None = None
+) -> tuple[float | None, Interval | None]:
+    """mean(y) / mean(x) of the same trainings and queries; None where mean(x) is 0.
+
+    Of one training with Fieller's interval (``two_means``). Of several by the linear form ρ + (y_i − ρ x_i) / x̄, where the interval of x̄ leaves out 0: elsewhere a share of it
+    means nothing.
+    """
+    cubes = [_cube(side) for side in (numerators, denominators)]
+    labels = cluster_labels(clusters, cubes[0][1])
+    (y, _), (x, _) = cubes
+    if len(numerators) == 1:
+        return ratio_of_means(y[0, 0], x[0, 0], labels)
+    bottom = crossed(x, labels)
+    if not bottom.value:
+        return None, None
+    ratio = (crossed(y, labels).value or 0.0) / bottom.value
+    return ratio, crossed(ratio + (y - ratio * x) / bottom.value, labels).interval if bottom.least else None
 
 
 class Change(NamedTuple):
@@ -163,7 +218,8 @@ def compare_trainings(
         "error by queries": of.components.queries,
     }
     if len(of.by_seed) < LEAST:
-        found["intervals"] = of.undefined
+        few = f"undefined: wanted {LEAST} trainings; found {len(of.by_seed)}"
+        found |= {"intervals": few, "tests": few}
     return replace(
         alone,
         baseline_mean=change.before,
