@@ -11,10 +11,10 @@ its queries (a query's mean over its rotations first), θ the mean of the S seed
 In a balanced layout these are the mean squares of the two-way analysis of variance: se² = (MS_seeds + MS_queries − MS_both) / (S·G). A seed's rotations stand in θ_s, so that
 V_seeds holds what varies between them as well. The interval is θ ± t(0.975, df) · se with Satterthwaite's degrees of freedom,
 
-    df = (V_queries + m T)² / (V_queries² / (G − 1) + (m T)² / (S − 1)),   m = (S + 3) / (S − 1)
+    df = (V_queries + m T)² / (V_queries² / (G − 1) + (m T)² / (S − 1)),   m = (S + 5) / (S − 1)
 
-m = 1 is the textbook's; with 3 seeds it covers 92.7 % where trainings vary three times as much as queries, as T is small by chance just where df is then large. This m
-covers 94.5 % or more at any ratio (``benchmarks/training_intervals.py``) [decision]. Two trainings have both values and no interval; one has the interval over its queries.
+m = 1 is the textbook's; with 3 seeds it covers 92 to 93 % where trainings vary three to five times as much as queries, as T is small by chance just where df is then large.
+This m was chosen by simulation to cover about 95 % at any ratio (``benchmarks/training_intervals.py``) [decision]. Two trainings have both values and no interval; one has the interval over its queries.
 
 A rotation draw that several seeds share is taken to be another in each: what it changes query by query stands in V_queries, but an effect of the draw on all trainings alike
 stands nowhere [decision].
@@ -222,7 +222,7 @@ def _estimate(groups: Sequence[_Group], points: np.ndarray, rotations: float | N
         return Crossed(value, None, None, None, 0, count, f"the interval: {lacking}", by_seed, most, components)
     drawn = " and ".join(of.clusters.drawn for of in groups)
     method = (
-        f"cluster jackknife, t, {drawn}"
+        f"{'cluster jackknife' if len(groups) == 1 else 'Welch'}, t, {drawn}"
         if seeds == 1
         else f"t over {seeds} {units}" + ("" if alone else f" and {drawn}, crossed")
     )
@@ -242,7 +242,7 @@ def _of_queries(group: _Group) -> float:
 
 def _freedom(groups: Sequence[_Group], queries: float, trainings: float, seeds: int) -> float:
     """Satterthwaite's, with trainings taken for m times what was found; ``queries`` 0 has no part in it."""
-    wide = (seeds + 3) / (seeds - 1) * trainings if seeds > 1 else 0.0
+    wide = (seeds + 5) / (seeds - 1) * trainings if seeds > 1 else 0.0
     below = wide**2 / (seeds - 1) if wide else 0.0
     below += sum(_of_queries(of) ** 2 / (of.clusters.count - 1) for of in groups) if queries else 0.0
     return (queries + wide) ** 2 / below

@@ -24,17 +24,17 @@ def test_three_trainings_by_hand() -> None:
     # queries 2, 3, 4, 3: V_queries = (1 + 0 + 1 + 0) / 3 / 4 = 1/6
     # left over, y − seed − query + 3: 0 0 0 0 | 0 0 −1 1 | 0 0 1 −1: V_both = 4 / (2 · 3) / 12 = 1/18
     # T = 1/3 − 1/18 = 5/18, se² = 1/6 + 5/18 = 4/9, se = 2/3
-    # m = (3 + 3) / 2 = 3: df = (1/6 + 5/6)² / ((1/6)² / 3 + (5/6)² / 2) = 1 / (1/108 + 25/72) = 216/77
+    # m = (3 + 5) / 2 = 4: df = (1/6 + 10/9)² / ((1/6)² / 3 + (10/9)² / 2) = (23/18)² / (1/108 + 50/81) = 529/203
     found = crossed(BY_HAND)
     assert found.value == 3
     assert found.standard_error == pytest.approx(2 / 3)
-    assert found.freedom == pytest.approx(216 / 77)
+    assert found.freedom == pytest.approx(529 / 203)
     assert found.by_seed == (2, 4, 3)
-    half = stats.t.ppf(0.975, 216 / 77) * 2 / 3
+    half = stats.t.ppf(0.975, 529 / 203) * 2 / 3
     assert found.interval is not None
     assert (found.interval.low, found.interval.high) == pytest.approx((3 - half, 3 + half))
     assert found.interval.method == "t over 3 trainings and 4 queries, crossed"
-    assert found.p == pytest.approx(2 * stats.t.sf(4.5, 216 / 77))
+    assert found.p == pytest.approx(2 * stats.t.sf(4.5, 529 / 203))
     # a training's variance 3 · 5/18, the queries' standard error √(1/6); one rotation each
     assert found.components == (pytest.approx(math.sqrt(5 / 6)), None, pytest.approx(math.sqrt(1 / 6)))
     assert (found.over, found.count, found.rotations) == (OVER_TRAININGS, 4, 1)
@@ -140,7 +140,7 @@ def test_an_unequal_layout_against_a_second_derivation() -> None:
     queries = share * sum(np.mean(of) ** 2 for of in lone.values())
     both = share * sum((lone[label][s] - np.mean(lone[label])) ** 2 for label, s in product(names, range(4))) / 12
     trainings = max(np.var(whole, ddof=1) / 4 - both, 0.0)
-    wide = 7 / 3 * trainings
+    wide = 9 / 3 * trainings
     found = crossed(values, labels)
     assert found.value == pytest.approx(np.mean(whole))
     assert found.standard_error == pytest.approx(math.sqrt(queries + trainings))
