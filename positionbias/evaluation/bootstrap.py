@@ -32,11 +32,13 @@ __all__ = [
     "cluster_labels",
     "cluster_queries",
     "jackknife_error",
+    "means_left_out",
     "means_without",
     "percentile_interval",
     "replicated_means",
     "resampled_means",
     "resampled_sums",
+    "sums_by_cluster",
     "t_interval",
 ]
 
@@ -132,15 +134,28 @@ def percentile_interval(values: np.ndarray, method: str) -> Interval:
 
 def means_without(columns: np.ndarray, clusters: Clusters) -> np.ndarray:
     """Means of ``columns (queries, k)`` without each cluster in turn, ``(clusters, k)``."""
-    means = columns.mean(axis=0)
-    # around the means, so that the difference of two large sums loses nothing
-    sums = np.column_stack(
-        [np.bincount(clusters.codes, weights=column, minlength=clusters.count) for column in (columns - means).T]
-    )
-    sizes = np.bincount(clusters.codes, minlength=clusters.count)[:, None]
-    without: np.ndarray = means + (sums.sum(axis=0) - sums) / (len(columns) - sizes)
+    _, without = means_left_out(columns, clusters)
     # what is 0 without a cluster must be 0, or a ratio over it is a huge number
     return np.where(np.abs(without) <= _NOTHING * np.abs(columns).max(axis=0), 0.0, without)
+
+
+def sums_by_cluster(columns: np.ndarray, clusters: Clusters) -> np.ndarray:
+    """Sums of ``columns (queries, k)`` over each cluster's queries, ``(clusters, k)``."""
+    return np.column_stack(
+        [np.bincount(clusters.codes, weights=column, minlength=clusters.count) for column in columns.T.astype(np.float64)]
+    ).reshape(clusters.count, columns.shape[1])
+
+
+def means_left_out(columns: np.ndarray, clusters: Clusters) -> tuple[np.ndarray, np.ndarray]:
+    """The mean of each of ``columns (queries, k)`` over the queries that have it, ``(k,)``, NaN being none, and without each cluster, ``(clusters, k)``."""
+    held = ~np.isnan(columns)
+    counts = held.sum(axis=0)
+    means = np.nan_to_num(columns).sum(axis=0) / np.maximum(counts, 1)
+    # around the mean, so that the difference of two large sums loses nothing
+    sums = sums_by_cluster(np.where(held, np.nan_to_num(columns) - means, 0.0), clusters)
+    left = counts - sums_by_cluster(held, clusters)
+    without = means + np.where(left > 0, (sums.sum(axis=0) - sums) / np.maximum(left, 1), 0.0)
+    return means, without
 
 
 def jackknife_error(value: float, without: np.ndarray) -> float:

@@ -34,7 +34,7 @@ class Estimate:
     interval: Interval | None = None
     p: float | None = None
     standard_error: float | None = None
-    freedom: int = 0
+    freedom: float = 0
     count: int = 0
     undefined: str = ""
 

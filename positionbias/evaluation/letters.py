@@ -12,6 +12,7 @@ import numpy as np
 from positionbias.core.errors import InputError
 from positionbias.evaluation.bootstrap import cluster_labels
 from positionbias.evaluation.significance import HOLM, clustered_p, corrected
+from positionbias.evaluation.trainings import Repeat, Values, change_over, differences_by_query, paired
 
 __all__ = ["LEVEL", "Letters", "letter_of", "significance_letters"]
 
@@ -42,11 +43,12 @@ def letter_of(row: int) -> str:
 
 
 def significance_letters(
-    systems: Sequence[Mapping[str, float]], clusters: Mapping[str, str] | None = None, *, seed: int, level: float = LEVEL
+    systems: Sequence[Mapping[Repeat, Values]], clusters: Mapping[str, str] | None = None, *, seed: int, level: float = LEVEL
 ) -> Letters:
-    """Compare each pair of systems on the queries both have; row 0 is a, row 1 is b …
+    """Compare each pair of systems, by training and query, on what both have; row 0 is a, row 1 is b …
 
-    A system gets another's letter where its mean is higher and the two-sided p by sign flips of ``clusters`` (by query id) is below ``level``.
+    A system gets another's letter where its mean is higher and the two-sided p is below ``level``: by sign flips of ``clusters`` (by query id) of one training seed, by
+    ``crossed``'s t of three or more; two have none.
     The position-bias paper's Table 5 has Wilcoxon's p there, "between training variants per model with Wilcoxon (p<0.05)", uncorrected: that knows
     no clusters. Holm's correction takes all pairs as one family.
 
@@ -58,13 +60,16 @@ def significance_letters(
     better: dict[tuple[int, int], int] = {}
     for pair in combinations(range(len(systems)), 2):
         one, other = (systems[row] for row in pair)
-        queries = sorted(one.keys() & other.keys())
-        if not queries:
+        repeats = paired(one, other)
+        differences = differences_by_query(repeats)
+        if not differences:
             rows = " and ".join(map(letter_of, pair))
             raise InputError(f"systems {rows}: wanted queries that both have; found none; compare runs of one split")
-        differences = np.array([other[query_id] - one[query_id] for query_id in queries])
-        p_values[pair] = clustered_p(differences, cluster_labels(clusters, queries), seed=seed)
-        better[pair] = pair[1] if differences.mean() > 0 else pair[0]
+        change = change_over(repeats, clusters).difference
+        labels = cluster_labels(clusters, list(differences))
+        alone = len(change.by_seed) == 1
+        p_values[pair] = clustered_p(np.array(list(differences.values())), labels, seed=seed) if alone else change.p
+        better[pair] = pair[1] if (change.value or 0.0) > 0 else pair[0]
     defined = {pair: p for pair, p in p_values.items() if p is not None}
     holm = dict(zip(defined, corrected(list(defined.values()), HOLM), strict=True))
     p_holm = {pair: holm.get(pair) for pair in p_values}

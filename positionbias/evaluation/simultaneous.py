@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from positionbias.core.seeds import generator
-from positionbias.evaluation.bootstrap import LEVEL, cluster_queries
+from positionbias.evaluation.bootstrap import LEVEL, Clusters, cluster_queries, means_left_out, sums_by_cluster
 from positionbias.evaluation.clustered import POWER
 
 __all__ = ["Simultaneous", "simultaneous"]
@@ -72,10 +72,10 @@ def simultaneous(
         raise ValueError(f"units: wanted one a query, {len(contrasts):,}; found shape {np.shape(units)}")
     found = cluster_queries(clusters, len(contrasts))
     held = ~np.isnan(contrasts)
-    means, without = _left_out(np.nan_to_num(contrasts), held, found.codes, found.count)
-    unit, unit_without = _unit(units, found.codes, found.count)
+    means, without = means_left_out(contrasts, found)
+    unit, unit_without = _unit(units, found)
     values, replicates = means / unit, without / unit_without[:, None]
-    present = _by_cluster(held, found.codes, found.count) > 0
+    present = sums_by_cluster(held, found) > 0
     groups = present.sum(axis=0)
     largest = np.abs(np.nan_to_num(contrasts)).max(axis=0, initial=0.0) / unit
     deviations = np.nan_to_num(replicates - values)
@@ -138,32 +138,13 @@ def _one(value: float, error: float, groups: int, count: int, reference: _Refere
     return Simultaneous(value, value - half, value + half, p, float(error), critical, freedom, count)
 
 
-def _by_cluster(columns: np.ndarray, codes: np.ndarray, count: int) -> np.ndarray:
-    """Sums over each cluster's queries, ``(clusters, k)``."""
-    return np.column_stack(
-        [np.bincount(codes, weights=column, minlength=count) for column in columns.T.astype(np.float64)]
-    ).reshape(count, columns.shape[1])
-
-
-def _left_out(values: np.ndarray, held: np.ndarray, codes: np.ndarray, count: int) -> tuple[np.ndarray, np.ndarray]:
-    """The mean of each column over the queries that have it, ``(k,)``, and the same without each cluster, ``(clusters, k)``."""
-    counts = held.sum(axis=0)
-    means = values.sum(axis=0) / np.maximum(counts, 1)
-    # around the mean, so that the difference of two large sums loses nothing
-    sums = _by_cluster(np.where(held, values - means, 0.0), codes, count)
-    sizes = _by_cluster(held, codes, count)
-    left = counts - sizes
-    without = means + np.where(left > 0, (sums.sum(axis=0) - sums) / np.maximum(left, 1), 0.0)
-    return means, without
-
-
-def _unit(units: np.ndarray | None, codes: np.ndarray, count: int) -> tuple[float, np.ndarray]:
+def _unit(units: np.ndarray | None, clusters: Clusters) -> tuple[float, np.ndarray]:
     """The mean unit, and without each cluster, ``(clusters,)``; 1 where there is none above 0."""
-    one = 1.0, np.ones(count)
+    one = 1.0, np.ones(clusters.count)
     if units is None:
         return one
     column = np.asarray(units, np.float64)[:, None]
-    mean, without = _left_out(np.nan_to_num(column), ~np.isnan(column), codes, count)
+    mean, without = means_left_out(column, clusters)
     if not mean[0] > 0 or not (without[:, 0] > 0).all():
         return one
     return float(mean[0]), without[:, 0]

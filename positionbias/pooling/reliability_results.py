@@ -14,7 +14,7 @@ import numpy as np
 from positionbias.core.formatting import NBSP, decimal, percent
 from positionbias.core.payloads import Finding, Interval, Statistics
 from positionbias.core.result import Result
-from positionbias.evaluation.repeats import crossed_interval
+from positionbias.evaluation.crossed import crossed, over_trainings
 from positionbias.pooling.judged_runs import JudgedRuns
 from positionbias.pooling.reliability import ALL, OnePool, Reliability, TestSet
 from positionbias.pooling.systems import System, groups_of, kinds_of
@@ -27,7 +27,7 @@ def reliability_results(found: Reliability, runs: JudgedRuns, *, collection: str
     estimated less gold), for every other kind its change beside that of unseen systems of the pool's kind; one pool's points; sentences.
 
     Intervals: of τ over pools, t, which says how another ten pools would differ and nothing of other queries; of a change over pools and
-    queries, both counted as drawn (``evaluation.repeats.crossed_interval``). ``value`` is None where it is undefined in every pool.
+    queries, both counted as drawn (``evaluation.crossed``). ``value`` is None where it is undefined in every pool.
     """
     seed = found.settings.seed
 
@@ -104,7 +104,7 @@ def average(values: np.ndarray) -> float | None:
 
 def _over_pools(values: np.ndarray) -> Interval | None:
     defined = values[~np.isnan(values)]
-    return crossed_interval(defined[:, None], f"t over {len(defined)} pools") if len(defined) > 1 else None
+    return over_trainings(defined[:, None], units="pools").interval if len(defined) > 1 else None
 
 
 def _order(item: TestSet) -> dict[str, Any]:
@@ -128,7 +128,8 @@ def change_of(change: np.ndarray) -> tuple[float | None, Interval | None]:
     grid = change[~np.isnan(change).any(axis=1)]
     if not len(grid):
         return None, None
-    return float(grid.mean()), crossed_interval(grid, f"t over {grid.shape[0]} pools and {grid.shape[1]} queries, crossed")
+    of = crossed(grid[:, None, :], units="pools")
+    return of.value, of.interval
 
 
 def _change(item: TestSet, systems: Sequence[System]) -> dict[str, Any]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from positionbias.core.result import Result
-from positionbias.evaluation.repeats import over_repeats
+from positionbias.evaluation.trainings import figures_over
 from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
 from positionbias.report.doses import doses_of, similarity_of
 from positionbias.report.select import MODELS, comparisons, distinct
 from positionbias.report.table import Column, Table
-from positionbias.report.trainings import training_rows
+from positionbias.report.trainings import row_notes, training_rows
 
 __all__ = ["architecture_table"]
 
@@ -28,7 +28,7 @@ def architecture_table(results: Sequence[Result]) -> Table:
     cells = []
     for row in sorted(rows, key=lambda row: variants.index(row.facts.variant)) if len(variants) > 1 else ():
         similarity = similarity_of(results, row)
-        mats = over_repeats(similarity) if similarity else None
+        mats = figures_over(similarity) if similarity else None
         cells.append(
             [
                 text_cell(MODELS.get(row.facts.model, row.facts.model)),
@@ -36,12 +36,15 @@ def architecture_table(results: Sequence[Result]) -> Table:
                 text_cell(row.facts.training),
                 *(decimal_cell(*row.mean(measure, test)) for measure in measures for test in ("original", "rotated")),
                 percent_cell(*row.change(measures[0], "relative")),
-                decimal_cell(mats.mean if mats else None, mats.interval if mats else None),
+                decimal_cell(mats.value if mats else None, mats.interval if mats else None),
                 count_cell(len(row.repeats)),
             ]
         )
     columns = [Column(name, numeric=False) for name in ("Model", "Shape", "Trained on")]
     columns += [Column(f"{test} test", measure) for measure in measures for test in ("original", "rotated")]
     columns += [Column(f"Change in {measures[0]}" if measures else "Change"), Column("MATS"), Column("Repeats")]
-    notes = ("Change = (rotated − original) / original test. MATS on the original passages.",)
+    notes = (
+        "Change = (rotated − original) / original test. MATS on the original passages; its intervals are over trainings alone.",
+        *row_notes(rows, lettered=False),
+    )
     return Table("architecture", "Changing the model, or rotating the data", columns, cells, notes, stub=3)

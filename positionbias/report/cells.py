@@ -11,6 +11,7 @@ from positionbias.report.select import distinct
 from positionbias.report.table import Cell, Column
 
 __all__ = [
+    "OVER_NOTE",
     "P_NOTE",
     "any_cell",
     "as_interval",
@@ -30,6 +31,8 @@ P_NOTE = (
     "p: two-sided, by sign flips of clusters of queries; queries with the same single relevant passage are one cluster. Wilcoxon's and Student's "
     "p take queries one by one."
 )
+# what intervals and p of trained systems are over, whose studies have one or several seeds
+OVER_NOTE = "Intervals and p of three training seeds or more are over trainings and queries; of one seed over queries alone, and speak of this checkpoint; of two there are none."
 Bounds = Interval | Mapping[str, Any] | None
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from positionbias.core.result import Facts, Result
 from positionbias.evaluation.letters import LEVEL
 from positionbias.evaluation.significance import HOLM
-from positionbias.report.cells import P_NOTE, decimal_cell, text_cell
+from positionbias.report.cells import OVER_NOTE, P_NOTE, decimal_cell, text_cell
 from positionbias.report.contamination_select import (
     CONTAMINATION,
     STANDARD,
@@ -148,7 +148,7 @@ def sources_table(results: Sequence[Result], published: Published | None = None)
     notes = (
         f"Against the same system with nothing contaminated: {DAGGER} p < {LEVEL:g}, uncorrected; {DOUBLE} after "
         "Holm's correction, over all systems on the targets that contaminated them, and over all on the other targets.",
-        f"{P_NOTE} Intervals are over the same clusters.",
+        f"{P_NOTE} {OVER_NOTE}",
     )
     names = ("Role", "Model", "Loss", "Source of contamination")
     return rows.make("contamination-sources", "Contamination source and target", names, columns, notes)

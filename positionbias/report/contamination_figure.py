@@ -61,7 +61,7 @@ def inflated(results: Sequence[Result]) -> list[tuple[Result, Comparison]]:
 
 
 def inflation_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
-    """Contaminated less clean with its interval over queries: a panel a target, a row a teacher or student.
+    """Contaminated less clean with its interval: a panel a target, a row a teacher or student.
 
     Raises:
         InputError: no comparison of a contaminated system with its clean twin.
@@ -114,7 +114,7 @@ def inflation_caption(results: Sequence[Result]) -> str:
     ]
     measure = found[0][0].measure if found else ""
     return (
-        f"{measure} with a teacher that saw the target's judgements, less that with one that did not, with intervals over queries."
+        f"{measure} with a teacher that saw the target's judgements, less that with one that did not, with intervals over trainings and queries (of one training seed over queries)."
         + (f" {'; '.join(parts)}." if parts else "")
     )
 
@@ -178,6 +178,6 @@ def doses_caption(results: Sequence[Result]) -> str:
         ends = ", ".join(f"{decimal(point['all']['mean'], sign=True)} with {point['share']:g}" for point in (first, last))
         parts.append(f"{system_label(result.facts)} on {result.split}: {ends}")
     return (
-        "What contamination changes by the share of the target's queries whose judgements the teacher saw, with intervals over queries. A smaller "
+        "What contamination changes by the share of the target's queries whose judgements the teacher saw, with intervals over trainings and queries (of one training seed over queries). A smaller "
         "share is the beginning of a larger one." + (f" {'; '.join(parts)}." if parts else "")
     )

@@ -11,6 +11,7 @@ from positionbias.core.payloads import Comparison
 from positionbias.core.result import Result
 from positionbias.evaluation.significance import BONFERRONI, HOLM
 from positionbias.report.cells import (
+    OVER_NOTE,
     P_NOTE,
     any_cell,
     as_interval,
@@ -74,9 +75,7 @@ def _tests(
     columns += [Column("Seed by seed", numeric=False), Column("Queries")]
     if not any(row[-2].text for row in rows):
         drop_columns(columns, rows, [len(columns) - 2])
-    effect = (
-        "Effect size: the mean difference over the deviation of the differences (d_z). Intervals are over clusters of queries."
-    )
+    effect = "Effect size: the mean difference over the deviation of the differences (d_z). " + OVER_NOTE
     return Table(name, title, columns, rows, [*notes, effect, P_NOTE], stub=5)
 
 
@@ -87,7 +86,7 @@ def inflation_table(results: Sequence[Result]) -> Table:
     kept = [(r, p) for r, p in tests if r.facts.share == largest.get(replace(r.facts, share=None))]
     notes = (
         "The clean twin has the same role, model, loss and seeds, so that the difference is what contamination itself makes.",
-        "Intervals and tests are over queries; how far one training differs from another is seen seed by seed alone.",
+        OVER_NOTE,
     )
     return _tests(_in_order(kept), "inflation", "Inflation: contaminated against clean", ("Clean", "Contaminated"), notes)
 
@@ -127,7 +126,7 @@ def inherited_table(results: Sequence[Result]) -> Table:
     columns += [Column("Teacher's change"), Column("Student's change")]
     columns += [Column(level_heading("Share inherited", (result.interval for result in found))), Column("Queries")]
     notes = (
-        "Change: contaminated less clean. Share: the student's over the teacher's, with Fieller's interval over queries; not defined where the "
+        "Change: contaminated less clean. Share: the student's over the teacher's, with Fieller's interval of one training seed, of three or more a t interval over trainings and queries; not defined where the "
         "teacher's own change cannot be told from 0.",
     )
     return Table("inherited", "What a student inherits of its teacher's inflation", columns, rows, notes, stub=4)

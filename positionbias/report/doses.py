@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from positionbias.core.formatting import decimal, percent
 from positionbias.core.payloads import Interval, PositionHistogram
 from positionbias.core.result import Result
-from positionbias.evaluation.repeats import over_repeats
+from positionbias.evaluation.trainings import figures_over
 from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
 from positionbias.report.drawing import (
     DASHES,
@@ -29,7 +29,7 @@ from positionbias.report.drawing import (
 from positionbias.report.figure import BAND, INK, MUTED, WIDE, styled
 from positionbias.report.select import MODELS, of_kind, repeat_of
 from positionbias.report.table import Column, Table
-from positionbias.report.trainings import TrainingRow, training_rows
+from positionbias.report.trainings import TrainingRow, row_notes, training_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -228,7 +228,7 @@ def dose_table(results: Sequence[Result], measure: str = "nDCG@10") -> Table:
     rows = []
     for row in _rows(results, list(doses.values())):
         dose, similarity = doses[row.facts.variant], similarity_of(results, row)
-        mats = over_repeats(similarity) if similarity else None
+        mats = figures_over(similarity) if similarity else None
         rows.append(
             [
                 text_cell(dose.variant),
@@ -240,7 +240,7 @@ def dose_table(results: Sequence[Result], measure: str = "nDCG@10") -> Table:
                 decimal_cell(*row.mean(measure, "original")),
                 decimal_cell(*row.mean(measure, "rotated")),
                 percent_cell(*row.change(measure, "relative")) if re_ranks(results, row) else percent_cell(None),
-                decimal_cell(mats.mean if mats else None, mats.interval if mats else None),
+                decimal_cell(mats.value if mats else None, mats.interval if mats else None),
                 count_cell(len(row.repeats)),
             ]
         )
@@ -260,7 +260,8 @@ def dose_table(results: Sequence[Result], measure: str = "nDCG@10") -> Table:
     ]
     notes: tuple[str, ...] = (
         "Every dose has the same number of training queries; validation and test queries are the same for all.",
-        "Change = (rotated − original) / original. MATS on the original passages.",
+        "Change = (rotated − original) / original. MATS on the original passages; its intervals are over trainings alone.",
+        *row_notes(_rows(results, list(doses.values())), lettered=False),
     )
     if not all(re_ranks(results, row) for row in _rows(results, list(doses.values()))):
         notes += ("No change: the tuned depth is 1, nothing is re-ranked, and the effectiveness is the first stage's.",)

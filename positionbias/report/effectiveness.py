@@ -9,6 +9,7 @@ from dataclasses import replace
 from positionbias.core.formatting import count, slug
 from positionbias.core.payloads import Comparison, PerQuery
 from positionbias.core.result import Result
+from positionbias.evaluation.crossed import OVER_QUERIES, OVER_TRAININGS
 from positionbias.evaluation.significance import CORRECTIONS, HOLM
 from positionbias.report.cells import (
     P_NOTE,
@@ -20,7 +21,17 @@ from positionbias.report.cells import (
     percent_cell,
     text_cell,
 )
-from positionbias.report.select import ALL_QUERIES, BASELINES, compared, comparisons, distinct, labels, of_kind, repeat_of
+from positionbias.report.select import (
+    ALL_QUERIES,
+    BASELINES,
+    compared,
+    comparisons,
+    distinct,
+    labels,
+    of_kind,
+    over_axis,
+    repeat_of,
+)
 from positionbias.report.table import Cell, Column, Table
 
 __all__ = ["BOLD_NOTE", "PRINTED_NOTE", "baseline_table", "effectiveness_table", "significance_table", "systems_table"]
@@ -75,7 +86,7 @@ def effectiveness_table(results: Sequence[Result], *, subset: str | None = None)
     alone = subset or next((payload.subset for _, payload in found if gone and payload.subset != ALL_QUERIES), None)
     title = "Effectiveness on original and on rotated test passages" + (f": {alone}" if alone else "")
     name = "effectiveness" + (f"-{slug(subset)}" if subset else "")
-    return Table(name, title, columns, rows, (PRINTED_NOTE, BOLD_NOTE), stub=3 - gone)
+    return Table(name, title, columns, rows, (PRINTED_NOTE, BOLD_NOTE, *_over_what(found)), stub=3 - gone)
 
 
 def _block_order(keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[int, int]]:
@@ -105,7 +116,7 @@ def significance_table(
     Seeds are named where there are several; so are subsets, where there is another than all queries. What is
     compared stands in the title where it is the same in every row.
     """
-    found = _by_test_set(comparisons(results, axis))
+    found = _by_test_set([*comparisons(results, axis), *comparisons(results, over_axis(axis))])
     adjusted = _corrections(payload for _, payload in found)
     rows = [_comparison_row(result, payload, adjusted) for result, payload in found]
     columns = [
@@ -135,6 +146,7 @@ def significance_table(
     notes = (
         "Difference = second − first over the same queries. Effect size: mean difference over its deviation (d_z).",
         f"{P_NOTE} Wilcoxon drops zero differences.",
+        *_over_what(found),
         *_undefined(found),
     )
     return Table(name, title, columns, rows, notes, stub=named + kept)
@@ -168,8 +180,21 @@ def _comparison_row(result: Result, payload: Comparison, adjusted: Sequence[str]
 
 
 def _repeat(result: Result) -> str:
+    if isinstance(result.payload, Comparison) and (trainings := result.payload.notes.get("trainings")):
+        draws = result.payload.notes.get("rotations", 1)
+        return f"{trainings} trainings" + (f", {draws} draws" if draws > 1 else "")
     seed, draw = repeat_of(result)
     return ", ".join(filter(None, ("" if seed is None else f"{seed}", "" if draw is None else f"draw {draw}")))
+
+
+def _over_what(found: Sequence[tuple[Result, Comparison]]) -> list[str]:
+    """What intervals and p are over, where a row is of a trained model."""
+    notes = []
+    if any("trainings" not in p.notes and r.facts.seed is not None for r, p in found):
+        notes.append(f"Intervals and p of one seed are {OVER_QUERIES}.")
+    if any("trainings" in p.notes for _, p in found):
+        notes.append(f"Rows of several trainings have intervals and p {OVER_TRAININGS}, by t; of two trainings there are none.")
+    return notes
 
 
 def _undefined(found: Sequence[tuple[Result, Comparison]]) -> list[str]:
@@ -220,7 +245,8 @@ def systems_table(results: Sequence[Result]) -> Table:
     columns += [Column(level_heading(m, (r.interval for r in found if r.measure == m))) for m in measures]
     columns.append(Column("Queries"))
     _, kept = drop_constant(columns, rows, [2])
-    return Table("systems", "Every system on every test set", columns, rows, _uncounted(found), stub=2 + kept)
+    notes = [f"Intervals are {OVER_QUERIES}."] if any(result.facts.seed is not None for result in found) else []
+    return Table("systems", "Every system on every test set", columns, rows, [*_uncounted(found), *notes], stub=2 + kept)
 
 
 def _uncounted(found: Sequence[Result]) -> list[str]:

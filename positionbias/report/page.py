@@ -123,7 +123,7 @@ class _Maker:
     def trainings(self) -> Block:
         block = self.block()
         block.sheets = self.sheet(tables.significance_table(self.results))
-        rest = general_comparisons([r for r in of_kind(self.results, "comparison") if axis_of(r) not in AXES])
+        rest = general_comparisons([r for r in of_kind(self.results, "comparison") if not axis_of(r)])
         block.sheets += self.sheet(tables.significance_table(rest, "", name="comparisons", title="Paired comparisons"))
         return block
 

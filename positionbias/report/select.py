@@ -19,6 +19,7 @@ __all__ = [
     "distinct",
     "labels",
     "of_kind",
+    "over_axis",
     "repeat_of",
 ]
 
@@ -47,10 +48,15 @@ def of_kind(results: Iterable[Result], kind: str) -> list[Result]:
 
 
 def axis_of(result: Result) -> str:
-    """What a comparison compares: one of ``AXES``, or "" where nothing was said."""
+    """What a comparison compares: one of ``AXES``, also over trainings, or "" where nothing was said."""
     assert isinstance(result.payload, Comparison)
     axis = result.payload.notes.get("axis", "")
-    return axis if axis in AXES else ""
+    return axis if axis in (*AXES, *map(over_axis, AXES)) else ""
+
+
+def over_axis(axis: str) -> str:
+    """The axis of comparisons that stand for all trainings together, of those along ``axis``."""
+    return f"{axis}, over trainings"
 
 
 def comparisons(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
 
 from positionbias.core.formatting import count
 from positionbias.core.payloads import Comparison, Interval, PerQuery
 from positionbias.core.result import Facts, Result
+from positionbias.evaluation.crossed import ENOUGH, LEAST, OVER_QUERIES, OVER_TRAININGS
 from positionbias.evaluation.letters import LEVEL, letter_of, significance_letters
-from positionbias.evaluation.repeats import Repeated, over_repeats
+from positionbias.evaluation.trainings import Repeat, Values, change_over, mean_over, paired
 from positionbias.report.cells import text_cell
 from positionbias.report.select import ALL_QUERIES, BASELINES, MODELS, comparisons, distinct, of_kind, repeat_of
 from positionbias.report.table import Cell
@@ -18,8 +18,6 @@ from positionbias.report.table import Cell
 __all__ = ["TrainingRow", "blocks", "letters_of", "repeats_cell", "row_notes", "shown_letters", "stub_cells", "training_rows"]
 
 SEED = 1  # of the sign flips of letters: a report is made of results alone
-Repeat = tuple[int | None, int | None]  # training seed, rotation draw
-T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -35,30 +33,36 @@ class TrainingRow:
     letter: str = ""
 
     def mean(self, measure: str, test: str) -> tuple[float | None, Interval | None]:
-        """Over repeats; of a single one its own value, with the interval over queries."""
+        """Over trainings and queries; of a single one its own value, with the interval over queries."""
         found = self.results.get((measure, test), {})
         if len(found) == 1:
             (result,) = found.values()
             return result.value, result.interval
-        if found:
-            return _over(found, lambda result: result.value)
+        if repeats := self.repeated(measure, test):
+            of = mean_over(repeats, self.clusters)
+            return of.value, of.interval
         part = "baseline_mean" if test == "original" else "candidate_mean"
-        return _over(self.changes.get(measure, {}), lambda comparison: getattr(comparison, part))
+        return _mean([getattr(comparison, part) for comparison in self.changes.get(measure, {}).values()]), None
 
     def change(self, measure: str, part: str) -> tuple[float | None, Interval | None]:
-        """``relative_as_printed`` or ``relative``: over repeats; of a single one its own, the latter with its interval over queries."""
+        """``relative_as_printed`` or ``relative``, the latter with its interval: over trainings and queries; of a single one its own."""
         found = self.changes.get(measure, {})
         if len(found) == 1:
             (comparison,) = found.values()
             return getattr(comparison, part), comparison.relative_interval if part == "relative" else None
-        return _over(found, lambda comparison: getattr(comparison, part))
+        original, rotated = (self.repeated(measure, test) for test in ("original", "rotated"))
+        if not original or not rotated:
+            return _mean([value for of in found.values() if (value := getattr(of, part)) is not None]), None
+        change = change_over(paired(original, rotated), self.clusters)
+        if part == "relative":
+            return (change.relative.value, change.relative.interval) if change.relative else (None, None)
+        return (change.after - change.before) / change.after if change.after else None, None
 
-    def per_query(self, measure: str, test: str) -> dict[str, float]:
-        """Each query's mean over repeats; of queries that every repeat has."""
-        payloads = [result.payload for result in self.results.get((measure, test), {}).values()]
-        columns = [dict(zip(p.query_ids, p.values, strict=True)) for p in payloads if isinstance(p, PerQuery)]
-        shared = set.intersection(*map(set, columns)) if columns else set()
-        return {query_id: sum(column[query_id] for column in columns) / len(columns) for query_id in shared}
+    def repeated(self, measure: str, test: str) -> dict[Repeat, Values]:
+        """The values per query of every repeat."""
+        found = self.results.get((measure, test), {})
+        payloads = {key: result.payload for key, result in found.items() if isinstance(result.payload, PerQuery)}
+        return {key: dict(zip(of.query_ids, of.values, strict=True)) for key, of in payloads.items()}
 
     @property
     def clusters(self) -> dict[str, str]:
@@ -80,10 +84,8 @@ class TrainingRow:
         return max(counts, default=None)
 
 
-def _over(found: Mapping[Repeat, T], value: Callable[[T], float | None]) -> tuple[float | None, Interval | None]:
-    values = {key: number for key, item in found.items() if (number := value(item)) is not None}
-    repeated: Repeated | None = over_repeats(values) if values else None
-    return (repeated.mean, repeated.interval) if repeated else (None, None)
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None
 
 
 def training_rows(results: Sequence[Result], keep: Callable[[TrainingRow], bool] = lambda row: True) -> list[TrainingRow]:
@@ -125,7 +127,7 @@ def letters_of(rows: Sequence[TrainingRow], measures: Sequence[str], test: str) 
     found: dict[tuple[Facts, str], tuple[str, str]] = {}
     for block in blocks(rows):
         for measure in measures:
-            having = [(row, values) for row in block if (values := row.per_query(measure, test))]
+            having = [(row, values) for row in block if (values := row.repeated(measure, test))]
             if len(having) < 2:
                 continue
             clusters = {query_id: label for row, _ in having for query_id, label in row.clusters.items()}
@@ -168,14 +170,20 @@ def row_notes(rows: Sequence[TrainingRow], *, lettered: bool) -> list[str]:
     """How intervals were made, and what letters mean."""
     notes = []
     if any(len(found) == 1 for row in rows for found in row.results.values()):
-        notes.append("95 % intervals of what was measured once: over clusters of queries.")
-    if any(len(row.repeats) > 1 for row in rows):
+        notes.append(f"95 % intervals of what was measured once: {OVER_QUERIES}.")
+    seeds = {len({seed for seed, _ in row.repeats}) for row in rows}
+    if any(number >= LEAST for number in seeds):
         notes.append(
-            "Of several repeats: the mean over seeds and rotation draws, with its 95 % t interval over them; letters compare each query's mean."
+            f"Of several repeats: the mean over seeds and rotation draws, with its 95 % t interval {OVER_TRAININGS}, paired by seed. It speaks of the method where it "
+            f"leaves out 0, or from {ENOUGH} seeds."
         )
+    if 1 in seeds and any(len(row.repeats) > 1 for row in rows):
+        notes.append(f"Of one seed with several rotation draws: their mean, its 95 % interval {OVER_QUERIES}.")
+    if 2 in seeds:
+        notes.append("Two seeds have no interval and no letters: each seed's values stand in the table of all systems.")
     if lettered:
         notes.append(
-            f"Letters: the rows of the same model that are significantly worse (p < {LEVEL:g} by sign flips of clusters of queries, uncorrected as "
+            f"Letters: the rows of the same model that are significantly worse (p < {LEVEL:g} by sign flips of clusters of queries, of several trainings by t {OVER_TRAININGS}; uncorrected as "
             "in the paper, which has Wilcoxon's p); those in brackets are lost by Holm's correction over the model's pairs."
         )
     return notes

@@ -8,7 +8,7 @@ from typing import Any
 
 from positionbias.core.formatting import percent
 from positionbias.core.result import Result
-from positionbias.report.cells import any_cell, as_interval, decimal_cell, drop_columns, percent_cell, text_cell
+from positionbias.report.cells import OVER_NOTE, any_cell, as_interval, decimal_cell, drop_columns, percent_cell, text_cell
 from positionbias.report.leakage_select import rows_of
 from positionbias.report.select import distinct
 from positionbias.report.table import Cell, Column, Table
@@ -113,7 +113,7 @@ def depths_table(results: Sequence[Result]) -> Table:
 
 def _depth_notes(found: Sequence[Result]) -> list[str]:
     """Which depths not all queries have the candidates for, and which most have not."""
-    notes = ["Intervals over queries."]
+    notes = [OVER_NOTE]
     for test in distinct(result.split for result in found):
         rows = next(rows_of(result) for result in found if result.split == test)
         if some := [f"{p['depth']}: {percent(p['reached'], 0)}" for p in rows["points"] if p.get("reached", 1.0) < 1]:

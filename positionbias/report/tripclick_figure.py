@@ -58,7 +58,7 @@ def compared_curves(results: Sequence[Result]) -> list[Result]:
 
 
 def depth_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
-    """A panel a test, a line a model: nDCG@10 against re-ranking depth, on a logarithmic axis, with intervals over queries.
+    """A panel a test, a line a model: nDCG@10 against re-ranking depth, on a logarithmic axis, with intervals.
 
     Raises:
         InputError: no depth curve.
@@ -136,7 +136,7 @@ def _depth_marks(axes: Any, depths: Sequence[int], width: float) -> None:
 def depth_caption(results: Sequence[Result]) -> str:
     """What the figure shows, with the ends of its curves."""
     return (
-        "nDCG@10 by how many of BM25's candidates are re-ranked, with intervals over queries; models trained on BM25's negatives. A model that was "
+        "nDCG@10 by how many of BM25's candidates are re-ranked, with intervals over trainings and queries (of one training seed over queries); models trained on BM25's negatives. A model that was "
         "trained well loses nothing by more candidates. A curve ends at the deepest of the depths for which half the queries have candidates."
         + _ends(curves_by_model(results), lambda result: short(result.facts))
     )
@@ -145,8 +145,9 @@ def depth_caption(results: Sequence[Result]) -> str:
 def negatives_caption(results: Sequence[Result]) -> str:
     """What the figure shows, with the ends of its curves."""
     found = compared_curves(results)
-    return "The same models trained on different sets, with intervals over queries." + _ends(
-        found, lambda result: f"{short(result.facts)}, {set_name(result.facts)}"
+    return (
+        "The same models trained on different sets, with intervals over trainings and queries (of one training seed over queries)."
+        + _ends(found, lambda result: f"{short(result.facts)}, {set_name(result.facts)}")
     )
 
 

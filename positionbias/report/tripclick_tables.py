@@ -11,6 +11,7 @@ from positionbias.core.result import Facts, Result
 from positionbias.evaluation.letters import LEVEL
 from positionbias.evaluation.significance import HOLM
 from positionbias.report.cells import (
+    OVER_NOTE,
     P_NOTE,
     count_cell,
     decimal_cell,
@@ -128,7 +129,7 @@ def reranking_table(results: Sequence[Result], published: Published | None = Non
         (
             f"{MARK} against BM25, which all re-rank: p < {LEVEL:g} after Holm's correction over all systems of a test and measure.",
             P_NOTE,
-            "A query's value is its mean over training seeds; intervals over queries stand in the CSV.",
+            f"A query's value is its mean over training seeds; intervals stand in the CSV. {OVER_NOTE}",
         ),
     )
     return _made("tripclick-reranking", "Re-ranking BM25's candidates", columns, rows, notes, len(STUB))
@@ -170,7 +171,7 @@ def retrieval_table(results: Sequence[Result], published: Published | None = Non
         published,
         cells,
         (
-            "J@10: the share of the first 10 that anybody judged; what nobody judged counts as not relevant. Intervals over queries.",
+            "J@10: the share of the first 10 that anybody judged; what nobody judged counts as not relevant. " + OVER_NOTE,
             *by,
         ),
     )
@@ -215,7 +216,7 @@ def _tests(
     return [*columns, *map(Column, ("Effect size", "p", "p Holm", "p Student's t", "Queries"))], rows
 
 
-EFFECT = "Effect size: the mean difference over the deviation of the differences (d_z). Intervals are over clusters of queries."
+EFFECT = "Effect size: the mean difference over the deviation of the differences (d_z). " + OVER_NOTE
 
 
 def negatives_table(results: Sequence[Result]) -> Table:

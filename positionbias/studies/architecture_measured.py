@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from positionbias.core.collection import Collection
 from positionbias.core.payloads import Comparison, Finding, PerQuery
@@ -12,6 +12,7 @@ from positionbias.evaluation.significance import adjust, clusters_by_passage, co
 from positionbias.models.tk import Positions
 from positionbias.studies.findings import baselines, idle_trainings, trainings
 from positionbias.studies.measured import measure_models
+from positionbias.studies.over_trainings import BASELINE_FACTS, over_trainings
 from positionbias.studies.position_bias import StudySettings
 from positionbias.studies.systems import finding, system_name
 from positionbias.studies.tested import Measured
@@ -35,7 +36,10 @@ def measure_architectures(measured: Measured, settings: StudySettings, variants:
     results, _ = measure_models(measured, settings.measures, relevant_from=settings.relevant_from, seed=settings.seed)
     qrels = [qrel for split in measured.tests for qrel in Collection(measured.original).qrels(split)]
     clusters = clusters_by_passage(qrels, level=settings.relevant_from)
-    found = [*results, *rotated_against_changed(results, variants, clusters, settings.seed)]
+    changed = rotated_against_changed(results, variants, clusters, settings.seed)
+    _, spoken = idle_trainings([*results, *changed])
+    repeated = [r for r in spoken if isinstance(r.payload, PerQuery) or any(r is one for one in changed)]
+    found = [*results, *changed, *over_trainings(repeated, clusters=clusters, seed=settings.seed)]
     headline = next(result for result in results if result.kind == "per_query")
     sentences = architecture_findings(found, headline.measure, variants)
     return [*(finding(headline.collection, headline.split, item, settings.seed) for item in sentences), *found]
@@ -78,7 +82,7 @@ def _compared(baseline: Result, candidate: Result, clusters: Mapping[str, str], 
         candidate_name=f"{systems[1]} on {candidate.collection}",
         clusters=clusters,
         seed=seed,
-        notes={"axis": ARCHITECTURES, "systems": systems, "test_sets": tests},
+        notes={"axis": ARCHITECTURES, "systems": systems, "test_sets": tests, BASELINE_FACTS: asdict(baseline.facts)},
     )
 
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from positionbias.core.payloads import Comparison
 from positionbias.core.result import Result
 from positionbias.evaluation.significance import adjust, compare
+from positionbias.studies.over_trainings import ALL, BASELINE_FACTS, WHOLE
 from positionbias.studies.systems import FIRST_STAGE, POSITION, SystemRuns, Values, values_of
 from positionbias.studies.tested import Study
 
-__all__ = ["ALL", "WHOLE", "comparisons"]
-
-ALL = "all queries"
-WHOLE = "queries whose answer was left whole"
+__all__ = ["comparisons"]
 
 
 class Repeat:
@@ -67,7 +65,12 @@ class Repeat:
             columns = [{q: v for q, v in column.items() if q in self.whole} for column in columns]
         items = (one[0], other[0])
         names = [f"{item.system} on {self.study.passages(item.facts).name}" for item in items]
-        notes = {"axis": axis, "systems": [i.system for i in items], "test_sets": [i.facts.test for i in items]}
+        notes = {
+            "axis": axis,
+            "systems": [i.system for i in items],
+            "test_sets": [i.facts.test for i in items],
+            BASELINE_FACTS: asdict(items[0].facts),
+        }
         return compare(
             *columns,
             baseline_name=names[0],

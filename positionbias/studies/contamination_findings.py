@@ -30,7 +30,7 @@ from positionbias.report.contamination_select import (
 from positionbias.report.leakage_select import rows_of
 from positionbias.studies.against import APART, LOOK
 from positionbias.studies.contamination_doses import dose_findings
-from positionbias.studies.wording import p_shown, shown, trained_system
+from positionbias.studies.wording import difference_shown, p_shown, shown, trained_system
 
 __all__ = ["contamination_findings"]
 
@@ -123,7 +123,7 @@ def _inflation(results: Sequence[Result], result: Result, payload: Comparison) -
     text = (
         f"{trained_system(facts)} on {result.split}: {result.measure} {payload.candidate_mean:.3f} with a teacher that "
         f"saw its judgements{share}, {payload.baseline_mean:.3f} with one that did not, difference "
-        f"{shown(payload.difference, payload.difference_interval)} over {result.count:,} queries; {_verdict(payload)}"
+        f"{difference_shown(payload)} over {result.count:,} queries; {_verdict(payload)}"
     )
     if facts.role == "teacher":
         text = text.replace("with a teacher that saw", "when it saw").replace("with one that did not", "when it did not")
@@ -193,7 +193,7 @@ def _other_measures(tests: Sequence[tuple[Result, Comparison]], measures: Sequen
 
 def _listed(result: Result, payload: Comparison, name: str) -> str:
     word = "higher" if payload.difference > 0 else "lower"
-    return f"{name} {word} by {shown(payload.difference, payload.difference_interval)}"
+    return f"{name} {word} by {difference_shown(payload)}"
 
 
 def _above_the_standard(results: Sequence[Result], measure: str) -> list[Finding]:
@@ -203,7 +203,7 @@ def _above_the_standard(results: Sequence[Result], measure: str) -> list[Finding
     if not students:
         return []
     above = [(r, p) for r, p in students if p.difference > 0]
-    sure = [f"{r.system} ({shown(p.difference, p.difference_interval)})" for r, p in above if _significant(p)]
+    sure = [f"{r.system} ({difference_shown(p)})" for r, p in above if _significant(p)]
     text = (
         f"Of {len(students)} students of contaminated teachers, on the target that contaminated theirs, {len(above)} have a higher {measure} than "
         f"the clean teacher; significantly so after Holm's correction: {'; '.join(sure) or 'none'}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import product
 from typing import Any
@@ -15,10 +15,20 @@ from positionbias.core.manifest import read_manifest
 from positionbias.core.payloads import Comparison, Payload, PerQuery, Statistics
 from positionbias.core.result import Facts, Result
 from positionbias.core.run import read_run
-from positionbias.evaluation.bootstrap import bootstrap_mean, cluster_labels
 from positionbias.evaluation.measures import per_query
-from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
-from positionbias.evaluation.two_means import difference_of_groups, ratio_of_means
+from positionbias.evaluation.significance import adjust, clusters_by_passage
+from positionbias.evaluation.trainings import (
+    Repeat,
+    Values,
+    changes,
+    compare_trainings,
+    difference_of_queries,
+    mean_interval,
+    of_seeds,
+    paired,
+    query_means,
+    ratio_of_changes,
+)
 from positionbias.report.contamination_select import BEYOND, CONTAMINATION, DOSES, INHERITED, SETS, STANDARD, TRAINED, clean_of
 from positionbias.studies.contamination_findings import contamination_findings
 from positionbias.studies.contamination_trials import ContaminationStudy, Trial, system_name
@@ -28,14 +38,13 @@ __all__ = ["measure_contamination"]
 
 HEADLINE = "nDCG@10"
 SET_COUNTS = ("queries", "negatives judged", "negatives random", "positives missing from the corpus")  # of a target
-Values = Mapping[str, float]  # by query
 
 
 def measure_contamination(study: ContaminationStudy) -> list[Result]:
     """Everything the study's report shows, what was found first.
 
     Measures are nDCG@10, AP and R@100, the latter two of passages judged ``relevant_from`` or higher; a query's value is its mean over
-    training seeds, before anything else is computed. A contaminated system's clean twin differs in the contamination alone: same
+    training seeds, and intervals and tests are over trainings and queries where there are three seeds or more (``evaluation.trainings``). A contaminated system's clean twin differs in the contamination alone: same
     role, model, loss and seeds.
 
     Raises:
@@ -93,28 +102,17 @@ class _Measuring:
         found = {"value": None, "interval": None, "count": 0, **header}
         return Result(measure, self.name, target, system_name(facts), self.seed, payload=payload, facts=facts, **found)
 
-    def _mean(self, system: Facts, target: str, measure: str, seeds: Iterable[int] | None = None) -> Values:
-        """A query's mean over seeds."""
-        by_seed = self.values[system, target, measure]
-        kept = [by_seed[seed] for seed in (by_seed if seeds is None else seeds)]
-        return {query_id: sum(of[query_id] for of in kept) / len(kept) for query_id in kept[0]}
+    def _of(self, system: Facts, target: str, measure: str) -> dict[Repeat, Values]:
+        return of_seeds(self.values.get((system, target, measure), {}))
 
-    def _twins(self, system: Facts, target: str, measure: str) -> tuple[list[int], Values, Values] | None:
-        """A contaminated system and its clean twin over the seeds that both have: seeds, clean, contaminated; None where there are none."""
-        found = [self.values.get((of, target, measure), {}) for of in (clean_of(system), system)]
-        seeds = [seed for seed in found[0] if seed in found[1]]
-        if not system.source or not seeds:
-            return None
-        clean, contaminated = (self._mean(of, target, measure, seeds) for of in (clean_of(system), system))
-        return seeds, clean, contaminated
+    def _twins(self, system: Facts, target: str, measure: str) -> dict[Repeat, tuple[Values, Values]]:
+        """A clean system and its contaminated twin, by the seeds that both have; nothing where there are none."""
+        sides = [self._of(of, target, measure) for of in (clean_of(system), system)]
+        return paired(sides[0], sides[1]) if system.source else {}
 
-    def _gains(self, system: Facts, target: str, measure: str) -> tuple[np.ndarray, list[str] | None] | None:
-        """Contaminated less clean by query, in the order of their ids, and the queries' clusters; None without a clean twin."""
-        if (twins := self._twins(system, target, measure)) is None:
-            return None
-        query_ids = sorted(twins[1])
-        gains = np.array([twins[2][query_id] - twins[1][query_id] for query_id in query_ids])
-        return gains, cluster_labels(self.clusters[target], query_ids)
+    def _gains(self, system: Facts, target: str, measure: str) -> dict[Repeat, Values]:
+        """Contaminated less clean by seed and query; nothing without a clean twin."""
+        return changes(self._twins(system, target, measure))
 
     # -- what was trained -----------------------------------------------------------------------------------------------------
 
@@ -151,16 +149,19 @@ class _Measuring:
 
     # -- Tables 1 and 2 -------------------------------------------------------------------------------------------------------
 
-    def _per_query(self, measure: str, target: str, facts: Facts, values: Values, notes: Mapping[str, Any]) -> Result:
+    def _per_query(
+        self, measure: str, target: str, facts: Facts, repeats: Mapping[Repeat, Values], notes: Mapping[str, Any]
+    ) -> Result:
+        values = query_means(repeats)
         query_ids = sorted(values)
         found = [values[query_id] for query_id in query_ids]
-        interval = bootstrap_mean(found, cluster_labels(self.clusters[target], query_ids), seed=self.seed)
+        interval = mean_interval(repeats, self.clusters[target], seed=self.seed)
         header = {"value": float(np.mean(found)), "interval": interval, "count": len(found)}
         return self._result(measure, target, facts, PerQuery(query_ids, found, notes), **header)
 
     def _first_stages(self) -> list[Result]:
         return [
-            self._per_query(measure, target, Facts(model=FIRST_STAGE), values, {})
+            self._per_query(measure, target, Facts(model=FIRST_STAGE), {(None, None): values}, {})
             for target in self.study.targets
             for measure, values in per_query(read_run(self.study.candidates[target]), self.qrels[target], self.measures).items()
         ]
@@ -169,7 +170,7 @@ class _Measuring:
         """On every target; of the smaller shares of a source on that source alone."""
         largest = self._largest()
         return [
-            self._per_query(m, target, system, self._mean(system, target, m), {"seeds": list(by_seed)})
+            self._per_query(m, target, system, of_seeds(by_seed), {"seeds": list(by_seed)})
             for (system, target, m), by_seed in self.values.items()
             if system.source in ("", target) or system in largest
         ]
@@ -183,17 +184,12 @@ class _Measuring:
         families: dict[tuple[str, bool], list[tuple[Facts, str, Comparison]]] = {}
         largest = self._largest()
         for system, target, measure in self.values:
-            if system in largest and (twins := self._twins(system, target, measure)) is not None:
-                by_seed = [self._by_seed(system, target, measure, seed) for seed in twins[0]]
-                notes = {"seeds": twins[0], "difference by seed": by_seed}
-                comparison = self._compare(CONTAMINATION, clean_of(system), system, *twins[1:], target, notes)
+            if system in largest and (twins := self._twins(system, target, measure)):
+                by_seed = [float(np.mean(list(of.values()))) for of in changes(twins).values()]
+                notes = {"seeds": [seed for seed, _ in twins], "difference by seed": by_seed}
+                comparison = self._compare(CONTAMINATION, clean_of(system), system, twins, target, notes)
                 families.setdefault((measure, system.source == target), []).append((system, target, comparison))
         return self._tested(families)
-
-    def _by_seed(self, system: Facts, target: str, measure: str, seed: int) -> float:
-        """The mean difference of a contaminated system and its clean twin of one seed: how far one training differs from another."""
-        clean, contaminated = (self.values[of, target, measure][seed] for of in (clean_of(system), system))
-        return float(np.mean([contaminated[query_id] - value for query_id, value in clean.items()]))
 
     def _against_standard(self) -> list[Result]:
         """Table 1's tests: every system against the clean teacher, contaminated ones on what contaminated them; a family a measure."""
@@ -203,8 +199,10 @@ class _Measuring:
             base = (self.standard, target, measure)
             if self.standard is None or base not in self.values or system not in shown or system.source not in ("", target):
                 continue
-            values = (self._mean(self.standard, target, measure), self._mean(system, target, measure))
-            comparison = self._compare(STANDARD, self.standard, system, *values, target, {})
+            pairs = paired(self._of(self.standard, target, measure), self._of(system, target, measure))
+            if not pairs:  # no seed that both have
+                continue
+            comparison = self._compare(STANDARD, self.standard, system, pairs, target, {})
             families.setdefault(measure, []).append((system, target, comparison))
         return self._tested({(measure,): family for measure, family in families.items()})
 
@@ -217,13 +215,18 @@ class _Measuring:
         return {replace(system, share=max(found)) for system, found in shares.items()}
 
     def _compare(
-        self, axis: str, base: Facts, system: Facts, before: Values, after: Values, target: str, more: Mapping[str, Any]
+        self,
+        axis: str,
+        base: Facts,
+        system: Facts,
+        repeats: Mapping[Repeat, tuple[Values, Values]],
+        target: str,
+        more: Mapping[str, Any],
     ) -> Comparison:
         names = [system_name(base), system_name(system)]
         notes = {"axis": axis, "systems": names, "test_sets": [target] * 2, **more}
-        return compare(
-            before,
-            after,
+        return compare_trainings(
+            repeats,
             baseline_name=names[0],
             candidate_name=names[1],
             clusters=self.clusters[target],
@@ -256,42 +259,40 @@ class _Measuring:
         for key, systems in by_source.items():
             gains = {}
             for system in sorted(systems, key=lambda item: item.share or 0.0):
-                if (twins := self._twins(system, key.source, HEADLINE)) is not None:
-                    gains[system.share or 0.0] = {q: after - twins[1][q] for q, after in twins[2].items()}
+                if gain := self._gains(system, key.source, HEADLINE):
+                    gains[system.share or 0.0] = gain
             if gains:
                 found.append(self._dose(key, gains))
         return found
 
-    def _dose(self, key: Facts, gains: Mapping[float, Values]) -> Result:
+    def _dose(self, key: Facts, gains: Mapping[float, Mapping[Repeat, Values]]) -> Result:
         points = []
         # what could have been seen: a query without a positive in the corpus never is, and is no control
         pool = self._seen(key.source, 1.0) if (key.source, 1.0) in self.study.trainsets else None
+        both = (self.clusters[key.source],) * 2
         for share, gain in gains.items():
+            asked = set(query_means(gain))
             seen = self._seen(key.source, share)
-            others = (set(gain) if pool is None else pool & set(gain)) - seen
-            parts = {"all": set(gain), "seen": seen & set(gain), "others": others}
-            labels = {name: cluster_labels(self.clusters[key.source], sorted(of)) for name, of in parts.items()}
+            others = (asked if pool is None else pool & asked) - seen
+            parts = {name: _among(gain, of) for name, of in (("all", asked), ("seen", seen), ("others", others))}
             # which queries are seen is drawn at random, so that the difference is what seeing them makes
-            seen_gains, other_gains = (np.array([gain[q] for q in sorted(parts[name])]) for name in ("seen", "others"))
-            mean, interval = difference_of_groups(seen_gains, other_gains, labels["seen"], labels["others"])
+            mean, interval = difference_of_queries(parts["seen"], parts["others"], both)
             apart = None if mean is None else {"mean": mean, "interval": asdict(interval) if interval else None}
-            means = {name: self._point(key.source, {q: gain[q] for q in of}) for name, of in parts.items()}
+            means = {name: self._point(key.source, of) for name, of in parts.items()}
             points.append({"share": share, **means, "seen less others": apart})
         shares = list(gains)
         first, last = gains[shares[0]], gains[shares[-1]]
-        change = self._point(key.source, {q: last[q] - first[q] for q in last}) if len(shares) > 1 else None
+        change = self._point(key.source, changes(paired(first, last))) if len(shares) > 1 else None
         rows = {"measure": HEADLINE, "points": points, "change": change}
-        return self._result(DOSES, key.source, key, Statistics(rows), count=len(last))
+        return self._result(DOSES, key.source, key, Statistics(rows), count=len(query_means(last)))
 
     def _seen(self, source: str, share: float) -> set[str]:
         """The queries of a target whose judgements a teacher was trained on."""
         content = Groups(self.study.trainsets[source, share]).manifest.content
         return set(content["targets"].get(source, {}).get("query_ids", ()))
 
-    def _point(self, target: str, gains: Values) -> dict[str, Any] | None:
-        query_ids = sorted(gains)
-        labels = cluster_labels(self.clusters[target], query_ids)
-        return point([gains[query_id] for query_id in query_ids], labels, seed=self.seed) if gains else None
+    def _point(self, target: str, gains: Mapping[Repeat, Values]) -> dict[str, Any] | None:
+        return point(gains, self.clusters[target], seed=self.seed) if any(gains.values()) else None
 
     def _inherited(self) -> list[Result]:
         """How much of the teacher's inflation each student has, on the source, with its largest share: the ratio of the two means."""
@@ -300,12 +301,13 @@ class _Measuring:
             [s for s in self.systems if s in self._largest() and s.role == "student"], self.measures
         ):
             teacher = next((s for s in self.systems if replace(student, role="teacher", model=s.model, loss=s.loss) == s), None)
-            theirs, own = (self._gains(s, student.source, measure) if s else None for s in (teacher, student))
-            if theirs is None or own is None:
+            sides = paired(*(self._gains(s, student.source, measure) if s else {} for s in (teacher, student)))
+            if not sides:
                 continue
-            ratio, interval = ratio_of_means(own[0], theirs[0], own[1])
-            rows = {"measure": measure, "teacher": float(theirs[0].mean()), "student": float(own[0].mean())}
-            header = {"value": ratio, "interval": interval, "count": len(own[0])}
+            theirs, own = ({key: pair[side] for key, pair in sides.items()} for side in (0, 1))
+            ratio, interval = ratio_of_changes(own, theirs, self.clusters[student.source])
+            rows = {"measure": measure, "teacher": _mean(theirs), "student": _mean(own)}
+            header = {"value": ratio, "interval": interval, "count": len(query_means(own))}
             found.append(self._result(INHERITED, student.source, student, Statistics(rows), **header))
         return found
 
@@ -314,10 +316,18 @@ class _Measuring:
         found = []
         for system, target in product([s for s in self.systems if s in self._largest()], self.study.targets):
             here, there = (self._gains(system, of, HEADLINE) for of in (system.source, target))
-            if target == system.source or here is None or there is None:
+            if target == system.source or not here or not there:
                 continue
-            difference, interval = difference_of_groups(here[0], there[0], here[1], there[1])
-            rows = {"measure": HEADLINE, "elsewhere": target, "here": float(here[0].mean()), "there": float(there[0].mean())}
-            header = {"value": difference, "interval": interval, "count": len(here[0])}
+            difference, interval = difference_of_queries(here, there, (self.clusters[system.source], self.clusters[target]))
+            rows = {"measure": HEADLINE, "elsewhere": target, "here": _mean(here), "there": _mean(there)}
+            header = {"value": difference, "interval": interval, "count": len(query_means(here))}
             found.append(self._result(BEYOND, system.source, system, Statistics(rows), **header))
         return found
+
+
+def _among(repeats: Mapping[Repeat, Values], queries: set[str]) -> dict[Repeat, Values]:
+    return {key: {query_id: value for query_id, value in of.items() if query_id in queries} for key, of in repeats.items()}
+
+
+def _mean(repeats: Mapping[Repeat, Values]) -> float:
+    return float(np.mean(list(query_means(repeats).values())))

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from positionbias.core.collection import Collection
 from positionbias.core.formatting import percent
-from positionbias.core.payloads import Finding, PerQuery, PositionHistogram
+from positionbias.core.payloads import Comparison, Finding, PerQuery, PositionHistogram
 from positionbias.core.result import Facts, Result
 from positionbias.core.shard_work import MapShards
 from positionbias.evaluation.significance import clusters_by_passage, compare
+from positionbias.evaluation.trainings import Values
 from positionbias.positions.histogram import HistogramOptions, position_histogram
 from positionbias.positions.locate import Matching
-from positionbias.studies.findings import DOSES, Change, baselines, idle_trainings, over, trainings
+from positionbias.studies.findings import DOSES, Change, baselines, difference_of, idle_trainings, trainings
 from positionbias.studies.measured import measure_models
+from positionbias.studies.over_trainings import BASELINE_FACTS, over_trainings, query_values
 from positionbias.studies.position_bias import StudySettings
 from positionbias.studies.systems import finding
 from positionbias.studies.tested import Measured
@@ -24,7 +26,7 @@ from positionbias.studies.variants import change_by_variant, kinds, named, of_va
 __all__ = ["dose_findings", "measure_doses"]
 
 SPLIT = "train"
-Values = Mapping[Facts, Mapping[str, float]]  # of one measure, by query
+OfSystem = Callable[[Facts], Values]  # of one measure
 
 
 def measure_doses(
@@ -44,6 +46,14 @@ def measure_doses(
     clusters = clusters_by_passage(qrels, level=settings.relevant_from)
     headline = next(result for result in results if result.kind == "per_query")
     changes = changes_between_doses(results, headline.measure, _ordered(histograms), clusters, settings.seed)
+    _, spoken = idle_trainings([*results, *changes])
+    values = query_values(results)
+    of_changes = [
+        result for result in spoken if isinstance(result.payload, Comparison) and result.payload.notes["axis"] == DOSES
+    ]
+    changes += over_trainings(
+        of_changes, clusters=clusters, seed=settings.seed, find=lambda name, facts: _change(lambda of: values(name, of), facts)
+    )
     found = [*histograms, *results, *changes]
     sentences = dose_findings(found, headline.measure)
     return [*(finding(headline.collection, headline.split, item, settings.seed) for item in sentences), *found]
@@ -64,11 +74,11 @@ def changes_between_doses(
     """
     least, most = variants[0], variants[-1]
     rows = [r for r in results if r.measure == measure and isinstance(r.payload, PerQuery)]
-    values = {r.facts: dict(zip(r.payload.query_ids, r.payload.values, strict=True)) for r in rows}  # type: ignore[union-attr]
+    find = query_values(rows)
     found = []
     for result in rows:
         facts = result.facts
-        pair = [_change(values, replace(facts, variant=variant)) for variant in (least, most)]
+        pair = [_change(lambda of: find(measure, of), replace(facts, variant=variant)) for variant in (least, most)]
         if facts.variant != most or facts.test != "rotated" or not all(pair):
             continue
         names = [f"{facts.model}-{facts.training}, {variant}" for variant in (least, most)]
@@ -78,7 +88,12 @@ def changes_between_doses(
             candidate_name=f"change by rotation of {names[1]}",
             clusters=clusters,
             seed=seed,
-            notes={"axis": DOSES, "systems": names, "test_sets": ["rotated", "rotated"]},
+            notes={
+                "axis": DOSES,
+                "systems": names,
+                "test_sets": ["rotated", "rotated"],
+                BASELINE_FACTS: asdict(replace(facts, variant=least)),
+            },
         )
         # a share of a change says nothing
         comparison = replace(comparison, relative=None, relative_as_printed=None, relative_interval=None)
@@ -87,10 +102,10 @@ def changes_between_doses(
     return found
 
 
-def _change(values: Values, facts: Facts) -> dict[str, float]:
+def _change(values: OfSystem, facts: Facts) -> dict[str, float]:
     """By query, what the rotation of the test passages changes; ``facts`` are those on the rotated ones."""
     draw = facts.rotation if facts.training == "rotated" else None
-    before, after = values.get(replace(facts, test="original", rotation=draw), {}), values.get(facts, {})
+    before, after = values(replace(facts, test="original", rotation=draw)), values(facts)
     return {query_id: after[query_id] - before[query_id] for query_id in before.keys() & after.keys()}
 
 
@@ -126,8 +141,7 @@ def _test_sets(results: Sequence[Result], measure: str, variants: Sequence[str])
         if (sentence := change_by_variant(results, measure, kind, variants)) is None:
             continue
         found.append(sentence)
-        group = of_variant(results, measure, DOSES, kind, variants[-1])
-        change = over(group, lambda c: c.difference, lambda c: c.difference_interval) if group else None
+        change = difference_of(of_variant(results, measure, DOSES, kind, variants[-1]))
         found.append(_response(kind, measure, variants, change))
     return found
 
@@ -136,9 +150,11 @@ def _response(kind: Facts, measure: str, variants: Sequence[str], change: Change
     """Whether the most front-loaded dose loses more by the rotation than the least."""
     least, most = variants[0], variants[-1]
     start = f"{named(kind)}: the change with {most} less the change with {least}"
-    if change is None or change.interval is None:
+    if change is None or (change.interval is None and not change.by_seed):
         return Finding(f"{start} cannot be said: it takes a model that re-ranks at both.", None)
     text = f"{start} is {change.shown('+.3f')} in {measure}"
+    if change.interval is None:
+        return Finding(f"{text}.", None)
     if change.interval.high < 0:
         return Finding(f"{text}: the more front-loaded training loses more.", True)
     if change.interval.low > 0:

@@ -1,7 +1,8 @@
 """What the figures of a position-bias study say, in sentences; each is made from the numbers and true of nothing else.
 
-A comparison that was repeated with several training seeds or rotation draws is one sentence: the mean over the repeats, and the
-t interval over them (``evaluation.repeats``); one that was not has the interval over queries.
+A comparison that was repeated with several training seeds or rotation draws is one sentence, of the comparison over trainings and queries
+(``studies.over_trainings``). A sentence speaks of the method with five trainings, or with three whose interval leaves out 0; of two
+trainings it has both figures and no interval; of one it speaks of that checkpoint.
 """
 
 from __future__ import annotations
@@ -12,56 +13,99 @@ from typing import NamedTuple
 from positionbias.core.formatting import as_form, percent
 from positionbias.core.payloads import AtsCurve, Comparison, Finding, Interval, PositionHistogram, TrainingCurve
 from positionbias.core.result import Facts, Result
-from positionbias.evaluation.repeats import over_repeats
+from positionbias.evaluation.crossed import ENOUGH, LEAST, OVER_QUERIES
+from positionbias.evaluation.trainings import figures_over
+from positionbias.report.select import over_axis
 from positionbias.studies.against import MARGIN, against_change, against_mats, against_training
 from positionbias.studies.wording import between
 
-__all__ = ["DOSES", "Change", "baselines", "findings", "idle_trainings", "over", "trainings"]
+__all__ = [
+    "DOSES",
+    "Change",
+    "baselines",
+    "difference_of",
+    "findings",
+    "idle_trainings",
+    "relative_of",
+    "together",
+    "trainings",
+]
 
-Group = Sequence[tuple[Result, Comparison]]
+Evidence = tuple[Result, Comparison]
 
 
 class Change(NamedTuple):
-    """A figure over all repeats of a comparison; without an interval nothing tells how sure it is."""
+    """A figure of a comparison; without an interval nothing tells how sure it is. ``by_seed`` are those of each training seed, where there are several."""
 
     value: float
     interval: Interval | None
-    repeats: int
+    by_seed: Sequence[float] = ()
+    of_method: bool = False
+
+    @property
+    def scope(self) -> str:
+        """What the interval is over, and what that speaks of."""
+        number = len(self.by_seed)
+        if number < LEAST:
+            return OVER_QUERIES
+        speaks = "the method" if self.of_method else "these trainings, not yet of the method"
+        return f"over {number} trainings and queries: speaks of {speaks}"
 
     def shown(self, form: str = "+.1%") -> str:
-        """The figure, its interval, and over how many repeats."""
-        repeats = f", over {self.repeats} repeats" if self.repeats > 1 else ""
-        sure = f"{between(self.interval, form)}{repeats}" if self.interval else f"no interval{repeats}"
-        return f"{as_form(self.value, form)} ({sure})"
+        """The figure, its interval, and what that is over; of two trainings both figures."""
+        if self.interval is not None:
+            return f"{as_form(self.value, form)} ({between(self.interval, form)}, {self.scope})"
+        both = " and ".join(as_form(value, form) for value in self.by_seed)
+        lacking = f"{both} by training seed: {len(self.by_seed)} trainings have no interval" if both else "no interval"
+        return f"{as_form(self.value, form)} ({lacking})"
 
 
-def over(
-    group: Group, value: Callable[[Comparison], float | None], interval: Callable[[Comparison], Interval | None]
-) -> Change | None:
-    """The mean of a figure over repeats; None where it is undefined in one of them."""
-    found = {(result.facts.seed, result.facts.rotation): (value(c), interval(c)) for result, c in group}
-    values = {key: figure for key, (figure, _) in found.items() if figure is not None}
-    if not values or len(values) < len(found):
+def relative_of(comparison: Comparison | None) -> Change | None:
+    """The relative change; None where it is undefined."""
+    if comparison is None or comparison.relative is None:
         return None
-    if len(found) == 1:
-        ((figure, sure),) = found.values()
-        return None if figure is None else Change(figure, sure, 1)
-    repeated = over_repeats(values)
-    return Change(repeated.mean, repeated.interval, repeated.repeats)
+    return _change(comparison, comparison.relative, comparison.relative_interval, "relative by seed")
 
 
-def _relative(group: Group) -> Change | None:
-    return over(group, lambda c: c.relative, lambda c: c.relative_interval)
+def difference_of(comparison: Comparison | None) -> Change | None:
+    """The difference; None where there is no comparison."""
+    if comparison is None:
+        return None
+    return _change(comparison, comparison.difference, comparison.difference_interval, "difference by seed")
 
 
-def _difference(group: Group) -> Change | None:
-    return over(group, lambda c: c.difference, lambda c: c.difference_interval)
+def _change(comparison: Comparison, value: float, interval: Interval | None, by_seed: str) -> Change:
+    values = comparison.notes.get(by_seed, ())
+    # by the rule of ``Crossed.of_method``, held to this figure's own interval
+    off_zero = interval is not None and not interval.low <= 0 <= interval.high
+    return Change(
+        value, interval, values, interval is not None and (len(values) >= ENOUGH or (len(values) >= LEAST and off_zero))
+    )
+
+
+def together(
+    results: Iterable[Result], measure: str, axis: str, key: Callable[[Result, Comparison], tuple]
+) -> dict[tuple, Evidence]:
+    """The comparisons along one axis on a measure, by ``key``: one that was made once as it is; of several the one over trainings."""
+    single: dict[tuple, list[Evidence]] = {}
+    pooled: dict[tuple, Evidence] = {}
+    for result in results:
+        payload = result.payload
+        if result.measure == measure and isinstance(payload, Comparison):
+            if payload.notes["axis"] == axis:
+                single.setdefault(key(result, payload), []).append((result, payload))
+            elif payload.notes["axis"] == over_axis(axis):
+                pooled[key(result, payload)] = (result, payload)
+    alone = {name: group[0] for name, group in single.items() if len(group) == 1}
+    return {name: (alone | pooled)[name] for name in single if name in alone or name in pooled}
 
 
 def _verdict(change: Change | None) -> tuple[str, bool | None]:
     """What a change between test sets amounts to, and whether there is one (None: these data do not decide)."""
-    if change is None or change.interval is None:
+    if change is None:
         return "cannot be said", None
+    if change.interval is None:
+        return (f"changes by {change.shown()}" if change.by_seed else "cannot be said"), None
     low, high = change.interval.low, change.interval.high
     if low >= -MARGIN and high <= MARGIN:
         return f"does not change beyond ±{percent(MARGIN, 0)}: {change.shown()}", False
@@ -90,30 +134,21 @@ def _positions(result: Result, place: str) -> Finding:
     )
 
 
-def _groups(
-    results: Iterable[Result], measure: str, axis: str, key: Callable[[Result, Comparison], tuple]
-) -> dict[tuple, Group]:
-    """The comparisons along one axis on a measure, those that differ by seed and draw alone together."""
-    found: dict[tuple, list[tuple[Result, Comparison]]] = {}
-    for result in results:
-        payload = result.payload
-        if result.measure == measure and isinstance(payload, Comparison) and payload.notes["axis"] == axis:
-            found.setdefault(key(result, payload), []).append((result, payload))
-    return dict(found)
+def _by_system(result: Result, comparison: Comparison) -> tuple[str, str]:
+    return result.system, comparison.subset
 
 
 def _test_sets(results: Sequence[Result], measure: str) -> list[Finding]:
     found = []
-    for (system, subset), group in _groups(results, measure, "test sets", lambda r, c: (r.system, c.subset)).items():
+    for (system, subset), (result, comparison) in together(results, measure, "test sets", _by_system).items():
         if system == "position-only":
             continue
-        change = _relative(group)
-        words, holds = _verdict(change)
-        queries = group[0][1].notes.get("queries", group[0][0].count)
+        words, holds = _verdict(relative_of(comparison))
+        queries = comparison.notes.get("queries", result.count)
         where = "" if subset == "all queries" else f", over the {queries:,} {subset},"
         found.append(Finding(f"{system}: when the test passages are rotated, {measure}{where} {words}.", holds))
         if subset == "all queries":
-            found += against_change(results, measure, group[0][0], holds)
+            found += against_change(results, measure, result, holds)
     return found
 
 
@@ -135,39 +170,43 @@ def trainings(results: Sequence[Result], measure: str, against: Against, *, axis
     """Which of two trainings is better on which test passages; ``against`` adds what goes against the paper, given a repeat's
     result, its comparison, the test passages and whether the second is better."""
     found: list[Finding] = []
-    groups = _groups(results, measure, axis, lambda r, c: (*c.notes["systems"], r.facts.test or c.notes["test_sets"][0]))
-    for (base, other, test), group in groups.items():
-        change = _difference(group)
-        if change is None or change.interval is None:
+    groups = together(results, measure, axis, lambda r, c: (*c.notes["systems"], r.facts.test or c.notes["test_sets"][0]))
+    for (base, other, test), (result, comparison) in groups.items():
+        change = difference_of(comparison)
+        if change is None or (change.interval is None and not change.by_seed):
             continue
-        low, high = change.interval.low, change.interval.high
-        verdict, holds = (
-            ("is better than", True) if low > 0 else ("is worse than", False) if high < 0 else ("cannot be told from", None)
-        )
-        means = [
-            sum(values) / len(group) for values in zip(*((c.candidate_mean, c.baseline_mean) for _, c in group), strict=True)
-        ]
-        text = f"On the {test} test passages {other} {verdict} {base}: {measure} {means[0]:.3f} against {means[1]:.3f}"
-        found.append(Finding(f"{text}, difference {change.shown('+.3f')}.", holds))
-        found += against(*group[0], test, holds)
+        verdict, holds = _better(change)
+        means = f"{measure} {comparison.candidate_mean:.3f} against {comparison.baseline_mean:.3f}"
+        text = f"On the {test} test passages {other} {verdict} {base}: {means}, difference {change.shown('+.3f')}"
+        found.append(Finding(f"{text}.", holds))
+        found += against(result, comparison, test, holds)
     return found
+
+
+def _better(change: Change) -> tuple[str, bool | None]:
+    if change.interval is None:
+        return "stands beside", None
+    low, high = change.interval.low, change.interval.high
+    return ("is better than", True) if low > 0 else ("is worse than", False) if high < 0 else ("cannot be told from", None)
 
 
 def baselines(results: Sequence[Result], measure: str) -> list[Finding]:
     """Whether every model beats every baseline; those that were not shown to are named."""
-    groups = _groups(results, measure, "baseline", lambda r, c: (c.notes["systems"][0], r.system, c.notes["test_sets"][1]))
+    groups = together(results, measure, "baseline", lambda r, c: (c.notes["systems"][0], r.system, c.notes["test_sets"][1]))
     if not groups:
         return []
     lost: dict[tuple[str, str], list[str]] = {}
-    for (base, system, test), group in groups.items():
-        change = _difference(group)
+    scopes: dict[str, None] = {}
+    for (base, system, test), (_, comparison) in groups.items():
+        change = difference_of(comparison)
+        scopes[change.scope if change else ""] = None
         if change is None or change.interval is None or change.interval.low <= 0:
             lost.setdefault((system, base), []).append(test)
     if not lost:
         known = {"bm25": "BM25", "position-only": "a scorer that knows position only"}
         names = " and ".join(known[base] for base in dict.fromkeys(base for base, _, _ in groups))
         tests = ", on both test sets" if len({test for _, _, test in groups}) > 1 else ""
-        return [Finding(f"Every model beats {names}{tests}, with intervals off zero.", True)]
+        return [Finding(f"Every model beats {names}{tests}, with intervals off zero ({'; '.join(scopes)}).", True)]
     named = "; ".join(f"{system} against {base} on {' and '.join(tests)}" for (system, base), tests in lost.items())
     return [Finding(f"Not shown to beat a baseline, so what it does with position counts for little: {named}.", False)]
 
@@ -187,14 +226,14 @@ def _term_similarity(results: Sequence[Result]) -> list[Finding]:
         rotated = Facts(model=kind.model, training="rotated")
         if kind.training != "original" or rotated not in found:
             continue
-        one, other = over_repeats(values), over_repeats(found[rotated])
-        relation = "lower" if other.mean < one.mean else "higher"
+        one, other = (figures_over(of).value or 0.0 for of in (values, found[rotated]))
+        relation = "lower" if other < one else "higher"
         text = (
-            f"MATS on the original passages: {first[kind].system} {one.mean:.3f}, {first[rotated].system} {other.mean:.3f} ({relation} after training on "
+            f"MATS on the original passages: {first[kind].system} {one:.3f}, {first[rotated].system} {other:.3f} ({relation} after training on "
             "rotated passages). An untrained TK depends strongly on position, so this falls with long training alone: the training "
             "curves show how far these models are."
         )
-        sentences += [Finding(text, None), *against_mats(results, first[kind], other.mean < one.mean)]
+        sentences += [Finding(text, None), *against_mats(results, first[kind], other < one)]
     return sentences
 
 

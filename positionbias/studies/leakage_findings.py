@@ -22,7 +22,7 @@ from positionbias.report.leakage_select import (
 )
 from positionbias.studies.leakage_trials import LOWER_IS_BETTER
 from positionbias.studies.systems import FIRST_STAGE
-from positionbias.studies.wording import beside_zero, capital, p_shown, point_shown, shown
+from positionbias.studies.wording import beside_zero, capital, difference_shown, p_shown, point_shown, shown
 
 __all__ = ["leakage_findings"]
 
@@ -84,7 +84,7 @@ def _effects(results: Sequence[Result]) -> list[Finding]:
 def _effect(result: Result, payload: Comparison) -> Finding:
     text = (
         f"{capital(result.facts.variant)} of {result.facts.model}: {result.measure} {payload.candidate_mean:.3f} against "
-        f"{payload.baseline_mean:.3f} without, difference {shown(payload.difference, payload.difference_interval)} over "
+        f"{payload.baseline_mean:.3f} without, difference {difference_shown(payload)} over "
         f"{result.count:,} topics"
     )
     p = payload.p_adjusted.get(BONFERRONI)
@@ -215,4 +215,4 @@ def _significant(payload: Comparison) -> bool:
 
 def _better(result: Result, payload: Comparison) -> str:
     better = (payload.difference > 0) != (result.measure in LOWER_IS_BETTER)
-    return f"{'better' if better else 'worse'} by {shown(payload.difference, payload.difference_interval)}"
+    return f"{'better' if better else 'worse'} by {difference_shown(payload)}"

@@ -12,16 +12,24 @@ import numpy as np
 from positionbias.core.groups import Groups
 from positionbias.core.payloads import Payload, PerQuery, Statistics
 from positionbias.core.result import Facts, Result
-from positionbias.evaluation.bootstrap import bootstrap_mean, cluster_labels
 from positionbias.evaluation.cross_validation import cross_validate
 from positionbias.evaluation.memorisation import OFFSET, RANK, SCORE, Memorised, memorised, rank_offset
 from positionbias.evaluation.order import order_agreement, overtakes, swaps
-from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
+from positionbias.evaluation.significance import adjust, clusters_by_passage
+from positionbias.evaluation.trainings import (
+    Repeat,
+    Values,
+    changes,
+    compare_trainings,
+    mean_interval,
+    paired,
+    query_means,
+)
 from positionbias.leakage.published import CONDITIONS
 from positionbias.report.leakage_select import BY_SIZE, LEAKAGE, NEGATIVE_RANK, ORDER, TRAINSETS
 from positionbias.studies.leakage_findings import leakage_findings
-from positionbias.studies.leakage_trials import LOWER_IS_BETTER, MEASURES, NO, LeakageStudy, Measured, Values
-from positionbias.studies.systems import FIRST_STAGE, finding
+from positionbias.studies.leakage_trials import LOWER_IS_BETTER, MEASURES, NO, LeakageStudy, Measured
+from positionbias.studies.systems import FIRST_STAGE, finding, point
 
 __all__ = ["measure_leakage"]
 
@@ -46,6 +54,7 @@ class _Measuring:
     def __init__(self, measured: Measured) -> None:
         self.measured, self.study, self.seed = measured, measured.study, measured.study.seed
         self.clusters = clusters_by_passage(measured.qrels, level=self.study.relevant_from)
+        self.held: dict[tuple[str, str], dict[Repeat, Values]] = {}  # held-out values by measure and system
 
     def results(self) -> list[Result]:
         """Training sets, effectiveness, its tests, the effect by size, orders of models, what is remembered."""
@@ -88,7 +97,10 @@ class _Measuring:
 
     def _first_stage(self) -> list[Result]:
         by_measure = self.measured.measured(self.measured.candidates)
-        return [self._per_query(m, FIRST_STAGE, values, Facts(model=FIRST_STAGE), {}) for m, values in by_measure.items()]
+        return [
+            self._per_query(m, FIRST_STAGE, {(None, None): values}, Facts(model=FIRST_STAGE), {})
+            for m, values in by_measure.items()
+        ]
 
     def _cross_validated(self) -> list[Result]:
         """By model and condition the values of the held-out topics, the size chosen on the others for each measure by itself."""
@@ -98,14 +110,24 @@ class _Measuring:
             done = cross_validate(by_size, self.measured.folds, larger_is_better=measure not in LOWER_IS_BETTER)
             notes = {"chosen instances, fold by fold": list(done.chosen)}
             facts = Facts(model=model, variant=CONDITIONS[kind])
-            found.append(self._per_query(measure, _system(model, kind), done.values, facts, notes))
+            held = self.held[measure, _system(model, kind)] = self._held_out(model, kind, measure, done.chosen)
+            found.append(self._per_query(measure, _system(model, kind), held, facts, notes))
         return found
 
-    def _per_query(self, measure: str, system: str, values: Values, facts: Facts, notes: Mapping[str, Any]) -> Result:
+    def _held_out(self, model: str, kind: str, measure: str, chosen: Sequence[int]) -> dict[Repeat, Values]:
+        """By seed the values of the held-out topics, each with the size that was chosen for its fold on means over seeds."""
+        size_of = {query_id: size for fold, size in zip(self.measured.folds, chosen, strict=True) for query_id in fold}
+        of_size = {size: self.measured.repeats[model, kind, size, measure] for size in self.study.sizes}
+        return {key: {q: of_size[size][key][q] for q, size in size_of.items()} for key in next(iter(of_size.values()))}
+
+    def _per_query(
+        self, measure: str, system: str, repeats: Mapping[Repeat, Values], facts: Facts, notes: Mapping[str, Any]
+    ) -> Result:
+        values = query_means(repeats)
         query_ids = sorted(values)
         found = [values[query_id] for query_id in query_ids]
         notes = {**notes, "queries without a relevant candidate": self.measured.without}
-        interval = bootstrap_mean(found, cluster_labels(self.clusters, query_ids), seed=self.seed)
+        interval = mean_interval(repeats, self.clusters, seed=self.seed)
         payload = PerQuery(query_ids, found, notes)
         return self._result(measure, system, payload, facts, value=float(np.mean(found)), interval=interval, count=len(found))
 
@@ -117,9 +139,8 @@ class _Measuring:
             family = []
             for model, kind in product(self.study.models, self.study.leakages):
                 base, other = (rows[measure, _system(model, of)] for of in (NO, kind))
-                comparison = compare(
-                    _by_query(base),
-                    _by_query(other),
+                comparison = compare_trainings(
+                    paired(self.held[measure, base.system], self.held[measure, other.system]),
                     baseline_name=base.system,
                     candidate_name=other.system,
                     clusters=self.clusters,
@@ -145,30 +166,27 @@ class _Measuring:
             if not topics:
                 continue
             columns = {key: self._column(model, *key, topics) for key in product(self.study.kinds, self.study.sizes)}
-            labels = cluster_labels(self.clusters, topics)
             means = {
-                CONDITIONS[kind]: [self._point(size, columns[kind, size], labels) for size in self.study.sizes]
+                CONDITIONS[kind]: [self._point(size, columns[kind, size]) for size in self.study.sizes]
                 for kind in self.study.kinds
             }
-            gains, changes = {}, {}
+            gains, grown = {}, {}
             for kind in self.study.leakages:
-                gain = [columns[kind, size] - columns[NO, size] for size in self.study.sizes]
-                gains[CONDITIONS[kind]] = [
-                    self._point(size, of, labels) for size, of in zip(self.study.sizes, gain, strict=True)
-                ]
+                gain = [changes(paired(columns[NO, size], columns[kind, size])) for size in self.study.sizes]
+                gains[CONDITIONS[kind]] = [self._point(size, of) for size, of in zip(self.study.sizes, gain, strict=True)]
                 if len(gain) > 1:  # topic by topic the gain with the largest sets less that with the smallest
-                    changes[CONDITIONS[kind]] = self._point(self.study.sizes[-1], gain[-1] - gain[0], labels)
-            rows = {"measure": HEADLINE, "topics": subset, "means": means, "gains": gains, "change of the gain": changes}
+                    grown[CONDITIONS[kind]] = self._point(self.study.sizes[-1], changes(paired(gain[0], gain[-1])))
+            rows = {"measure": HEADLINE, "topics": subset, "means": means, "gains": gains, "change of the gain": grown}
             found.append(self._result(BY_SIZE, model, Statistics(rows), Facts(model=model), count=len(topics)))
         return found
 
-    def _column(self, model: str, kind: str, size: int, topics: Sequence[str]) -> np.ndarray:
-        values = self.measured.values[model, kind, size, HEADLINE]
-        return np.array([values[query_id] for query_id in topics])
+    def _column(self, model: str, kind: str, size: int, topics: Sequence[str]) -> dict[Repeat, Values]:
+        repeats = self.measured.repeats[model, kind, size, HEADLINE]
+        return {key: {query_id: of[query_id] for query_id in topics} for key, of in repeats.items()}
 
-    def _point(self, size: int, values: np.ndarray, labels: Sequence[str] | None) -> dict[str, Any]:
-        interval = bootstrap_mean(values, labels, seed=self.seed)
-        return {"instances": size, "mean": float(values.mean()), "interval": asdict(interval) if interval else None}
+    def _point(self, size: int, repeats: Mapping[Repeat, Values]) -> dict[str, Any]:
+        of = point(repeats, self.clusters, seed=self.seed)
+        return {"instances": size, "mean": of["mean"], "interval": of["interval"]}
 
     # -- orders, memories -----------------------------------------------------------------------------------------------------
 
@@ -227,8 +245,3 @@ class _Measuring:
 
 def _system(model: str, kind: str) -> str:
     return f"{model}, {CONDITIONS[kind]}"
-
-
-def _by_query(result: Result) -> dict[str, float]:
-    assert isinstance(result.payload, PerQuery)
-    return dict(zip(result.payload.query_ids, result.payload.values, strict=True))

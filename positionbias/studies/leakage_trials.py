@@ -16,6 +16,7 @@ from positionbias.evaluation.cross_validation import FOLDS, check_folds, query_f
 from positionbias.evaluation.first_rank import first_ranks
 from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.memorisation import LeakedPair, Places, leaked_places
+from positionbias.evaluation.trainings import Repeat, Values, query_means
 from positionbias.leakage.published import CONDITIONS
 
 __all__ = [
@@ -25,7 +26,6 @@ __all__ = [
     "LeakageStudy",
     "Measured",
     "Trial",
-    "Values",
     "leaked_pairs",
     "retrieved_alone",
     "target_folds",
@@ -34,7 +34,6 @@ __all__ = [
 NO = "no"  # the kind of training set that all others are compared with
 MEASURES = ("nDCG@10", "MFR", "RR", "P@1")
 LOWER_IS_BETTER = ("MFR",)
-Values = Mapping[str, float]  # by query
 
 
 class Trial(NamedTuple):
@@ -132,7 +131,7 @@ def target_folds(
 class Measured:
     """The judged topics of the target and their folds; by training the topics' values, and where the leaked passages stand.
 
-    ``values`` by (model, kind, size, measure): a topic's value is its mean over seeds, before anything is chosen [decision].
+    ``values`` by (model, kind, size, measure): a topic's value is its mean over seeds, before a size is chosen [decision]; ``repeats`` has them by seed.
     ``places`` by (model, kind, size, seed) and kind of leakage: those of the positives and of the negatives.
 
     Raises:
@@ -151,17 +150,16 @@ class Measured:
         self.depth = max(1, self.candidates.depth)
         self.without = first_ranks(self.candidates, self.qrels, depth=self.depth, relevant_from=study.relevant_from).without
         self.pairs = {kind: self._leaked(kind) for kind in study.leakages}
-        self.values: dict[tuple[str, str, int, str], Values] = {}
         self.places: dict[tuple[str, str, int, int], dict[str, tuple[Places, Places]]] = {}
-        repeats: dict[tuple[str, str, int, str], list[Values]] = {}
+        self.repeats: dict[tuple[str, str, int, str], dict[Repeat, Values]] = {}
         for trial in study.trials:
             scored = read_run(trial.scored)
             for measure, values in self.measured(retrieved_alone(scored, self.candidates)).items():
-                repeats.setdefault((trial.model, trial.kind, trial.size, measure), []).append(values)
+                self.repeats.setdefault((trial.model, trial.kind, trial.size, measure), {})[trial.seed, None] = values
             self.places[trial[:4]] = {
                 kind: self._placed(scored, pairs) for kind, pairs in self.pairs.items() if trial.kind in (NO, kind)
             }
-        self.values = {key: _mean(of) for key, of in repeats.items()}
+        self.values: dict[tuple[str, str, int, str], Values] = {key: query_means(of) for key, of in self.repeats.items()}
 
     def measured(self, run: Run) -> dict[str, Values]:
         """By measure the value of each judged topic."""
@@ -197,7 +195,3 @@ def retrieved_alone(scored: Run, candidates: Run) -> Run:
         return ranking.query_id, [i for i, _ in pairs], [s for _, s in pairs]
 
     return Run(scored.name, map(kept, scored.rankings()))
-
-
-def _mean(repeats: Sequence[Values]) -> dict[str, float]:
-    return {query_id: sum(of[query_id] for of in repeats) / len(repeats) for query_id in repeats[0]}

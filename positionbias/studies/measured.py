@@ -10,7 +10,8 @@ from positionbias.core.result import Result, load_results
 from positionbias.positions.debias import rotation_result
 from positionbias.positions.histogram import position_histogram
 from positionbias.studies.compared import comparisons
-from positionbias.studies.findings import findings
+from positionbias.studies.findings import findings, idle_trainings
+from positionbias.studies.over_trainings import over_trainings
 from positionbias.studies.systems import curve_of, finding, system_name
 from positionbias.studies.tested import Measured, Study, answered_splits
 from positionbias.text.statistics import collection_counts
@@ -56,5 +57,7 @@ def measure_models(
         *sorted(probed, key=lambda result: result.facts.test),
         *(curve_of(subject, study.original.name) for subject in measured.subjects),
     ]
+    whole = {draw: found for draw, (found, _) in study.by_cut.items()}
+    results += over_trainings(idle_trainings(results)[1], clusters=study.clusters, seed=seed, whole=whole)
     cuts = {draw: (len(whole), len(cut)) for draw, (whole, cut) in study.by_cut.items()}
     return [replace(result, seed=seed) for result in results], cuts

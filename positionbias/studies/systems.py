@@ -14,8 +14,9 @@ from positionbias.core.payloads import Finding, PerQuery
 from positionbias.core.records import Qrel
 from positionbias.core.result import Facts, Result
 from positionbias.core.run import Run, read_run
-from positionbias.evaluation.bootstrap import bootstrap_mean
 from positionbias.evaluation.measures import evaluate_run
+from positionbias.evaluation.trainings import Repeat, mean_interval, query_means
+from positionbias.evaluation.trainings import Values as PerQueryValues
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.training.train import training_result
 
@@ -112,7 +113,7 @@ def finding(collection: str, split: str, sentence: Finding, seed: int) -> Result
     return Result("finding", collection, split, "", seed, None, None, 0, sentence)
 
 
-def point(values: Sequence[float], clusters: Sequence[str] | None = None, *, seed: int) -> dict[str, Any]:
-    """A mean over queries with its interval, as a payload's rows have it."""
-    interval = bootstrap_mean(values, clusters, seed=seed)
+def point(repeats: Mapping[Repeat, PerQueryValues], clusters: Mapping[str, str] | None = None, *, seed: int) -> dict[str, Any]:
+    """A mean over trainings and queries with its interval, as a payload's rows have it."""
+    interval, values = mean_interval(repeats, clusters, seed=seed), list(query_means(repeats).values())
     return {"mean": float(np.mean(values)), "interval": asdict(interval) if interval else None, "queries": len(values)}

@@ -8,7 +8,7 @@ Each collection has candidates, validation and settings of its own; a training o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from positionbias.core.collection import Collection
@@ -20,6 +20,7 @@ from positionbias.positions.debias import rotation_result
 from positionbias.studies.against import against_transfer
 from positionbias.studies.findings import baselines, idle_trainings, trainings
 from positionbias.studies.model_settings import ModelSettings
+from positionbias.studies.over_trainings import BASELINE_FACTS, over_trainings
 from positionbias.studies.position_bias import StudySettings, candidate_runs, check_splits
 from positionbias.studies.systems import FIRST_STAGE, Subject, SystemRuns, curve_of, evaluated, finding, split_label, values_of
 from positionbias.studies.workshop import Workshop
@@ -164,6 +165,7 @@ def _measure(artefacts: _Artefacts, settings: StudySettings) -> list[Result]:
         *compared,
         *curves,
     ]
+    results += over_trainings(idle_trainings(results)[1], clusters=clusters, seed=seed)
     sentences = [finding(target.name, label, item, seed) for item in _findings(results, curves, names[0])]
     return [*sentences, *(replace(result, seed=seed) for result in results)]
 
@@ -206,7 +208,12 @@ def _comparison(
 ) -> Comparison:
     columns = [values_of(results)[measure] for _, results in (one, two)]
     names = [item.system for item, _ in (one, two)]
-    notes = {"axis": axis, "systems": names, "test_sets": ["original", "original"]}
+    notes = {
+        "axis": axis,
+        "systems": names,
+        "test_sets": ["original", "original"],
+        BASELINE_FACTS: asdict(one[0].facts),
+    }
     return compare(*columns, baseline_name=names[0], candidate_name=names[1], clusters=clusters, seed=seed, notes=notes)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from positionbias.core.run import Run
+from positionbias.evaluation.trainings import Repeat, Values, changes, paired
 from positionbias.studies.systems import point
 
 __all__ = ["curve_rows", "depth_notes", "reached", "within_candidates"]
@@ -44,23 +45,20 @@ def _sizes(candidates: Run, query_ids: Sequence[str]) -> np.ndarray:
 
 
 def curve_rows(
-    values: Mapping[int, Sequence[float]],
+    values: Mapping[int, Mapping[Repeat, Values]],
     shares: Mapping[int, float],
     depth: int,
-    clusters: Sequence[str] | None = None,
+    clusters: Mapping[str, str] | None = None,
     *,
     seed: int,
 ) -> dict[str, Any]:
     """Means at every depth, and how far it is from the shallowest and from the study's ``depth`` to the deepest, query by query.
 
-    ``values`` by ascending depth, a value a query, all in one order, as are ``clusters``; ``shares`` as ``reached`` has them.
+    ``values`` by ascending depth, training and query; ``shares`` as ``reached`` has them.
     """
     depths = list(values)
     last = values[depths[-1]]
     starts = [start for start in dict.fromkeys((depths[0], depth)) if start in values and start < depths[-1]]
-    changes = {
-        str(start): point([after - before for after, before in zip(last, values[start], strict=True)], clusters, seed=seed)
-        for start in starts
-    }
+    found = {str(start): point(changes(paired(values[start], last)), clusters, seed=seed) for start in starts}
     points = [{"depth": at, **point(of, clusters, seed=seed), "reached": shares[at]} for at, of in values.items()]
-    return {"points": points, "depth": depth, "to the deepest from": changes}
+    return {"points": points, "depth": depth, "to the deepest from": found}

@@ -31,7 +31,7 @@ from positionbias.report.tripclick_select import (
 )
 from positionbias.studies.against import MARGIN
 from positionbias.studies.tripclick_published import TESTS, paper_test
-from positionbias.studies.wording import bounds_of, p_shown, point_shown, shown
+from positionbias.studies.wording import bounds_of, difference_shown, p_shown, point_shown
 
 __all__ = ["tripclick_findings"]
 
@@ -157,7 +157,7 @@ def _negatives(results: Sequence[Result]) -> list[Finding]:
             alone = f" Where negatives come from is the same: only false ones are left out ({without} instead of {whole})."
         text = (
             f"{short(result.facts)} on {result.split}: {HEADLINE} {payload.candidate_mean:.3f} with {ours}, "
-            f"{payload.baseline_mean:.3f} with {set_name(other)}; difference {shown(payload.difference, payload.difference_interval)} over "
+            f"{payload.baseline_mean:.3f} with {set_name(other)}; difference {difference_shown(payload)} over "
             f"{result.count:,} queries ({verdict}).{alone}"
         )
         found.append(Finding(text, payload.difference > 0 if _significant(payload) else None))
@@ -226,7 +226,7 @@ def _against_bm25(results: Sequence[Result]) -> list[Finding]:
         if not of:
             continue
         above = [(r, p) for r, p in of if _significant(p) and p.difference > 0]
-        rest = [f"{r.system} ({shown(p.difference, p.difference_interval)})" for r, p in of if (r, p) not in above]
+        rest = [f"{r.system} ({difference_shown(p)})" for r, p in of if (r, p) not in above]
         text = f"{test}: of {len(of)} systems {len(above)} are above BM25's {HEADLINE} ({of[0][1].baseline_mean:.3f}) after Holm's correction"
         text += f"; not so: {'; '.join(rest)}." if rest else "."
         found.append(Finding(text, not rest))
@@ -242,7 +242,7 @@ def _ensemble(results: Sequence[Result]) -> list[Finding]:
             _, best = max(of, key=lambda item: item[1].baseline_mean)
             text = (
                 f"{test}: the ensemble has {HEADLINE} {best.candidate_mean:.3f}, the best of its models ({best.baseline}) {best.baseline_mean:.3f}; "
-                f"difference {shown(best.difference, best.difference_interval)}."
+                f"difference {difference_shown(best)}."
             )
             found.append(Finding(text, best.difference > 0 if _significant(best) else None))
     return found

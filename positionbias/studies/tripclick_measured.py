@@ -13,10 +13,10 @@ from positionbias.core.payloads import Comparison, Payload, PerQuery, Statistics
 from positionbias.core.records import Qrel
 from positionbias.core.result import Facts, Result
 from positionbias.core.run import Run, read_run
-from positionbias.evaluation.bootstrap import bootstrap_mean, cluster_labels
 from positionbias.evaluation.depth import apply_depth
 from positionbias.evaluation.measures import per_query
-from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
+from positionbias.evaluation.significance import adjust, clusters_by_passage
+from positionbias.evaluation.trainings import Repeat, Values, compare_trainings, mean_interval, paired, query_means
 from positionbias.report.tripclick_select import (
     AGAINST_BM25,
     CLEANED,
@@ -42,14 +42,13 @@ __all__ = ["measure_tripclick"]
 HEADLINE = "nDCG@10"
 JUDGED = "Judged@10"
 RECALL = (100, 200, 1000)
-Values = Mapping[str, float]  # by query
 
 
 def measure_tripclick(study: TripClickStudy) -> list[Result]:
     """Everything the study's report shows, what was found first.
 
     Of re-rankers and the ensemble nDCG@10 and RR@10 (Table 1); of BM25 and retrievers J@10 and recall too (Table 2). A query's value is its mean over
-    seeds, before anything else is computed. Recall is measured no deeper than rankings go, and a depth curve goes no deeper than its candidates.
+    seeds; intervals and tests are over trainings and queries where there are three seeds or more (``evaluation.trainings``). Recall is measured no deeper than rankings go, and a depth curve goes no deeper than its candidates.
 
     Raises:
         InputError: a test without judgements.
@@ -76,7 +75,7 @@ class _Measuring:
         for trial in study.trials:
             self.trials.setdefault(trial.facts, []).append(trial)
         self.every = list(self.trials)
-        self.values: dict[tuple[Facts, str, str], Values] = {}  # system, test, measure
+        self.values: dict[tuple[Facts, str, str], dict[Repeat, Values]] = {}  # system, test, measure
         self.curves: list[Result] = []
         for facts, trials in self.trials.items():
             self._read(facts, trials)
@@ -97,8 +96,8 @@ class _Measuring:
             runs = [self._cut(facts, split, run) for run in whole]
             for test in self.settings.tests:
                 if test.split == split:
-                    for measure, values in self._means(runs, test, measures).items():
-                        self.values[facts, test.label, measure] = values
+                    for measure, of in self._by_training(runs, [trial.seed for trial in trials], test, measures).items():
+                        self.values[facts, test.label, measure] = of
                     if facts.role == RERANKER and split in self.settings.curve_tests:
                         self.curves += self._curve(facts, test, whole)
 
@@ -108,10 +107,12 @@ class _Measuring:
             return run
         return apply_depth(self.first[split], run, self.settings.depth)
 
-    def _means(self, runs: Sequence[Run], test: JudgedSplit, measures: Sequence[str]) -> dict[str, Values]:
-        """A query's mean over the seeds' runs."""
+    def _by_training(
+        self, runs: Sequence[Run], seeds: Sequence[int | None], test: JudgedSplit, measures: Sequence[str]
+    ) -> dict[str, dict[Repeat, Values]]:
+        """By measure, the values of each seed's run."""
         found = [per_query(run, self.qrels[test.label], measures) for run in runs]
-        return {m: {q: sum(of[m][q] for of in found) / len(found) for q in found[0][m]} for m in measures}
+        return {m: {(seed, None): of[m] for seed, of in zip(seeds, found, strict=True)} for m in measures}
 
     def results(self) -> list[Result]:
         """Effectiveness, tests, curves, training sets, trainings."""
@@ -137,16 +138,17 @@ class _Measuring:
         for test in self.settings.tests:
             run = self.first[test.split]
             deepest = run.depth if test.split in self.settings.candidates else self.settings.retrieval_depth
-            for measure, values in self._means([run], test, self._retrieved(deepest)).items():
-                self.values[first, test.label, measure] = values
+            for measure, of in self._by_training([run], [None], test, self._retrieved(deepest)).items():
+                self.values[first, test.label, measure] = of
         order = [first, *self.every]
         keys = sorted(self.values, key=lambda key: order.index(key[0]))
         return [self._per_query(measure, test, facts, self.values[facts, test, measure]) for facts, test, measure in keys]
 
-    def _per_query(self, measure: str, test: str, facts: Facts, values: Values) -> Result:
+    def _per_query(self, measure: str, test: str, facts: Facts, repeats: Mapping[Repeat, Values]) -> Result:
+        values = query_means(repeats)
         query_ids = sorted(values)
         found = [values[query_id] for query_id in query_ids]
-        interval = bootstrap_mean(found, cluster_labels(self.clusters[test], query_ids), seed=self.seed)
+        interval = mean_interval(repeats, self.clusters[test], seed=self.seed)
         seeds = [trial.seed for trial in self.trials.get(facts, ())]
         header = {"value": float(np.mean(found)), "interval": interval, "count": len(found)}
         notes: dict[str, Any] = {"seeds": seeds} if seeds else {}
@@ -186,10 +188,10 @@ class _Measuring:
         for base, facts in pairs:
             for test, measure in ((test.label, measure) for test in self.settings.tests for measure in self.ranked):
                 names = [system_label(of, self.every) for of in (base, facts)]
-                columns = [self.values[of, test, measure] for of in (base, facts)]
+                repeats = paired(self.values[base, test, measure], self.values[facts, test, measure])
                 notes = {"axis": axis, "systems": names, "baseline facts": asdict(base), "test_sets": [test] * 2}
-                found = compare(
-                    *columns,
+                found = compare_trainings(
+                    repeats,
                     baseline_name=names[0],
                     candidate_name=names[1],
                     clusters=self.clusters[test],
@@ -215,13 +217,13 @@ class _Measuring:
         depths = within_candidates(first, queries, asked)
         if not depths:
             return []
-        at: dict[int, list[float]] = {}
+        at: dict[int, dict[Repeat, Values]] = {}
+        seeds = [trial.seed for trial in self.trials[facts]]
         for depth in depths:
             cut = [apply_depth(first, run, depth) for run in runs]
-            values = self._means(cut, test, (HEADLINE,))[HEADLINE]
-            at[depth] = [values[query_id] for query_id in queries]
-        shares, labels = reached(first, queries, depths), cluster_labels(self.clusters[test.label], queries)
-        rows = {"measure": HEADLINE, **curve_rows(at, shares, self.settings.depth, labels, seed=self.seed)}
+            at[depth] = self._by_training(cut, seeds, test, (HEADLINE,))[HEADLINE]
+        shares = reached(first, queries, depths)
+        rows = {"measure": HEADLINE, **curve_rows(at, shares, self.settings.depth, self.clusters[test.label], seed=self.seed)}
         rows["beyond the candidates"] = sorted(asked.difference(depths))
         value = rows["points"][-1]["mean"]
         return [self._result(CURVES, test.label, facts, Statistics(rows), value=value, count=len(queries))]

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from positionbias.core.payloads import AtsCurve, Comparison, Finding
 from positionbias.core.result import Facts, Result
-from positionbias.evaluation.repeats import over_repeats
-from positionbias.studies.compared import ALL
-from positionbias.studies.findings import over
+from positionbias.evaluation.trainings import figures_over
+from positionbias.studies.findings import relative_of, together
+from positionbias.studies.over_trainings import ALL
 
 __all__ = ["change_by_variant", "kinds", "named", "of_variant", "similarity_by_variant"]
 
@@ -27,23 +27,16 @@ def named(kind: Facts) -> str:
     return f"{kind.model} trained on {kind.training} passages"
 
 
-def of_variant(
-    results: Sequence[Result], measure: str, axis: str, kind: Facts, variant: str
-) -> list[tuple[Result, Comparison]]:
-    """The comparisons along an axis of a training of one variant, over all queries: one a seed and draw."""
-    return [
-        (r, r.payload)
-        for r in results
-        if isinstance(r.payload, Comparison)
-        and (r.measure, r.payload.notes["axis"], r.payload.subset) == (measure, axis, ALL)
-        and (r.facts.model, r.facts.training, r.facts.variant) == (kind.model, kind.training, variant)
-    ]
+def of_variant(results: Sequence[Result], measure: str, axis: str, kind: Facts, variant: str) -> Comparison | None:
+    """The comparison along an axis of a training of one variant, over all queries and trainings; None where it was not made."""
+    found = together(results, measure, axis, lambda r, c: (r.facts.model, r.facts.training, r.facts.variant, c.subset))
+    return found[key][1] if (key := (kind.model, kind.training, variant, ALL)) in found else None
 
 
 def change_by_variant(results: Sequence[Result], measure: str, kind: Facts, variants: Sequence[str]) -> Finding | None:
     """What the rotation of the test passages changes for each variant of a training; None where it was not measured."""
-    groups = {variant: of_variant(results, measure, "test sets", kind, variant) for variant in variants}
-    changes = {v: over(group, lambda c: c.relative, lambda c: c.relative_interval) for v, group in groups.items() if group}
+    made = {variant: of_variant(results, measure, "test sets", kind, variant) for variant in variants}
+    changes = {variant: relative_of(comparison) for variant, comparison in made.items() if comparison is not None}
     if not changes:
         return None
     listed = "; ".join(f"{change.shown() if change else 'undefined'} with {v}" for v, change in changes.items())
@@ -64,7 +57,7 @@ def similarity_by_variant(results: Sequence[Result], variants: Sequence[str]) ->
                 and (r.facts.model, r.facts.training, r.facts.test, r.facts.variant)
                 == (kind.model, kind.training, "original", variant)
             }
-            listed += [f"{over_repeats(values).mean:.3f} with {variant}"] if values else []
+            listed += [f"{figures_over(values).value:.3f} with {variant}"] if values else []
         if listed:
             found.append(Finding(f"{named(kind)}: MATS on the original passages is {'; '.join(listed)}.", None))
     return found

@@ -6,10 +6,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from positionbias.core.formatting import as_form
-from positionbias.core.payloads import Interval
+from positionbias.core.payloads import Comparison, Interval
 from positionbias.core.result import Facts
 
-__all__ = ["beside_zero", "between", "bounds_of", "capital", "p_shown", "point_shown", "shown", "trained_system"]
+__all__ = [
+    "beside_zero",
+    "between",
+    "bounds_of",
+    "capital",
+    "difference_shown",
+    "p_shown",
+    "point_shown",
+    "shown",
+    "trained_system",
+]
 
 
 def capital(text: str) -> str:
@@ -37,6 +47,16 @@ def shown(value: float, bounds: Interval | None, form: str = "+.3f") -> str:
     """A value with its interval."""
     sure = between(bounds, form) if bounds else "no interval"
     return f"{as_form(value, form)} ({sure})"
+
+
+def difference_shown(comparison: Comparison) -> str:
+    """A comparison's difference, its interval and what that is over; of two trainings both differences."""
+    bounds, by_seed = comparison.difference_interval, comparison.notes.get("difference by seed", ())
+    if bounds is None and len(by_seed) > 1:
+        both = " and ".join(as_form(value, "+.3f") for value in by_seed)
+        return f"{as_form(comparison.difference, '+.3f')} ({both} by training seed: {len(by_seed)} trainings have no interval)"
+    over = f", {comparison.notes['over']}" if "over" in comparison.notes and bounds else ""
+    return shown(comparison.difference, bounds).removesuffix(")") + f"{over})"
 
 
 def point_shown(point: Mapping[str, Any]) -> str:

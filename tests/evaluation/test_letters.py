@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from positionbias.core.errors import InputError
 from positionbias.evaluation.letters import letter_of, significance_letters
@@ -15,7 +16,7 @@ def by_query(values):
 
 
 def letters(systems, clusters=None):
-    return significance_letters(systems, clusters, seed=1)
+    return significance_letters([{(1, None): values} for values in systems], clusters, seed=1)
 
 
 def test_letters_by_hand():
@@ -68,6 +69,20 @@ def test_the_queries_that_both_have():
     assert found.plain == ("", "a")
     with pytest.raises(InputError, match="systems a and b: wanted queries that both have"):
         letters([{"q": 1.0}, {"r": 1.0}])
+
+
+def test_trainings_are_paired_by_seed_and_draw():
+    random = np.random.default_rng(2)
+    base = random.random(30)
+    one = {(seed, None): by_query(base + shift) for seed, shift in ((1, 0.0), (2, 0.3), (3, -0.2))}
+    gains = {(1, 1): 0.05, (1, 2): 0.06, (2, 1): 0.04, (2, 2): 0.05, (3, 1): 0.06, (3, 2): 0.07}
+    other = {key: by_query(np.array(list(one[key[0], None].values())) + gain) for key, gain in gains.items()}
+    # gains of 0.055, 0.045 and 0.065 a seed: t = 0.055 / (0.01 / √3) with 2 degrees of freedom; seeds apart differ by far more
+    found = significance_letters([one, other], seed=1)
+    assert found.p_values[0, 1] == pytest.approx(2 * stats.t.sf(0.055 / (0.01 / 3**0.5), 2))
+    assert found.plain == ("", "a")
+    two = significance_letters([{key: of for key, of in each.items() if key[0] < 3} for each in (one, other)], seed=1)
+    assert (two.p_values, two.plain) == ({(0, 1): None}, ("", ""))
 
 
 def test_letters_run_out():

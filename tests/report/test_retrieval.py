@@ -117,15 +117,27 @@ def test_seeds_and_draws_become_one_row() -> None:
     (row,) = table.rows
     cells = {column.name: cell for column, cell in zip(table.columns, row, strict=True)}
     assert cells["Repeats"].text == "4 (2 seeds, 2 draws)"
-    # original: two values, mean 0.3, half = t(0.975, 1) · 0.1414 / √2 = 12.7062 · 0.1 (draws change nothing)
-    assert (cells["Original"].value, cells["Original"].low) == pytest.approx((0.3, 0.3 - 1.27062))
-    # rotated: var = (0.04 + 0.01) / 4 with 1.47 degrees of freedom (see the test of over_repeats)
-    assert cells["Rotated"].value == pytest.approx(0.3)
-    assert cells["Rotated"].high - 0.3 == pytest.approx(0.3 - cells["Rotated"].low)
-    # the mean of each repeat's own Δ: 1 − 0.2/0.15, 1 − 0.2/0.25, 1 − 0.4/0.35, 1 − 0.4/0.45
-    assert cells["Δ as printed"].value == pytest.approx((1 - 4 / 3 + 1 - 0.8 + 1 - 8 / 7 + 1 - 8 / 9) / 4)
-    assert cells["Change"].value == pytest.approx((-0.25 + 0.25 - 0.125 + 0.125) / 4)
-    assert any(note.startswith("Of several repeats") for note in table.notes)
+    # two seeds: the mean of both, and no interval
+    assert (cells["Original"].value, cells["Original"].low) == (pytest.approx(0.3), None)
+    assert (cells["Rotated"].value, cells["Rotated"].low) == (pytest.approx(0.3), None)
+    # 0.3 to 0.3: of the means over repeats
+    assert cells["Δ as printed"].value == pytest.approx(0.0)
+    assert (cells["Change"].value, cells["Change"].low) == (pytest.approx(0.0), None)
+    assert any(note.startswith("Two seeds have no interval") for note in table.notes)
+
+
+def test_three_seeds_have_an_interval_over_trainings() -> None:
+    # 0.5, 0.6 and 0.7 on all four queries: t(0.975, 2) · 0.1 / √3 = 0.248414; their loss is half of it each time
+    found = [
+        r
+        for seed in (1, 2, 3)
+        for r in both(replace(BASE, seed=seed), np.full(4, 0.4 + seed / 10), np.full(4, 0.2 + seed / 20))
+    ]
+    (table,) = tables.retrieval_tables(found)
+    cells = {column.name: cell for column, cell in zip(table.columns, table.rows[0], strict=True)}
+    assert (cells["Original"].value, cells["Original"].low) == pytest.approx((0.6, 0.6 - 0.248414), abs=1e-6)
+    assert (cells["Change"].value, cells["Change"].low, cells["Change"].high) == pytest.approx((-0.5, -0.5, -0.5))
+    assert any("over trainings and queries" in note for note in table.notes)
 
 
 def test_a_result_on_original_passages_need_not_name_a_draw() -> None:
@@ -139,13 +151,24 @@ def test_a_result_on_original_passages_need_not_name_a_draw() -> None:
 
 
 def test_letters_are_of_queries_means_over_repeats() -> None:
-    # seed 1 makes b worse, seed 2 better by more: over both it is better on every query
+    # seed 1 makes b worse, seed 2 better by more: of two seeds nothing is said; a third that is better by as much as the others' mean lies within their noise
     turned = replace(BASE, training="rotated")
     found = [
         *both(BASE, FLAT, FLAT), *both(replace(BASE, seed=2), FLAT, FLAT),
         *both(turned, FLAT - STEP, FLAT), *both(replace(turned, seed=2), FLAT + 3 * STEP, FLAT),
     ]  # fmt: skip
     (table,) = tables.retrieval_tables(found)
+    assert [row[3].letters for row in table.rows] == ["", ""]
+    found += [*both(replace(BASE, seed=3), FLAT, FLAT), *both(replace(turned, seed=3), FLAT + STEP, FLAT)]
+    (table,) = tables.retrieval_tables(found)
+    assert [row[3].letters for row in table.rows] == ["", ""]
+    # each of three is better on every query
+    sure = [
+        r
+        for seed in (1, 2, 3)
+        for r in (*both(replace(BASE, seed=seed), FLAT, FLAT), *both(replace(turned, seed=seed), FLAT + STEP, FLAT))
+    ]
+    (table,) = tables.retrieval_tables(sure)
     assert [row[3].letters for row in table.rows] == ["", "a"]
     assert [row[4].letters for row in table.rows] == ["", ""]
 

@@ -63,6 +63,16 @@ def results(study: ContaminationStudy) -> list[Result]:
     return measure_contamination(study)
 
 
+@pytest.fixture(scope="module")
+def once(study: ContaminationStudy) -> list[Result]:
+    """With the first seed alone: every query but the last gains 0.5 of the teacher that saw the target."""
+    return measure_contamination(of_first_seed(study))
+
+
+def of_first_seed(study: ContaminationStudy) -> ContaminationStudy:
+    return replace(study, trials=[trial for trial in study.trials if trial.seed == 1])
+
+
 def facts(system: System, source: str = "", share: float | None = None) -> Facts:
     role, model, loss = system
     return Facts(model=model, role=role, loss=loss, source=source, share=share)
@@ -93,14 +103,22 @@ def test_a_query_is_its_mean_over_seeds(results: list[Result]) -> None:
 
 
 def test_contaminated_against_clean(results: list[Result]) -> None:
-    found = compared(results, CONTAMINATION, "dl19", facts(TEACHER, "dl19", 1.0))
+    both = compared(results, CONTAMINATION, "dl19", facts(TEACHER, "dl19", 1.0))
     gains = np.array([0.25, *[0.5] * 6, 0.0])
-    assert found.difference == pytest.approx(gains.mean())
-    assert found.p_t == pytest.approx(stats.ttest_1samp(gains, 0).pvalue)
-    assert found.notes["seeds"] == [1, 2]
-    assert found.notes["difference by seed"] == pytest.approx(
+    assert both.difference == pytest.approx(gains.mean())
+    assert both.p_t == pytest.approx(stats.ttest_1samp(gains, 0).pvalue)
+    assert both.notes["seeds"] == [1, 2]
+    assert both.notes["difference by seed"] == pytest.approx(
         [7 * 0.5 / 8, 6 * 0.5 / 8]
     )  # with the second seed the first query had 1
+    # of two trainings both values, and neither an interval nor a p
+    assert (both.difference_interval, both.p, both.notes["over"]) == (None, None, "over trainings and queries")
+
+
+def test_contaminated_against_clean_of_one_seed(once: list[Result]) -> None:
+    results = once
+    found = compared(results, CONTAMINATION, "dl19", facts(TEACHER, "dl19", 1.0))
+    assert found.notes["over"] == "over queries of one training: speaks of this checkpoint"
     # a family of four: teacher and student, on the two targets; the teacher's and the student's p are twice the same
     student = compared(results, CONTAMINATION, "dl19", facts(STUDENT, "dl19", 1.0))
     assert student.p_t == pytest.approx(stats.ttest_1samp([ndcg(3) - ndcg(7), 0] * 4, 0).pvalue)
@@ -142,10 +160,11 @@ def test_doses_and_which_queries_were_seen(study: ContaminationStudy, results: l
     assert dose.payload.rows["change"]["mean"] == pytest.approx((3.25 - 1.75) / 8)
 
 
-def test_what_the_student_inherits(results: list[Result]) -> None:
+def test_what_the_student_inherits(once: list[Result]) -> None:
+    results = once
     found = {r.split: r for r in results if r.measure == INHERITED and r.payload.rows["measure"] == "nDCG@10"}  # type: ignore[union-attr]
     assert set(found) == {"dl19", "dl20"}
-    student, teacher = 4 * (ndcg(3) - ndcg(7)) / 8, 3.25 / 8
+    student, teacher = 4 * (ndcg(3) - ndcg(7)) / 8, 3.5 / 8
     assert found["dl19"].value == pytest.approx(student / teacher)
     bounds = found["dl19"].interval
     assert bounds is not None
@@ -154,11 +173,12 @@ def test_what_the_student_inherits(results: list[Result]) -> None:
     assert {(r.value, r.interval) for r in recall} == {(None, None)}  # the teacher's recall does not change
 
 
-def test_what_is_beyond_the_change_on_another_target(results: list[Result]) -> None:
-    """On the target that was seen the teacher gains 0.25, six times 0.5 and 0; on the other nothing: Welch's interval is Student's of the gains."""
+def test_what_is_beyond_the_change_on_another_target(once: list[Result]) -> None:
+    """On the target that was seen the teacher gains seven times 0.5 and 0; on the other nothing: Welch's interval is Student's of the gains."""
+    results = once
     found = one(results, BEYOND, "dl19", facts(TEACHER, "dl19", 1.0), "statistics")
     assert isinstance(found.payload, Statistics)
-    gains = np.array([0.25, *[0.5] * 6, 0.0])
+    gains = np.array([*[0.5] * 7, 0.0])
     assert found.payload.rows == {"measure": "nDCG@10", "elsewhere": "dl20", "here": pytest.approx(gains.mean()), "there": 0.0}
     assert found.value == pytest.approx(gains.mean())
     half = stats.t.ppf(0.975, 7) * gains.std(ddof=1) / np.sqrt(8)
@@ -188,36 +208,36 @@ def said(results: list[Result]) -> dict[str, bool | None]:
     return {r.payload.text: r.payload.holds for r in results if isinstance(r.payload, Finding)}
 
 
-def test_the_sentences(results: list[Result]) -> None:
-    found = said(results)
+def test_the_sentences(once: list[Result]) -> None:
+    found = said(once)
     (teacher,) = (text for text in found if text.startswith("Teacher bert_cat (lce) on dl19: nDCG@10"))
     assert teacher.startswith(
-        "Teacher bert_cat (lce) on dl19: nDCG@10 0.938 when it saw its judgements, 0.531 when it did not, difference +0.406 ("
+        "Teacher bert_cat (lce) on dl19: nDCG@10 0.938 when it saw its judgements, 0.500 when it did not, difference +0.438 ("
     )
     # seven queries gain: 2 / 128, four times that by Holm
     assert ") over 8 queries; neither inflation nor deflation is established (p = 0.062 after Holm's correction)" in teacher
     assert (
-        " On dl20, of which nothing was seen, the change is 0.000; the first change less this is +0.406 (95 % interval "
+        " On dl20, of which nothing was seen, the change is 0.000; the first change less this is +0.438 (95 % interval "
         in teacher
     )
     assert found[teacher] is None
     (student,) = (text for text in found if text.startswith("Student tk (kl) on dl19"))
     assert "0.417 with a teacher that saw its judgements, 0.333 with one that did not, difference +0.083" in student
     assert "uncontaminated it does not beat BM25 there, so this is said of a model that did not learn" in student
-    assert "Of the teacher's inflation, +0.406, it inherits 21\u00a0%" in student
+    assert "Of the teacher's inflation, +0.438, it inherits 19\u00a0%" in student
     weak = "nDCG@10 0.333 on dl19, where BM25 has 0.333; 0.333 on dl20, where BM25 has 0.333."
     assert found[f"Not learned: student tk (kl), {weak}"] is False
     assert any(text.startswith("Of 2 students of contaminated teachers") and "0 have a higher" in text for text in found)
     assert any("no change is significant" in text for text in found)
     (dose,) = (t for t in found if t.startswith("Teacher bert_cat (lce): with a share of 0.5 of the queries of dl19"))
-    assert "changes by +0.219" in dose
+    assert "changes by +0.250" in dose
     assert not any("No target is one of the paper's" in text for text in found)
 
 
 def test_queries_of_one_passage_are_one_cluster(study: ContaminationStudy, monkeypatch: pytest.MonkeyPatch) -> None:
     pairs = {f"{target}-{query}": f"passage {query // 2}" for target in ("dl19", "dl20") for query in range(QUERIES)}
     monkeypatch.setattr("positionbias.studies.contamination_measured.clusters_by_passage", lambda qrels, level: pairs)
-    results = measure_contamination(study)
+    results = measure_contamination(of_first_seed(study))
     found = compared(results, CONTAMINATION, "dl19", facts(TEACHER, "dl19", 1.0))
     assert found.p == 2 / 2**4
     drawn = {r.interval.method.rpartition(", ")[2] for r in results if r.interval and r.kind in ("per_query", "comparison")}
@@ -229,7 +249,8 @@ def test_queries_of_one_passage_are_one_cluster(study: ContaminationStudy, monke
 @pytest.fixture(scope="module")
 def of_teachers(study: ContaminationStudy) -> list[Result]:
     """Without students: a family of two tests."""
-    return measure_contamination(replace(study, trials=[trial for trial in study.trials if trial.role == "teacher"]))
+    trials = [trial for trial in of_first_seed(study).trials if trial.role == "teacher"]
+    return measure_contamination(replace(study, trials=trials))
 
 
 def test_an_inflation_that_is_established(of_teachers: list[Result]) -> None:
@@ -258,7 +279,8 @@ def test_the_other_direction(tmp_path: Path) -> None:
             return (4 if query % 4 else 3) if source == target else 2
         return 3 if (source == target) == (query % 2 == 0) else 2
 
-    found = said(measure_contamination(contaminated_study(tmp_path / "study", worse, targets=("one", "two"), queries=QUERIES)))
+    made = contaminated_study(tmp_path / "study", worse, targets=("one", "two"), queries=QUERIES, seeds=(1,))
+    found = said(measure_contamination(made))
     (teacher,) = (text for text in found if text.startswith("Teacher bert_cat (lce) on one"))
     assert "deflation is established" in teacher
     assert found[teacher] is False
@@ -268,6 +290,30 @@ def test_the_other_direction(tmp_path: Path) -> None:
     assert found[student] is None
     assert found["Every teacher and student is above BM25's nDCG@10 on every target."] is True
     assert any(text.startswith("No target is one of the paper's (Deep Learning 2019") for text in found)
+
+
+def test_three_trainings_are_tested_over_trainings_and_queries(tmp_path: Path) -> None:
+    """Where all trainings agree the interval is that of queries; where they do not, two trainings more cannot make it sure."""
+
+    def better(system: System, source: str, share: float, seed: int, target: str, query: int) -> int:
+        return (3 if query % 2 else 1) if source == target else (3 if system == TEACHER else 4)
+
+    def unsteady(system: System, source: str, share: float, seed: int, target: str, query: int) -> int:
+        return (1 if seed == 1 else 3) if source == target else 3
+
+    steady, other = (
+        measure_contamination(contaminated_study(tmp_path / of.__name__, of, queries=QUERIES, seeds=(1, 2, 3)))
+        for of in (better, unsteady)
+    )
+    found = compared(steady, CONTAMINATION, "dl19", facts(TEACHER, "dl19", 1.0))
+    gains = np.array([0.5, 0.0] * 4)  # ranks 1 and 3 instead of 3
+    assert found.p == pytest.approx(stats.ttest_1samp(gains, 0).pvalue)
+    assert found.notes["deviation of a training"] == 0
+    (text,) = (text for text in said(steady) if text.startswith("Teacher bert_cat (lce) on dl19: nDCG@10"))
+    assert ", over trainings and queries) over 8 queries" in text
+    # gains of 0.5, 0 and 0 on all queries: t = (1/6) / (1/6) with 2 degrees of freedom
+    found = compared(other, CONTAMINATION, "dl19", facts(TEACHER, "dl19", 1.0))
+    assert found.p == pytest.approx(2 * stats.t.sf(1, 2))
 
 
 def test_where_the_paper_prints_the_other_order(of_teachers: list[Result]) -> None:

@@ -240,10 +240,18 @@ def mats(variant: str, value: float) -> Result:
         (
             -0.04,
             True,
-            "−0.040 (95 % interval −0.050 to −0.030) in nDCG@10: the more front-loaded training loses more.",
+            "−0.040 (95 % interval −0.050 to −0.030, over queries of one training: speaks of this checkpoint) in nDCG@10: the more front-loaded training loses more.",
         ),
-        (0.04, False, "+0.040 (95 % interval +0.030 to +0.050) in nDCG@10: the more front-loaded training loses less"),
-        (0.005, None, "+0.005 (95 % interval −0.005 to +0.015) in nDCG@10: these data do not tell the two doses apart"),
+        (
+            0.04,
+            False,
+            "+0.040 (95 % interval +0.030 to +0.050, over queries of one training: speaks of this checkpoint) in nDCG@10: the more front-loaded training loses less",
+        ),
+        (
+            0.005,
+            None,
+            "+0.005 (95 % interval −0.005 to +0.015, over queries of one training: speaks of this checkpoint) in nDCG@10: these data do not tell the two doses apart",
+        ),
     ],
 )
 def test_the_sentences(difference: float, holds: bool | None, words: str) -> None:
@@ -260,7 +268,7 @@ def test_the_sentences(difference: float, holds: bool | None, words: str) -> Non
     )
     assert change.text == (
         "tk trained on original passages: when the test passages are rotated, nDCG@10 changes by "
-        "−1.0\u00a0% (95 % interval −2.0\u00a0% to 0.0\u00a0%) with anywhere; −5.0\u00a0% (95 % interval −6.0\u00a0% to −4.0\u00a0%) with front."
+        "−1.0\u00a0% (95 % interval −2.0\u00a0% to 0.0\u00a0%, over queries of one training: speaks of this checkpoint) with anywhere; −5.0\u00a0% (95 % interval −6.0\u00a0% to −4.0\u00a0%, over queries of one training: speaks of this checkpoint) with front."
     )
     assert words in response.text
     assert response.holds is holds

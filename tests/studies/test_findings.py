@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from itertools import product
+
+import numpy as np
 import pytest
 
-from positionbias.core.payloads import AtsCurve, Comparison, Finding, Interval, PositionHistogram, Statistics, TrainingCurve
+from positionbias.core.payloads import (
+    AtsCurve,
+    Comparison,
+    Finding,
+    Interval,
+    PerQuery,
+    PositionHistogram,
+    Statistics,
+    TrainingCurve,
+)
 from positionbias.core.result import Facts, Result
 from positionbias.studies.findings import findings
+from positionbias.studies.over_trainings import BASELINE_FACTS, WHOLE, over_trainings
 
 MEASURE = "nDCG@10"
 
@@ -59,35 +74,53 @@ def told(*results: Result, cuts: dict[int, tuple[int, int]] | None = None) -> li
 @pytest.mark.parametrize(
     ("relative", "low", "high", "words", "holds"),
     [
-        (-0.2, -0.25, -0.15, "falls: −20.0\u00a0% (95 % interval −25.0\u00a0% to −15.0\u00a0%)", True),
-        (-0.04, -0.07, -0.001, "falls: −4.0\u00a0% (95 % interval −7.0\u00a0% to −0.1\u00a0%)", True),
-        (0.08, 0.01, 0.15, "rises: +8.0\u00a0% (95 % interval +1.0\u00a0% to +15.0\u00a0%)", True),
+        (
+            -0.2,
+            -0.25,
+            -0.15,
+            "falls: −20.0\u00a0% (95 % interval −25.0\u00a0% to −15.0\u00a0%, over queries of one training: speaks of this checkpoint)",
+            True,
+        ),
+        (
+            -0.04,
+            -0.07,
+            -0.001,
+            "falls: −4.0\u00a0% (95 % interval −7.0\u00a0% to −0.1\u00a0%, over queries of one training: speaks of this checkpoint)",
+            True,
+        ),
+        (
+            0.08,
+            0.01,
+            0.15,
+            "rises: +8.0\u00a0% (95 % interval +1.0\u00a0% to +15.0\u00a0%, over queries of one training: speaks of this checkpoint)",
+            True,
+        ),
         (
             0.004,
             -0.02,
             0.028,
-            "does not change beyond ±3\u00a0%: +0.4\u00a0% (95 % interval −2.0\u00a0% to +2.8\u00a0%)",
+            "does not change beyond ±3\u00a0%: +0.4\u00a0% (95 % interval −2.0\u00a0% to +2.8\u00a0%, over queries of one training: speaks of this checkpoint)",
             False,
         ),
         (
             -0.02,
             -0.03,
             -0.01,
-            "does not change beyond ±3\u00a0%: −2.0\u00a0% (95 % interval −3.0\u00a0% to −1.0\u00a0%)",
+            "does not change beyond ±3\u00a0%: −2.0\u00a0% (95 % interval −3.0\u00a0% to −1.0\u00a0%, over queries of one training: speaks of this checkpoint)",
             False,
         ),
         (
             -0.02,
             -0.05,
             0.01,
-            "changes by −2.0\u00a0% (95 % interval −5.0\u00a0% to +1.0\u00a0%): these data do not decide",
+            "changes by −2.0\u00a0% (95 % interval −5.0\u00a0% to +1.0\u00a0%, over queries of one training: speaks of this checkpoint): these data do not decide",
             None,
         ),
         (
             0.0,
             -0.031,
             0.031,
-            "changes by 0.0\u00a0% (95 % interval −3.1\u00a0% to +3.1\u00a0%): these data do not decide",
+            "changes by 0.0\u00a0% (95 % interval −3.1\u00a0% to +3.1\u00a0%, over queries of one training: speaks of this checkpoint): these data do not decide",
             None,
         ),
     ],
@@ -109,7 +142,7 @@ def test_queries_left_whole_and_queries_cut() -> None:
     found = told(change(0.01, -0.01, 0.02, subset=subset), cuts={1: (75, 15)})
     assert [finding.text for finding in found] == [
         "tk-original: when the test passages are rotated, nDCG@10, over the 1,234 queries whose answer was left whole, "
-        "does not change beyond ±3\u00a0%: +1.0\u00a0% (95 % interval −1.0\u00a0% to +2.0\u00a0%).",
+        "does not change beyond ±3\u00a0%: +1.0\u00a0% (95 % interval −1.0\u00a0% to +2.0\u00a0%, over queries of one training: speaks of this checkpoint).",
         "The rotation cut through the answer of 15 of the 90 test queries whose answer's place is known (16.7\u00a0%).",
     ]
     assert found[1].holds is None
@@ -130,19 +163,19 @@ def test_only_the_headline_measure_and_no_baseline_of_its_own() -> None:
     [
         (
             0.2, 0.1, 0.3,
-            "tk-rotated is better than tk-original: nDCG@10 0.600 against 0.500, difference +0.100 (95 % interval +0.050 to +0.150)",
+            "tk-rotated is better than tk-original: nDCG@10 0.600 against 0.500, difference +0.100 (95 % interval +0.050 to +0.150, over queries of one training: speaks of this checkpoint)",
             True,
         ),
         (
             -0.2, -0.3, -0.1,
             "tk-rotated is worse than tk-original: nDCG@10 0.400 against 0.500, "
-            "difference −0.100 (95 % interval −0.150 to −0.050)",
+            "difference −0.100 (95 % interval −0.150 to −0.050, over queries of one training: speaks of this checkpoint)",
             False,
         ),
         (
             0.02, -0.1, 0.1,
             "tk-rotated cannot be told from tk-original: nDCG@10 0.510 against 0.500, "
-            "difference +0.010 (95 % interval −0.050 to +0.050)",
+            "difference +0.010 (95 % interval −0.050 to +0.050, over queries of one training: speaks of this checkpoint)",
             None,
         ),
     ],
@@ -160,7 +193,9 @@ def against(base: str, low: float, *, system: str = "tk-original", test: str = "
 def test_all_baselines_beaten() -> None:
     (finding,) = told(against("bm25", 0.01), against("position-only", 0.02), against("bm25", 0.05, test="rotated"))
     assert finding == Finding(
-        "Every model beats BM25 and a scorer that knows position only, on both test sets, with intervals off zero.", True
+        "Every model beats BM25 and a scorer that knows position only, on both test sets, with intervals off zero (over queries "
+        "of one training: speaks of this checkpoint).",
+        True,
     )
 
 
@@ -244,7 +279,10 @@ def test_one_of_several_trainings_that_re_ranks_nothing() -> None:
     trained = [ended("tk-original", 1), ended("tk-original", 5, seed=2)]
     idle, rest = told(change(0.0, 0.0, 0.0), change(-0.2, -0.3, -0.1, seed=2), *trained)
     assert "for tk-original (1 of 2 trainings)" in idle.text
-    assert "falls: −20.0\u00a0% (95 % interval −30.0\u00a0% to −10.0\u00a0%)" in rest.text
+    assert (
+        "falls: −20.0\u00a0% (95 % interval −30.0\u00a0% to −10.0\u00a0%, over queries of one training: speaks of this checkpoint)"
+        in rest.text
+    )
     # against one that re-ranks it is a system like another
     pair = ("tk-original", "tk-rotated")
     against_it = change(0.2, 0.1, 0.3, axis="trainings", systems=pair, tests=("rotated", "rotated"))
@@ -255,19 +293,83 @@ def test_one_of_several_trainings_that_re_ranks_nothing() -> None:
 # -- several seeds and draws ------------------------------------------------------------------------------------
 
 
-def test_repeats_are_one_sentence_about_their_mean() -> None:
-    """Relative changes −10 % and −14 %: mean −12 %, deviation 2.828 %, t(1 df, 97.5 %) 12.706: half a width 25.4 %."""
-    two = [change(-0.10, -0.2, -0.01), change(-0.14, -0.2, -0.05, seed=2)]
-    assert told(*two) == [
-        Finding(
-            "tk-original: when the test passages are rotated, nDCG@10 changes by −12.0\u00a0% (95 % interval −37.4\u00a0% to +13.4\u00a0%, over 2 "
-            "repeats): these data do not decide.",
-            None,
-        )
-    ]
-    # ± 2 % of three: deviation 2 %, t(2 df) 4.303, half a width 4.97 %
-    three = [change(-0.10, 0, 0), change(-0.12, 0, 0, seed=2), change(-0.14, 0, 0, seed=3)]
-    assert "falls: −12.0\u00a0% (95 % interval −17.0\u00a0% to −7.0\u00a0%, over 3 repeats)" in told(*three)[0].text
+CLUSTERS = {f"q{number}": f"passage {number // 2}" for number in range(40)}
+
+
+def trained(seed: int, *, gap: float, draw: int = 1, test: str = "rotated", spread: float = 0.02) -> list[Result]:
+    """A training on both test sets, 0.5 on the original one and ``gap`` more on the rotated one, by query a little more or less; and its comparison."""
+    random = np.random.default_rng(seed)
+    found = []
+    for of, mean in (("original", 0.5), (test, 0.5 + gap)):
+        values = mean + random.normal(0, spread, 40)
+        values += mean - values.mean()  # so that means are round
+        facts = Facts(model="tk", training="original", test=of, seed=seed, rotation=None if of == "original" else draw)
+        payload = PerQuery(list(CLUSTERS), values.tolist())
+        found.append(Result(MEASURE, "planted", "test", "tk-original", 1, mean, None, 40, payload, facts))
+    compared = change(2 * gap, -1, 1, seed=seed, draw=draw)
+    assert isinstance(compared.payload, Comparison)
+    notes = {**compared.payload.notes, BASELINE_FACTS: asdict(found[0].facts)}
+    return [*found, replace(compared, payload=replace(compared.payload, notes=notes), facts=found[1].facts)]
+
+
+def told_together(gaps: Sequence[float], *, spread: float = 0.02) -> Finding:
+    results = [result for place, gap in enumerate(gaps) for result in trained(place + 1, gap=gap, spread=spread)]
+    results += over_trainings(results, clusters=CLUSTERS, seed=1)
+    (found,) = told(*results)
+    return found
+
+
+def test_two_trainings_have_both_values_and_no_interval() -> None:
+    """Differences −0.05 and −0.07 of 0.5: −10 % and −14 %."""
+    text = (
+        "tk-original: when the test passages are rotated, nDCG@10 changes by −12.0\u00a0% (−10.0\u00a0% and −14.0\u00a0% by training seed: 2 trainings "
+        "have no interval)."
+    )
+    assert told_together([-0.05, -0.07]) == Finding(text, None)
+
+
+def test_three_trainings_off_zero_speak_of_the_method() -> None:
+    """Relative changes −10, −12 and −14 %: between trainings alone the standard error is 2 % / √3 = 1.15 %, and half a width 4.303 · 1.15 % = 4.97 %."""
+    found = told_together([-0.05, -0.06, -0.07], spread=1e-6)
+    assert found.holds
+    assert found.text == (
+        "tk-original: when the test passages are rotated, nDCG@10 falls: −12.0\u00a0% (95 % interval −17.0\u00a0% to −7.0\u00a0%, over 3 trainings and "
+        "queries: speaks of the method)."
+    )
+
+
+def test_three_trainings_about_zero_do_not_yet() -> None:
+    """A change within ± 3 %, of three and of five trainings; and one that these data do not decide."""
+    three = told_together([0.001, -0.001, 0.0], spread=0.001)
+    assert "does not change beyond ±3\u00a0%: 0.0\u00a0%" in three.text
+    assert three.text.endswith("over 3 trainings and queries: speaks of these trainings, not yet of the method).")
+    five = told_together([0.001, -0.001, 0.0, 0.0, 0.0], spread=0.001)
+    assert five.text.endswith("over 5 trainings and queries: speaks of the method).")
+    undecided = told_together([-0.1, 0.1, 0.02])
+    assert undecided.holds is None
+    assert undecided.text.endswith("not yet of the method): these data do not decide.")
+
+
+def test_without_the_values_of_queries_nothing_is_said_of_several_trainings() -> None:
+    assert told(change(-0.10, -0.2, -0.01), change(-0.14, -0.2, -0.05, seed=2)) == []
+
+
+def test_queries_that_a_draw_cut_are_left_out_of_it() -> None:
+    """Draw 1 leaves all but the first query whole, draw 2 all but the last: what these two lose is in neither."""
+    results = []
+    for seed, draw in product((1, 2, 3), (1, 2)):
+        original, rotated, compared = trained(seed, gap=0.0, draw=draw, spread=0.0)
+        assert isinstance(rotated.payload, PerQuery)
+        assert isinstance(compared.payload, Comparison)
+        values = [*rotated.payload.values]
+        values[0 if draw == 1 else -1] = -9.0
+        rotated = replace(rotated, payload=replace(rotated.payload, values=values))
+        results += [original, rotated, replace(compared, payload=replace(compared.payload, subset=WHOLE))]
+    whole = {1: set(list(CLUSTERS)[1:]), 2: set(list(CLUSTERS)[:-1])}
+    (found,) = over_trainings(results, clusters=CLUSTERS, seed=1, whole=whole)
+    assert isinstance(found.payload, Comparison)
+    assert found.value == pytest.approx(0.0)
+    assert (found.payload.notes["trainings"], found.payload.notes["rotations"], found.count) == (3, 2, 40)
 
 
 def test_models_and_trainings_each_have_their_sentence() -> None:

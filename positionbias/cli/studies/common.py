@@ -31,7 +31,18 @@ if TYPE_CHECKING:
     from positionbias.studies.step import Steps
     from positionbias.studies.workshop import Workshop
 
-__all__ = ["Asked", "Running", "answer", "dry_run_option", "finish", "run_options", "runs_by_split", "study_options"]
+__all__ = [
+    "Asked",
+    "Running",
+    "answer",
+    "dry_run_option",
+    "finish",
+    "keys",
+    "run_options",
+    "runs_by_split",
+    "seeds_option",
+    "study_options",
+]
 
 SHOWN = (
     "retrieval",
@@ -46,16 +57,21 @@ SHOWN = (
     "pool-labels",
 )  # of a report's tables, on the terminal
 
+SEEDS, DRAWS = 3, 2  # where none are named: what an interval over trainings takes
+seeds_option: Decorator = click.option(
+    "--seeds",
+    multiple=True,
+    type=click.IntRange(min=0),
+    help=f"Of a training; may be given again. Three or more have intervals over trainings. [default: {SEEDS}, from --seed on]",
+)
 _repeat_options: Decorator = all_of(
-    click.option(
-        "--seeds", multiple=True, type=click.IntRange(min=0), help="Of a training; may be given again. [default: --seed]"
-    ),
+    seeds_option,
     click.option(
         "--rotations",
         "draws",
         multiple=True,
         type=click.IntRange(min=0),
-        help="Seed of a rotation draw; may be given again; every training seed meets every draw. [default: --seed]",
+        help=f"Seed of a rotation draw; may be given again; every training seed meets every draw. [default: {DRAWS}, from --seed on]",
     ),
 )
 _candidate_options: Decorator = all_of(
@@ -197,8 +213,8 @@ def _settings(given: dict[str, Any]) -> StudySettings:
     models = models_of(given, depth=given["depth"])
     seed: int = given.pop("seed")
     made: dict[str, Any] = {
-        "seeds": given.pop("seeds") or (seed,),
-        "draws": given.pop("draws") or (seed,),
+        "seeds": keys(given.pop("seeds"), seed, SEEDS),
+        "draws": keys(given.pop("draws"), seed, DRAWS),
         "rotation": Rotation(words=given.pop("words")),
         "bm25": Bm25Settings(given.pop("k1"), given.pop("b")),
         "candidates": runs_by_split(given.pop("candidates")),
@@ -207,6 +223,11 @@ def _settings(given: dict[str, Any]) -> StudySettings:
     # an option that was not given leaves the setting its own default
     made |= {name: value for name, value in asked.items() if value not in ((), None)}
     return StudySettings(models=models, seed=seed, **made)
+
+
+def keys(named: tuple[int, ...], seed: int, number: int = SEEDS) -> tuple[int, ...]:
+    """The seeds that were named, or as many as a study has where none are, from ``seed`` on."""
+    return named or tuple(range(seed, seed + number))
 
 
 def runs_by_split(texts: Sequence[str]) -> dict[str, Path]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from positionbias.cli.common import all_of, out_option
-from positionbias.cli.studies.common import Running, run_options, runs_by_split
+from positionbias.cli.studies.common import Running, keys, run_options, runs_by_split, seeds_option
 from positionbias.cli.studies.models import Decorator, model_options, models_of
 from positionbias.models.kinds import KINDS
 
@@ -96,9 +96,7 @@ _dose_options: Decorator = all_of(
     click.option("--dose-loss", help="Its loss. [default: kl, or the first]"),
 )
 _measuring_options: Decorator = all_of(
-    click.option(
-        "--seeds", multiple=True, type=click.IntRange(min=0), help="Of a training; may be given again. [default: --seed]"
-    ),
+    seeds_option,
     click.option(
         "--epochs", type=int, help="Passes over the training groups, at most. [default: 1, or as many as --max-steps takes]"
     ),
@@ -167,7 +165,7 @@ def contamination(
     own = {name: given.pop(name) for name in ContaminationSettings.__dataclass_fields__ if name in given}
     students = models_of(given, depth=own["train_depth"])
     found = find_collection(collection)
-    settings = ContaminationSettings(teacher=teacher, students=students, seeds=seeds or (seed,), seed=seed, **named, **own)
+    settings = ContaminationSettings(teacher=teacher, students=students, seeds=keys(seeds, seed), seed=seed, **named, **own)
     running.answer(run_study(found, settings, running.shop), found.name)
 
 

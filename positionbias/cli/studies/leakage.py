@@ -8,7 +8,7 @@ import click
 
 from positionbias.cli.common import all_of, out_option
 from positionbias.cli.leakage.material import Drawn, material_options
-from positionbias.cli.studies.common import Running, run_options, runs_by_split
+from positionbias.cli.studies.common import Running, keys, run_options, runs_by_split, seeds_option
 from positionbias.cli.studies.models import Decorator, model_options, models_of
 
 __all__ = ["leakage"]
@@ -31,9 +31,7 @@ _what_options: Decorator = all_of(
     ),
 )
 _measuring_options: Decorator = all_of(
-    click.option(
-        "--seeds", multiple=True, type=click.IntRange(min=0), help="Of a training; may be given again. [default: --seed]"
-    ),
+    seeds_option,
     click.option("--epochs", type=int, default=1, show_default=True, help="Passes over a training set."),
     click.option("--depth", type=int, default=100, show_default=True, help="Candidates a test query."),
     click.option("--k1", type=float, default=0.9, show_default=True, help="Of BM25."),
@@ -79,7 +77,7 @@ def leakage(
         pairs=drawn.pairs,
         kinds=given.pop("kinds"),
         sizes=given.pop("sizes") or SIZES,
-        seeds=seeds or (seed,),
+        seeds=keys(seeds, seed),
         leaked_queries=drawn.leaked_queries,
         prefixes=drawn.prefixes,
         material=drawn.settings,

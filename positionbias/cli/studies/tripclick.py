@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from positionbias.cli.common import all_of, input_place, out_option
-from positionbias.cli.studies.common import Running, run_options, runs_by_split
+from positionbias.cli.studies.common import Running, keys, run_options, runs_by_split, seeds_option
 from positionbias.cli.studies.models import Decorator, model_options, models_of, starts_of
 
 if TYPE_CHECKING:
@@ -75,9 +75,7 @@ _set_options: Decorator = all_of(
     click.option("--cleaned", is_flag=True, help="With --truth: also train on each further set without its false negatives."),
 )
 _measuring_options: Decorator = all_of(
-    click.option(
-        "--seeds", multiple=True, type=click.IntRange(min=0), help="Of a training; may be given again. [default: --seed]"
-    ),
+    seeds_option,
     click.option("--epochs", type=int, help="Passes over the triples, at most. [default: as many as --max-steps takes]"),
     click.option(
         "--ensemble",
@@ -163,7 +161,7 @@ def tripclick(
     own = {name: given.pop(name) for name in TripClickSettings.__dataclass_fields__ if name in given and name != "models"}
     models = _models(given, depth=own["depth"])
     found = find_collection(collection)
-    settings = TripClickSettings(models=models, seeds=seeds or (seed,), seed=seed, **named, **own)
+    settings = TripClickSettings(models=models, seeds=keys(seeds, seed), seed=seed, **named, **own)
     running.answer(run_study(found, settings, running.shop), found.name)
 
 

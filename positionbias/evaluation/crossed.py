@@ -1,0 +1,254 @@
+"""The mean of a measurement over trainings and queries, and how sure it is: trainings, rotations within them and passages all count as drawn at random.
+
+Values y[s, r, q] are of training seed s, rotation draw r within it and query q; an interval over them speaks of other seeds, draws and queries. With θ_s a seed's mean over
+its queries (a query's mean over its rotations first), θ the mean of the S seeds, and θ_s(g) without cluster g of G, u_sg = θ_s(g) − θ_s,
+
+    V_seeds   = Σ_s (θ_s − θ)² / (S (S − 1))                          trainings, and their interaction with queries
+    V_queries = (G − 1)/G · Σ_g ū_g²                                  the cluster jackknife, and the same interaction
+    V_both    = (G − 1)/G · Σ_sg (u_sg − ū_g)² / (S (S − 1))          the interaction alone
+    se²       = V_queries + T,   T = max(V_seeds − V_both, 0)
+
+In a balanced layout these are the mean squares of the two-way analysis of variance: se² = (MS_seeds + MS_queries − MS_both) / (S·G). A seed's rotations stand in θ_s, so that
+V_seeds holds what varies between them as well. The interval is θ ± t(0.975, df) · se with Satterthwaite's degrees of freedom,
+
+    df = (V_queries + m T)² / (V_queries² / (G − 1) + (m T)² / (S − 1)),   m = (S + 5) / (S − 1)
+
+m = 1 is the textbook's; with 3 seeds it covers 92 to 93 % where trainings vary three to five times as much as queries, as T is small by chance just where df is then large.
+This m was chosen by simulation to cover about 95 % at any ratio (``benchmarks/training_intervals.py``) [decision]. Two trainings have both values and no interval; one has the interval over its queries.
+
+A rotation draw that several seeds share is taken to be another in each: what it changes query by query stands in V_queries, but an effect of the draw on all trainings alike
+stands nowhere [decision].
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from positionbias.core.payloads import Interval
+from positionbias.evaluation.bootstrap import LEVEL, Clusters, cluster_queries, means_left_out, t_interval
+from positionbias.evaluation.clustered import Estimate
+
+__all__ = [
+    "ENOUGH",
+    "LEAST",
+    "OVER_QUERIES",
+    "OVER_TRAININGS",
+    "Components",
+    "Crossed",
+    "crossed",
+    "crossed_groups",
+    "mean_by_query",
+    "over_trainings",
+]
+
+LEAST = 3  # trainings that an interval over trainings takes
+ENOUGH = 5  # trainings from which a method is spoken of, whatever the interval
+OVER_TRAININGS = "over trainings and queries"
+OVER_QUERIES = "over queries of one training: speaks of this checkpoint"
+_NOTHING = 1e-12  # what rounding alone leaves of a spread, beside the values themselves
+
+
+class Components(NamedTuple):
+    """What an estimate varies by: standard deviations of one training (its seed) and of one rotation within it, and the standard error that queries leave.
+
+    None where there is one of a kind. Differences of variances, so 0 where noise alone exceeds what was found.
+    """
+
+    trainings: float | None
+    rotations: float | None
+    queries: float | None
+
+
+NOTHING_KNOWN = Components(None, None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class Crossed(Estimate):
+    """An estimate over trainings: each seed's own value, how many rotations a seed has at most, and what it varies by."""
+
+    by_seed: tuple[float, ...] = ()
+    rotations: int = 1
+    components: Components = NOTHING_KNOWN
+
+    @property
+    def of_method(self) -> bool:
+        """Whether it may be said of the method, beyond these checkpoints: of five trainings, or of three where the interval leaves out 0."""
+        return self.interval is not None and (len(self.by_seed) >= ENOUGH or (len(self.by_seed) >= LEAST and bool(self.least)))
+
+    @property
+    def over(self) -> str:
+        """What the interval is over, as tables say it."""
+        return OVER_QUERIES if len(self.by_seed) == 1 else OVER_TRAININGS
+
+
+def crossed(values: np.ndarray, clusters: Sequence[str] | None = None, *, units: str = "trainings") -> Crossed:
+    """The mean of ``values (seeds, rotations, queries)``, NaN where there is none; ``units`` is what the interval calls seeds.
+
+    ``clusters`` names what each query is drawn with. Every seed counts alike, whatever its rotations.
+
+    Raises:
+        ValueError: another shape, an infinite value, or nothing but NaN.
+    """
+    return crossed_groups([(values, clusters, 1.0)], units=units)
+
+
+def over_trainings(values: np.ndarray, *, units: str = "trainings") -> Crossed:
+    """The mean of ``values (seeds, rotations)``, NaN where there is none: figures that are of a training as a whole. The interval is over trainings alone."""
+    found = _group(np.asarray(values, np.float64)[:, :, None], None)
+    return _estimate([found], found.points, _rotations([found]), alone=True, units=units)
+
+
+def crossed_groups(groups: Sequence[tuple[np.ndarray, Sequence[str] | None, float]], *, units: str = "trainings") -> Crossed:
+    """Σ weight · mean over groups of queries that were drawn apart: ``(values (seeds, rotations, queries), clusters, weight)`` each, of the same seeds.
+
+    With weights 1 and −1 it is the difference of two groups, paired by training: V_queries is the sum of both, with Satterthwaite's degrees of freedom.
+
+    Raises:
+        ValueError: as ``crossed``, or seeds that differ.
+    """
+    found = [_group(np.asarray(values, np.float64), clusters) for values, clusters, _ in groups]
+    if len({len(of.points) for of in found}) > 1:
+        raise ValueError(f"groups: wanted the same seeds in each; found {', '.join(str(len(of.points)) for of in found)}")
+    weighted = [
+        replace(of, points=weight * of.points, lone=weight * of.lone, cells=weight * of.cells, cell_lone=weight * of.cell_lone)
+        for of, (_, _, weight) in zip(found, groups, strict=True)
+    ]
+    points = np.sum([of.points for of in weighted], axis=0)
+    return _estimate(weighted, points, _rotations(weighted), alone=False, units=units)
+
+
+def mean_by_query(values: np.ndarray) -> np.ndarray:
+    """Each query's mean over seeds of its mean over rotations, ``(queries,)``; NaN where it has none."""
+    values = np.asarray(values, np.float64)
+    return _mean(_mean(values, 1), 0)
+
+
+def _mean(values: np.ndarray, axis: int) -> np.ndarray:
+    held = ~np.isnan(values)
+    counts = held.sum(axis=axis)
+    found: np.ndarray = np.where(counts > 0, np.nan_to_num(values).sum(axis=axis) / np.maximum(counts, 1), np.nan)
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Group:
+    """A group of queries: each seed's mean ``points (seeds,)`` and its changes without each cluster ``lone (clusters, seeds)``; the same of cells.
+
+    ``lone`` is scaled so that Σ_g of squares is the jackknife's variance. A cell is a rotation of a seed, ``owners`` its seed.
+    """
+
+    points: np.ndarray
+    lone: np.ndarray
+    cells: np.ndarray
+    cell_lone: np.ndarray
+    owners: np.ndarray
+    clusters: Clusters
+    largest: float
+    queries: int
+
+
+def _group(values: np.ndarray, clusters: Sequence[str] | None) -> _Group:
+    if values.ndim != 3 or np.isinf(values).any():
+        raise ValueError(f"values: wanted finite numbers (seeds, rotations, queries), or NaN; found shape {values.shape}")
+    held = ~np.isnan(values)
+    if not held.any():
+        raise ValueError("values: wanted at least one; found none")
+    values = values[held.any(axis=(1, 2))]
+    asked = ~np.isnan(values).all(axis=(0, 1))
+    labels = None if clusters is None else [label for label, is_asked in zip(clusters, asked, strict=True) if is_asked]
+    values = values[:, :, asked]
+    found = cluster_queries(labels, values.shape[2])
+    owners, draws = np.nonzero(~np.isnan(values).all(axis=2))
+    points, lone = _left_out(_mean(values, 1), found)
+    cells, cell_lone = _left_out(values[owners, draws], found)
+    return _Group(points, lone, cells, cell_lone, owners, found, float(np.nanmax(np.abs(values))), values.shape[2])
+
+
+def _left_out(rows: np.ndarray, clusters: Clusters) -> tuple[np.ndarray, np.ndarray]:
+    """The mean of each of ``rows (k, queries)``, and its scaled changes without each cluster ``(clusters, k)``."""
+    means, without = means_left_out(rows.T, clusters)
+    return means, math.sqrt((clusters.count - 1) / clusters.count) * (without - means)
+
+
+def _most(group: _Group) -> int:
+    return int(np.bincount(group.owners).max())
+
+
+def _between(points: np.ndarray, lone: np.ndarray) -> tuple[float, float]:
+    """The variance of ``points (n,)``, and what of it the queries make that they share, by ``lone (clusters, n)``."""
+    apart = lone - lone.mean(axis=1, keepdims=True)
+    return float(points.var(ddof=1)), float((apart**2).sum() / (len(points) - 1))
+
+
+def _rotations(groups: Sequence[_Group]) -> float | None:
+    """The standard deviation of a rotation within its seed; None where no seed has two."""
+    first = groups[0]
+    if any(len(of.owners) != len(first.owners) or (of.owners != first.owners).any() for of in groups):
+        return None
+    cells = np.sum([of.cells for of in groups], axis=0)
+    lone = np.concatenate([of.cell_lone for of in groups])
+    found = []
+    for seed in np.unique(first.owners):
+        own = first.owners == seed
+        if own.sum() > 1:
+            whole, shared = _between(cells[own], lone[:, own])
+            found.append(whole - shared)
+    return math.sqrt(max(float(np.mean(found)), 0.0)) if found else None
+
+
+def _estimate(groups: Sequence[_Group], points: np.ndarray, rotations: float | None, *, alone: bool, units: str) -> Crossed:
+    """The estimate from each seed's value and its changes without clusters; ``alone``: over trainings alone."""
+    from scipy import stats
+
+    seeds, value = len(points), float(points.mean())
+    queries = 0.0 if alone else sum(_of_queries(of) for of in groups)
+    whole, shared = _between(points, np.concatenate([of.lone for of in groups])) if seeds > 1 else (0.0, 0.0)
+    between = max(whole - shared, 0.0)
+    components = Components(
+        _deviation(between, rotations, groups[0]) if seeds > 1 else None, rotations, None if alone else math.sqrt(queries)
+    )
+    count, most, by_seed = sum(of.queries for of in groups), max(_most(of) for of in groups), tuple(points.tolist())
+    lacking = ""
+    if not alone and min(of.clusters.count for of in groups) < 2:
+        lacking = "fewer than two clusters of queries"
+    elif seeds < LEAST and (alone or seeds > 1):
+        lacking = f"wanted {LEAST} {units}; found {seeds}"
+    if lacking:
+        return Crossed(value, None, None, None, 0, count, f"the interval: {lacking}", by_seed, most, components)
+    drawn = " and ".join(of.clusters.drawn for of in groups)
+    method = (
+        f"{'cluster jackknife' if len(groups) == 1 else 'Welch'}, t, {drawn}"
+        if seeds == 1
+        else f"t over {seeds} {units}" + ("" if alone else f" and {drawn}, crossed")
+    )
+    error = math.sqrt(queries + between / seeds)
+    if error <= _NOTHING * max(of.largest for of in groups):
+        same = Interval(value, value, LEVEL, method)
+        return Crossed(value, same, None, 0.0, max(seeds - 1, 1), count, "p: nothing varies", by_seed, most, components)
+    freedom = _freedom(groups, queries, between / seeds, seeds)
+    p = float(2 * stats.t.sf(abs(value) / error, freedom))
+    interval = t_interval(value, error, freedom, method)
+    return Crossed(value, interval, p, error, freedom, count, "", by_seed, most, components)
+
+
+def _of_queries(group: _Group) -> float:
+    return float((group.lone.mean(axis=1) ** 2).sum())
+
+
+def _freedom(groups: Sequence[_Group], queries: float, trainings: float, seeds: int) -> float:
+    """Satterthwaite's, with trainings taken for m times what was found; ``queries`` 0 has no part in it."""
+    wide = (seeds + 5) / (seeds - 1) * trainings if seeds > 1 else 0.0
+    below = wide**2 / (seeds - 1) if wide else 0.0
+    below += sum(_of_queries(of) ** 2 / (of.clusters.count - 1) for of in groups) if queries else 0.0
+    return (queries + wide) ** 2 / below
+
+
+def _deviation(between: float, rotations: float | None, group: _Group) -> float:
+    """The standard deviation of a training apart from its rotations, of which a seed's mean holds a share."""
+    share = float(np.mean(1 / np.bincount(group.owners)))
+    return math.sqrt(max(between - (rotations or 0.0) ** 2 * share, 0.0))

@@ -1,0 +1,265 @@
+"""Systems that were trained several times, by query: how good they are, and how two of them differ, over trainings and queries (``crossed``).
+
+A repeat is a training seed and a rotation draw; None where there is none of a kind. Repeats of two systems are paired by seed, and by draw where both have draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from positionbias.core.errors import InputError
+from positionbias.core.payloads import Comparison, Interval
+from positionbias.evaluation.bootstrap import RESAMPLES, bootstrap_mean, cluster_labels
+from positionbias.evaluation.crossed import LEAST, Crossed, crossed, crossed_groups, mean_by_query, over_trainings
+from positionbias.evaluation.significance import compare
+from positionbias.evaluation.two_means import ratio_of_means
+
+__all__ = [
+    "Change",
+    "Repeat",
+    "Values",
+    "change_over",
+    "changes",
+    "compare_trainings",
+    "difference_of_queries",
+    "differences_by_query",
+    "figures_over",
+    "mean_interval",
+    "mean_over",
+    "of_seeds",
+    "paired",
+    "query_means",
+    "ratio_of_changes",
+]
+
+Repeat = tuple[int | None, int | None]  # training seed, rotation draw
+Values = Mapping[str, float]  # by query
+
+
+def of_seeds(by_seed: Mapping[int, Values]) -> dict[Repeat, Values]:
+    """The repeats of a system without rotations."""
+    return {(seed, None): values for seed, values in by_seed.items()}
+
+
+def paired(one: Mapping[Repeat, Values], other: Mapping[Repeat, Values]) -> dict[Repeat, tuple[Values, Values]]:
+    """Repeats of two systems side by side, those of the same seed and draw; one without seeds (BM25), or without draws, stands beside each of the other's."""
+    return {
+        (a if a is not None else b, c if c is not None else d): (before, after)
+        for (a, c), before in one.items()
+        for (b, d), after in other.items()
+        if (a is None or b is None or a == b) and (c is None or d is None or c == d)
+    }
+
+
+def figures_over(values: Mapping[Repeat, float]) -> Crossed:
+    """The mean of a figure that each training has as a whole, over trainings alone.
+
+    Raises:
+        ValueError: no value.
+    """
+    if not values:
+        raise ValueError("values: wanted at least one training; found none")
+    return over_trainings(_cube({key: {"": value} for key, value in values.items()})[0][:, :, 0])
+
+
+def mean_over(repeats: Mapping[Repeat, Values], clusters: Mapping[str, str] | None = None) -> Crossed:
+    """How good a system is: its mean over trainings, rotations and queries."""
+    cube, query_ids = _cube(repeats)
+    return crossed(cube, cluster_labels(clusters, query_ids))
+
+
+def query_means(repeats: Mapping[Repeat, Values]) -> dict[str, float]:
+    """Each query's mean over trainings of its mean over rotations."""
+    cube, query_ids = _cube(repeats)
+    return dict(zip(query_ids, mean_by_query(cube).tolist(), strict=True))
+
+
+def differences_by_query(repeats: Mapping[Repeat, tuple[Values, Values]]) -> dict[str, float]:
+    """Each query's mean difference of the second from the first, over trainings of its mean over rotations; of queries that both have."""
+    found = changes(repeats)
+    return query_means(found) if any(found.values()) else {}
+
+
+def mean_interval(repeats: Mapping[Repeat, Values], clusters: Mapping[str, str] | None = None, *, seed: int) -> Interval | None:
+    """The interval of a mean: over trainings and queries, of one training over queries."""
+    if len(repeats) > 1:
+        return mean_over(repeats, clusters).interval
+    ((_, values),) = repeats.items()
+    query_ids = sorted(values)
+    return bootstrap_mean([values[query_id] for query_id in query_ids], cluster_labels(clusters, query_ids), seed=seed)
+
+
+def changes(repeats: Mapping[Repeat, tuple[Values, Values]]) -> dict[Repeat, Values]:
+    """The second of each pair less the first, by query that both have."""
+    return {key: {q: after[q] - before[q] for q in before.keys() & after.keys()} for key, (before, after) in repeats.items()}
+
+
+def difference_of_queries(
+    one: Mapping[Repeat, Values],
+    other: Mapping[Repeat, Values],
+    clusters: tuple[Mapping[str, str] | None, Mapping[str, str] | None],
+) -> tuple[float | None, Interval | None]:
+    """The mean of one group of queries less that of another, of the same trainings, paired by training; None where a group is empty."""
+    cubes = [_cube(side) if any(side.values()) else None for side in (one, other)]
+    if cubes[0] is None or cubes[1] is None:
+        return None, None
+    groups = [
+        (cube, cluster_labels(of, ids), sign)
+        for (cube, ids), of, sign in zip(filter(None, cubes), clusters, (1.0, -1.0), strict=True)
+    ]
+    found = crossed_groups(groups)
+    return found.value, found.interval if found.standard_error else None
+
+
+def ratio_of_changes(
+    numerators: Mapping[Repeat, Values], denominators: Mapping[Repeat, Values], clusters: Mapping[str, str] | None = None
+) -> tuple[float | None, Interval | None]:
+    """mean(y) / mean(x) of the same trainings and queries; None where mean(x) is 0.
+
+    Of one training with Fieller's interval (``two_means``). Of several by the linear form ρ + (y_i − ρ x_i) / x̄, where the interval of x̄ leaves out 0: elsewhere a share of it
+    means nothing.
+    """
+    cubes = [_cube(side) for side in (numerators, denominators)]
+    labels = cluster_labels(clusters, cubes[0][1])
+    (y, _), (x, _) = cubes
+    if len(numerators) == 1:
+        return ratio_of_means(y[0, 0], x[0, 0], labels)
+    bottom = crossed(x, labels)
+    if not bottom.value:
+        return None, None
+    ratio = (crossed(y, labels).value or 0.0) / bottom.value
+    return ratio, crossed(ratio + (y - ratio * x) / bottom.value, labels).interval if bottom.least else None
+
+
+class Change(NamedTuple):
+    """Two systems over the repeats and queries that both have: their means, the difference and the relative change, None where the first mean is 0."""
+
+    before: float
+    after: float
+    difference: Crossed
+    relative: Crossed | None
+
+
+def change_over(repeats: Mapping[Repeat, tuple[Values, Values]], clusters: Mapping[str, str] | None = None) -> Change:
+    """The second of each pair against the first. With b and d the mean of the first and of the difference, the relative change is d / b, and its error
+    that of its linear form (d_i − (d/b) · b_i) / b.
+
+    Raises:
+        InputError: no query that both have.
+    """
+    before, after, query_ids = _cubes(repeats)
+    labels = cluster_labels(clusters, query_ids)
+    difference = crossed(after - before, labels)
+    means = [crossed(cube, labels).value for cube in (before, after)]
+    assert means[0] is not None
+    assert means[1] is not None
+    assert difference.value is not None
+    if not means[0]:
+        return Change(means[0], means[1], difference, None)
+    ratio = difference.value / means[0]
+    return Change(means[0], means[1], difference, crossed(ratio + (after - before - ratio * before) / means[0], labels))
+
+
+def compare_trainings(
+    repeats: Mapping[Repeat, tuple[Values, Values]],
+    *,
+    baseline_name: str,
+    candidate_name: str,
+    clusters: Mapping[str, str] | None = None,
+    seed: int,
+    subset: str = "all queries",
+    notes: Mapping[str, Any] | None = None,
+    resamples: int = RESAMPLES,
+) -> Comparison:
+    """``compare`` of systems that were trained several times: intervals and p are over trainings and queries, and undefined of two trainings.
+
+    Of one training seed they are ``compare``'s. Effect size, Wilcoxon's and Student's p are of each query's mean. The notes say what intervals are over, each seed's
+    difference and relative change, how far trainings and rotations differ, and whether it is of the method (``crossed.Crossed``).
+
+    Raises:
+        InputError: no query that both have.
+    """
+    change = change_over(repeats, clusters)
+    of, relative = change.difference, change.relative
+    assert of.value is not None
+    sides: list[dict[str, float]] = [
+        query_means({key: pair[side] for key, pair in _shared(repeats).items()}) for side in (0, 1)
+    ]
+    alone = compare(
+        sides[0],
+        sides[1],
+        baseline_name=baseline_name,
+        candidate_name=candidate_name,
+        clusters=clusters,
+        seed=seed,
+        subset=subset,
+        notes=notes,
+        resamples=resamples,
+    )
+    found = {
+        **alone.notes,
+        "over": of.over,
+        "trainings": len(of.by_seed),
+        "rotations": of.rotations,
+        "of the method": of.of_method,
+    }
+    if len(of.by_seed) == 1:
+        return replace(alone, notes=found)
+    found |= {
+        "difference by seed": list(of.by_seed),
+        "relative by seed": list(relative.by_seed) if relative else [],
+        "degrees of freedom": of.freedom,
+        "deviation of a training": of.components.trainings,
+        "deviation of a rotation": of.components.rotations,
+        "error by queries": of.components.queries,
+    }
+    if len(of.by_seed) < LEAST:
+        few = f"undefined: wanted {LEAST} trainings; found {len(of.by_seed)}"
+        found |= {"intervals": few, "tests": few}
+    return replace(
+        alone,
+        baseline_mean=change.before,
+        candidate_mean=change.after,
+        difference=of.value,
+        difference_interval=of.interval,
+        relative=relative.value if relative else None,
+        relative_as_printed=of.value / change.after if change.after else None,
+        relative_interval=relative.interval if relative else None,
+        p=of.p,
+        notes=found,
+    )
+
+
+def _shared(repeats: Mapping[Repeat, tuple[Values, Values]]) -> dict[Repeat, tuple[Values, Values]]:
+    """Each pair on the queries that both have.
+
+    Raises:
+        InputError: a pair without such a query.
+    """
+    found: dict[Repeat, tuple[Values, Values]] = {}
+    for key, (before, after) in repeats.items():
+        queries = before.keys() & after.keys()
+        found[key] = ({q: before[q] for q in queries}, {q: after[q] for q in queries})
+    if not any(before for before, _ in found.values()):
+        raise InputError("trainings: wanted queries that both systems have; found none; compare runs of one split")
+    return found
+
+
+def _cubes(repeats: Mapping[Repeat, tuple[Values, Values]]) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    shared = _shared(repeats)
+    before, query_ids = _cube({key: pair[0] for key, pair in shared.items()})
+    return before, _cube({key: pair[1] for key, pair in shared.items()})[0], query_ids
+
+
+def _cube(repeats: Mapping[Repeat, Values]) -> tuple[np.ndarray, list[str]]:
+    """Values as ``(seeds, rotations, queries)``, NaN where there is none, and the queries."""
+    seeds, draws = (list(dict.fromkeys(key[place] for key in repeats)) for place in (0, 1))
+    query_ids = sorted({query_id for values in repeats.values() for query_id in values})
+    cube = np.full((len(seeds), len(draws), len(query_ids)), np.nan)
+    for (seed, draw), values in repeats.items():
+        cube[seeds.index(seed), draws.index(draw)] = [values.get(query_id, np.nan) for query_id in query_ids]
+    return cube, query_ids

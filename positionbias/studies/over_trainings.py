@@ -1,0 +1,97 @@
+"""Comparisons of a study that were repeated with other training seeds or rotation draws, each as one over trainings and queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+
+from positionbias.core.payloads import Comparison, PerQuery
+from positionbias.core.result import Facts, Result
+from positionbias.evaluation.significance import adjust
+from positionbias.evaluation.trainings import Repeat, Values, compare_trainings
+from positionbias.report.select import over_axis
+
+__all__ = ["ALL", "BASELINE_FACTS", "WHOLE", "over_trainings", "query_values"]
+
+ALL = "all queries"
+WHOLE = "queries whose answer was left whole"
+BASELINE_FACTS = "baseline facts"  # in a comparison's notes; the result's facts are the candidate's
+Find = Callable[[str, Facts], Values]  # of a measure, the values of a system by query
+
+
+def query_values(results: Sequence[Result]) -> Find:
+    """The values per query that stand among results; none of a system that has none."""
+    found = {(r.measure, r.facts): r.payload for r in results if isinstance(r.payload, PerQuery)}
+
+    def find(measure: str, facts: Facts) -> Values:
+        payload = found.get((measure, facts))
+        return dict(zip(payload.query_ids, payload.values, strict=True)) if payload else {}
+
+    return find
+
+
+def over_trainings(
+    results: Sequence[Result],
+    *,
+    clusters: Mapping[str, str],
+    seed: int,
+    find: Find | None = None,
+    whole: Mapping[int, Collection[str]] | None = None,
+) -> list[Result]:
+    """A Result for comparisons among ``results`` that differ in training seed and rotation draw alone, where there are several; its axis is ``over_axis``.
+
+    By draw, ``whole`` has the queries whose answers the rotation left whole. p-values are corrected within axis and measure, as one family.
+    """
+    find = find or query_values(results)
+    groups: dict[tuple, list[tuple[Result, Comparison]]] = {}
+    for result in results:
+        payload = result.payload
+        if isinstance(payload, Comparison) and BASELINE_FACTS in payload.notes:
+            sides = [replace(of, seed=None, rotation=None) for of in (Facts(**payload.notes[BASELINE_FACTS]), result.facts)]
+            key = (payload.notes["axis"], result.measure, payload.subset, *sides)
+            groups.setdefault(key, []).append((result, payload))
+    families: dict[tuple[str, str], list[tuple[Result, Comparison]]] = {}
+    for (axis, measure, *_), group in groups.items():
+        repeats: dict[Repeat, tuple[Values, Values]] = {}
+        for result, payload in group:
+            kept = (whole or {}).get(result.facts.rotation or 0, ()) if payload.subset == WHOLE else None
+            facts = (Facts(**payload.notes[BASELINE_FACTS]), result.facts)
+            before, after = (_kept(find(measure, of), kept) for of in facts)
+            repeats[_first(facts, "seed"), _first(facts, "rotation")] = (before, after)
+        if len(repeats) > 1:
+            families.setdefault((axis, measure), []).append(_together(group, repeats, clusters, seed))
+    return [
+        replace(result, value=one.difference, interval=one.difference_interval, count=one.notes["queries"], payload=one)
+        for family in families.values()
+        for (result, _), one in zip(family, adjust([payload for _, payload in family]), strict=True)
+    ]
+
+
+def _first(facts: Sequence[Facts], name: str) -> int | None:
+    return next((getattr(of, name) for of in reversed(facts) if getattr(of, name) is not None), None)
+
+
+def _kept(values: Values, kept: Collection[str] | None) -> Values:
+    return values if kept is None else {query_id: value for query_id, value in values.items() if query_id in kept}
+
+
+def _together(
+    group: Sequence[tuple[Result, Comparison]],
+    repeats: Mapping[Repeat, tuple[Values, Values]],
+    clusters: Mapping[str, str],
+    seed: int,
+) -> tuple[Result, Comparison]:
+    result, first = group[0]
+    notes = {name: first.notes[name] for name in ("systems", "test_sets")}
+    comparison = compare_trainings(
+        repeats,
+        baseline_name=first.baseline,
+        candidate_name=first.candidate,
+        clusters=clusters,
+        seed=seed,
+        subset=first.subset,
+        notes={"axis": over_axis(first.notes["axis"]), **notes},
+    )
+    if first.relative is None:  # a share that the comparison itself does not have
+        comparison = replace(comparison, relative=None, relative_as_printed=None, relative_interval=None)
+    return replace(result, facts=replace(result.facts, seed=None, rotation=None)), comparison
