@@ -320,7 +320,9 @@ class _Audit:
 
     def _segments(self, model: PassageEncoder) -> None:
         task, settings = self.task, self.settings
-        passages = sample_passages(task.collection, min(settings.segments, len(task.collection)), settings.seed)
+        passages = sample_passages(
+            task.collection, min(settings.segments, len(task.collection), len(task.query_ids)), settings.seed
+        )
         payload = segment_similarity(
             model, task.collection, passages, config=task.config, words=settings.matching.words, seed=settings.seed
         )

@@ -27,7 +27,7 @@ class AuditSettings:
     passage, by seeds ``seed … seed + draws − 1``, as ``posbias debias --seed`` would store them. ``needles``: queries whose answering
     sentence is moved; ``margin``: the smallest effect of interest, in deviations of a query's candidates' scores; ``reads``: how many words the model reads,
     where the user knows; ``lists``: whether a scorer of texts is pointwise or listwise, or that this is to be tested;
-    ``blind``: whether position-blind scorers stand beside the systems in the description. ``segments``: passages whose thirds are encoded; 0 leaves any of these out. ``layers``: whose term vectors are
+    ``blind``: whether position-blind scorers stand beside the systems in the description. ``segments``: passages whose thirds are encoded, at most as many as queries; 0 leaves any of these out. ``layers``: whose term vectors are
     probed; none: no probe. ``examples``: queries shown with their texts. ``depth``: candidates a query, or passages that a retriever keeps.
 
     Raises:
