@@ -477,8 +477,7 @@ def power_table(state: Path) -> list[str]:
         "## Preferences that are there",
         "",
         f"Scorers whose score changes by 0.2 deviations (in the last row 0.1) with the place of the evidence, with noise on every text, in deviations too; margin {MARGIN}. Found: the answer names the planted side. "
-        "True: the deciding contrast in deviations (of a straight rise to the middle, the exchange sees less than half, as its places are not the very ends and the very middle: it is within the margin, "
-        "which a preference for the middle must exceed to be named). Orders: the mean number in which the audit asked.",
+        "True: the deciding contrast in deviations (of a straight rise to the middle, the exchange sees less than half, as its places are not the very ends and the very middle). Orders: the mean number in which the audit asked.",
         "",
         "| preference | noise | queries | true | found | opposite side | another shape | orders |",
         "|---|---:|---:|---:|---|---|---:|---:|",
