@@ -158,6 +158,12 @@ def _train(kind: str, given: dict[str, Any]) -> None:
         f"set against them, {content['groups_without_their_passage']:,} whose passage is not in the collection, "
         f"{content['groups_with_an_empty_side']:,} reads with an empty side"
     )
+    if seen := content.get("validation_queries_seen"):
+        queries = content["validation_queries"]
+        say(
+            f"{seen:,} of {queries:,} validation queries ({seen / queries:.1%}) have a relevant passage that is a training positive too: early stopping and "
+            "the depth are tuned on passages that were trained on; posbias import --validation N --validation-by passage draws others"
+        )
     if plan.word_vectors:
         say(f"{content['words_with_a_given_vector']:,} of {content['words']:,} words started from a given vector")
     ended = f"stopped after {content['steps']:,} steps: {content['stopped']}; written to {place}"
