@@ -3,28 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from positionbias.core.payloads import AtsCurve, Comparison, Finding
 from positionbias.core.result import Facts, Result
 from positionbias.evaluation.repeats import over_repeats
 from positionbias.studies.compared import ALL
 from positionbias.studies.findings import over
+from positionbias.studies.systems import with_words
 
 __all__ = ["change_by_variant", "kinds", "named", "of_variant", "similarity_by_variant"]
 
 
 def kinds(results: Sequence[Result]) -> list[Facts]:
     """Each training of a model, whatever its variant, seed and draw."""
-    return list(
-        dict.fromkeys(
-            Facts(model=r.facts.model, training=r.facts.training) for r in results if r.facts.variant and r.facts.model
-        )
-    )
+    return list(dict.fromkeys(replace(_kind(r.facts), variant="") for r in results if r.facts.variant and r.facts.model))
+
+
+def _kind(facts: Facts) -> Facts:
+    return Facts(model=facts.model, training=facts.training, variant=facts.variant, unfinished=facts.unfinished)
 
 
 def named(kind: Facts) -> str:
     """A training in words."""
-    return f"{kind.model} trained on {kind.training} passages"
+    return with_words(f"{kind.model} trained on {kind.training} passages", kind)
 
 
 def of_variant(
@@ -36,7 +38,7 @@ def of_variant(
         for r in results
         if isinstance(r.payload, Comparison)
         and (r.measure, r.payload.notes["axis"], r.payload.subset) == (measure, axis, ALL)
-        and (r.facts.model, r.facts.training, r.facts.variant) == (kind.model, kind.training, variant)
+        and replace(kind, variant=variant) == _kind(r.facts)
     ]
 
 
@@ -61,8 +63,8 @@ def similarity_by_variant(results: Sequence[Result], variants: Sequence[str]) ->
                 for r in results
                 if isinstance(r.payload, AtsCurve)
                 and r.value is not None
-                and (r.facts.model, r.facts.training, r.facts.test, r.facts.variant)
-                == (kind.model, kind.training, "original", variant)
+                and r.facts.test == "original"
+                and replace(kind, variant=variant) == _kind(r.facts)
             }
             listed += [f"{over_repeats(values).mean:.3f} with {variant}"] if values else []
         if listed:

@@ -82,6 +82,7 @@ def train_model(
         content = {**_content(counted, groups, record), **_overlap(collection, plan, groups)}
         manifest = _manifest(collection, plan, settings, content, out, facts)
         log = {"log": untimed(record.log), "best_step": record.best_step, "stopped": record.stopped}
+        log["ending"] = record.ending().to_json()
         save_checkpoint(
             out, model, depth=record.depth, training=log, manifest=manifest, timed_log=record.log, overwrite=overwrite
         )
@@ -120,7 +121,7 @@ def _overlap(collection: Collection, plan: TrainPlan, groups: GroupSource) -> di
 
 
 def training_result(model: Checkpoint, collection: str) -> Result:
-    """What was logged at each validation, as a Result; its value is the best validation nDCG@10, None without validation."""
+    """What was logged at each validation, as a Result; its value is validation nDCG@10 of the weights kept at the tuned depth, None without validation."""
     log = model.training["log"]
     names = {
         "loss": "loss",
@@ -144,7 +145,7 @@ def training_result(model: Checkpoint, collection: str) -> Result:
     notes = {key: content[key] for key in named if key in content}
     series = {label: [row[key] for row in log] for label, key in names.items()}
     kept = {label: values for label, values in series.items() if any(value is not None for value in values)}
-    curve = TrainingCurve([int(row["step"]) for row in log], kept, notes)
+    curve = TrainingCurve([int(row["step"]) for row in log], kept, notes, model.ending)
     best = content["validation_ndcg@10"]
     split = "train" if best is None else "validation"
     return Result("training", collection, split, model.name, model.manifest.seed, best, None, len(log), curve)
@@ -160,7 +161,8 @@ def _content(counted: Mapping[str, Any], groups: GroupSource, record: Trained) -
         "steps": record.step,
         "best_step": record.best_step,
         "weights": "the last" if record.best_ndcg is None else "the best on validation",
-        "validation_ndcg@10": record.best_ndcg,
+        "validation_ndcg@10": record.ndcg,
+        "first_stage_ndcg@10": record.first_stage,
         "depth": record.depth,
         "stopped": record.stopped,
     }
