@@ -124,8 +124,9 @@ def similarity_of(results: Sequence[Result], row: TrainingRow) -> dict[tuple[int
 def re_ranks(results: Sequence[Result], row: TrainingRow) -> bool:
     """Whether the training ended in a model that changes the first stage's order: one of depth 1 does not, and has no change to show."""
     wanted = replace(row.facts, pretrained="")
-    bare = {"test": "", "seed": None, "rotation": None, "pretrained": ""}
-    curves = [r for r in of_kind(results, "training") if replace(r.facts, **bare) == wanted]
+    curves = [
+        r for r in of_kind(results, "training") if replace(r.facts, test="", seed=None, rotation=None, pretrained="") == wanted
+    ]
     return not curves or any(r.payload.ending.depth != 1 for r in curves)  # type: ignore[union-attr]
 
 
