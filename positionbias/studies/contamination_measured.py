@@ -71,7 +71,8 @@ class _Measuring:
     def _read(self, trial: Trial) -> None:
         share = trial.share if trial.source else None
         facts = Facts(model=trial.model, role=trial.role, loss=trial.loss, source=trial.source, share=share)
-        teachers = [of.trained for of in self.study.trials if of.role == "teacher" and of[3:6] == trial[3:6]]
+        taught_by = ("teacher", trial.source, trial.share, trial.seed)  # a student rests on its teacher's training too
+        teachers = [of.trained for of in self.study.trials if (of.role, of.source, of.share, of.seed) == taught_by]
         facts = as_ended(facts, trial.trained, *teachers)
         self.trials.setdefault(facts, []).append(trial)
         for target, path in trial.runs.items():
