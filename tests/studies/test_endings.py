@@ -3,31 +3,42 @@
 from __future__ import annotations
 
 import json
-import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from positionbias.core.collection import Collection
 from positionbias.core.convergence import Ending, Finish
+from positionbias.core.manifest import Manifest
 from positionbias.core.payloads import Comparison, Finding, TrainingCurve
-from positionbias.core.result import Facts, Result, load_results
+from positionbias.core.result import Facts, Result, load_results, save_results
 from positionbias.report.html import write_report
-from positionbias.report.load import load_studies
+from positionbias.report.tripclick_select import MEMBERS
 from positionbias.studies.artefacts import as_ended, ending_at
+from positionbias.studies.contamination_measured import measure_contamination
 from positionbias.studies.endings import ending_findings, not_finished
 from positionbias.studies.step import content_of
 from positionbias.studies.systems import subject_of
 from positionbias.studies.transfer import _alike
+from positionbias.studies.tripclick_measured import measure_tripclick
 
 from ..tiny import planted
+from .contaminating import contaminated_study
 from .test_position_bias_study import run
+from .tripclicking import made_up
 
 SUBJECT = "tk-rotated-1-seed-1"
 
 
 def curve(system: str, ending: Ending, seed: int = 1) -> Result:
     return Result("training", "c", "", system, 1, None, None, 1, TrainingCurve([0], {}, ending=ending), Facts(seed=seed))
+
+
+def write_ending(model: Path, ending: Ending) -> None:
+    """Give an invented checkpoint what tells how its training ended."""
+    (model / "posbias.json").write_text(json.dumps({"kind": "tk", "depth": ending.depth, "shape": {}}))
+    (model / "training.json").write_text(json.dumps({"log": [], "ending": ending.to_json()}))
 
 
 def end_as(model: Path, finish: Finish) -> None:
@@ -79,12 +90,9 @@ def test_it_is_compared_with_itself_and_baselines_alone(mixed: Path) -> None:
     assert ("baseline", "bm25", "tk-rotated, not finished") in systems
 
 
-def test_both_of_a_kind_are_compared(mixed: Path, collection: Collection, tmp_path: Path) -> None:
-    both = tmp_path / "both"
-    shutil.copytree(mixed, both)
-    end_as(both / "models" / SUBJECT, Finish.FINISHED)
-    assert not subject_of(Facts(model="tk", training="rotated"), both / "models" / SUBJECT).facts.unfinished
-    assert load_studies([mixed / "results"])
+def test_a_finished_one_keeps_its_name(mixed: Path) -> None:
+    subject = subject_of(Facts(model="tk", training="original"), mixed / "models" / "tk-original-seed-1")
+    assert (subject.system, subject.facts.unfinished) == ("tk-original", False)
 
 
 def test_facts_say_what_the_trainings_that_they_rest_on_say(mixed: Path) -> None:
@@ -113,3 +121,38 @@ def test_what_is_found_of_endings() -> None:
         "Does not beat its first stage on validation: b (1 of 2 trainings)",
     ]
     assert not_finished([]) == []
+
+
+def test_what_an_unfinished_teacher_taught_is_compared_with_its_kind_alone(tmp_path: Path) -> None:
+    study = contaminated_study(tmp_path / "study", lambda system, source, *_: 1 if source else 3)
+    for trial in study.trials:
+        if trial.role == "teacher" and trial.source == "dl19":
+            write_ending(trial.trained, Ending(Finish.NOT_FINISHED, 0.8, 10, 0.7))
+    results = measure_contamination(study)
+    assert all(result.facts.unfinished == (result.facts.source == "dl19") for result in results if result.facts.role)
+    compared = {result.facts.source for result in results if isinstance(result.payload, Comparison)}
+    assert compared == {"", "dl20"}
+    said = [result.payload.text for result in results if isinstance(result.payload, Finding)]
+    started = (
+        "Trainings not finished: teacher bert_cat (lce), contaminated with dl19, student tk (kl), contaminated with dl19. "
+    )
+    assert any(text.startswith(started) for text in said)
+    save_results(tmp_path / "results", results, Manifest("results", "study", "study contamination"))
+    page = write_report([tmp_path / "results"], tmp_path / "page.html").read_text()
+    assert "BERT_CAT, not finished" in page
+    assert "TK, not finished" in page
+
+
+def test_an_ensemble_is_not_compared_with_a_member_that_is_not_finished(tmp_path: Path) -> None:
+    study = made_up(tmp_path / "study", lambda *_: 1)
+    unfinished = [
+        trial._replace(facts=replace(trial.facts, unfinished=True)) if trial.facts.model == "tk" else trial
+        for trial in study.trials
+    ]
+    results = measure_tripclick(replace(study, trials=unfinished))
+    members = {r.payload.baseline for r in results if isinstance(r.payload, Comparison) and r.payload.notes["axis"] == MEMBERS}
+    assert members
+    assert not any(name.startswith("TK") for name in members)
+    assert any(result.system.startswith("TK, not finished") for result in results)
+    save_results(tmp_path / "results", results, Manifest("results", "study", "study tripclick"))
+    assert "TK, not finished" in write_report([tmp_path / "results"], tmp_path / "page.html").read_text()
