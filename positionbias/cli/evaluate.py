@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,11 +90,13 @@ def evaluate(
         refuse_existing(place, overwrite=overwrite)
     paths = [input_place(run) for run in runs]
     loaded = _read_runs(paths)
+    trained = _of_trainings(loaded, paths)
     name, judgements, source = _judgements(collection, split, qrels_name, qrels, loaded, place or Path.cwd())
     clusters = clusters_by_passage(judgements)
     label = ".".join(filter(None, (split, qrels_name))) if collection else ""
     results = evaluate_runs(loaded, judgements, measures, collection=name, split=label, seed=seed, clusters=clusters)
     shares = judged_shares(loaded, judgements, measures, collection=name, split=label, seed=seed, clusters=clusters)
+    results = [_with_remarks(result, trained) for result in results]
     inputs, apart = [source], []
     if leaked is not None:
         leaked_ids, pairs = _leaked(leaked, place or Path.cwd())
@@ -136,6 +139,31 @@ def _read_runs(paths: Sequence[Path]) -> list[Run]:
             if names.count(run.name) > 1:
                 run.name = choose(path)
     return loaded
+
+
+def _of_trainings(runs: Sequence[Run], paths: Sequence[Path]) -> dict[str, list[str]]:
+    """What the runs' manifests say of the trainings behind them, by run; the name of a run says where its training is not finished."""
+    from positionbias.core.convergence import UNFINISHED, Ending
+    from positionbias.core.manifest import manifest_path, read_manifest
+
+    found = {}
+    for run, path in zip(runs, paths, strict=True):
+        manifest = read_manifest(path) if manifest_path(path).is_file() else None
+        if manifest is not None and "ending" in manifest.content:
+            ending = Ending.from_json(manifest.content["ending"])
+            run.name += f", {UNFINISHED}" if ending.unfinished else ""
+            found[run.name] = ending.remarks(manifest.settings["depth"])
+    return found
+
+
+def _with_remarks(result: Result, trained: Mapping[str, list[str]]) -> Result:
+    """The result with what is to be known of its training."""
+    from positionbias.core.payloads import REMARKS, PerQuery
+
+    if not isinstance(result.payload, PerQuery) or not trained.get(result.system):
+        return result
+    notes = {**result.payload.notes, REMARKS: trained[result.system]}
+    return replace(result, payload=replace(result.payload, notes=notes))
 
 
 def _judgements(
@@ -189,12 +217,15 @@ def _save(
 
 def _remarks(results: Sequence[Result]) -> list[str]:
     """What was counted on the way, a line a run; how intervals were made; what is undefined, and why."""
-    from positionbias.core.payloads import Comparison, PerQuery
+    from positionbias.core.payloads import REMARKS, Comparison, PerQuery
 
     lines: dict[str, None] = {}  # in order, each once
     for result in results:
         if isinstance(result.payload, PerQuery):
-            counts = "".join(f"; {what}: {count:,}" for what, count in result.payload.notes.items() if count)
+            lines |= {f"{result.system}: {remark}": None for remark in result.payload.notes.get(REMARKS, ())}
+            counts = "".join(
+                f"; {what}: {count:,}" for what, count in result.payload.notes.items() if count and what != REMARKS
+            )
             lines[f"{result.system}: {result.count:,} judged queries{counts}"] = None
     for result in results:
         if isinstance(result.payload, PerQuery) and result.interval:

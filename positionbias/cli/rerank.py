@@ -76,8 +76,14 @@ def rerank(
     done = rerank_run(
         checkpoint, found, split, run, source, place, depth=depth, name=name, config=ranking.config, overwrite=overwrite
     )
-    _say_counts(done)
-    emit([done.result(found.name, split)], as_json=as_json, table=lambda: f"{done.run.pairs:,} candidates re-ranked to {place}")
+    for remark in checkpoint.ending.remarks(depth):
+        say(f"{checkpoint.name}: {remark}")
+    if done.passages:
+        _say_counts(done)
+        told = f"{done.run.pairs:,} candidates re-ranked to {place}"
+    else:
+        told = f"nothing to re-rank at depth 1: the candidates' own order was written to {place}"
+    emit([done.result(found.name, split)], as_json=as_json, table=lambda: told)
     say(f"next: posbias evaluate {out} --collection {collection} --split {split}")
 
 

@@ -152,12 +152,18 @@ def _train(kind: str, given: dict[str, Any]) -> None:
     _leave_group()
     if not main:
         return
-    content = checkpoint.manifest.content
+    content, ending = checkpoint.manifest.content, checkpoint.ending
     say(
         f"{content['training_groups']:,} training groups; left out: {content['groups_without_negatives']:,} without a candidate to "
         f"set against them, {content['groups_without_their_passage']:,} whose passage is not in the collection, "
         f"{content['groups_with_an_empty_side']:,} reads with an empty side"
     )
+    if seen := content.get("validation_queries_seen"):
+        queries = content["validation_queries"]
+        say(
+            f"{seen:,} of {queries:,} validation queries ({seen / queries:.1%}) have a relevant passage that is a training positive too: early stopping and "
+            "the depth are tuned on passages that were trained on; posbias import --validation N --validation-by passage draws others"
+        )
     if plan.word_vectors:
         say(f"{content['words_with_a_given_vector']:,} of {content['words']:,} words started from a given vector")
     ended = f"stopped after {content['steps']:,} steps: {content['stopped']}; written to {place}"
@@ -167,9 +173,11 @@ def _train(kind: str, given: dict[str, Any]) -> None:
         )
     else:
         kept = (
-            f"best nDCG@10 on {plan.validation_split}: {content['validation_ndcg@10']:.4f} at step {content['best_step']:,} "
-            f"(re-ranking depth {checkpoint.depth})"
+            f"nDCG@10 on {plan.validation_split}: {ending.ndcg:.4f} at re-ranking depth {ending.depth} with the weights of step "
+            f"{content['best_step']:,}, first stage {ending.first_stage:.4f}"
         )
+    for remark in ending.remarks():
+        say(f"{checkpoint.name}: {remark}")
     emit([training_result(checkpoint, found.name)], as_json=as_json, table=lambda: f"{kept}; {ended}")
     say(f"next: posbias rerank --model {place} {collection} --split test --candidates RUN --out RUN2")
 
@@ -232,7 +240,8 @@ def _say_row(row: Any) -> None:
         ("mats", "MATS"),
     ):
         if row[key] is not None:
-            parts.append(f"{label} {row[key]:.4f}")
+            at = f" (depth {row['depth']:.0f})" if key == "ndcg" else ""
+            parts.append(f"{label} {row[key]:.4f}{at}")
     if row["pairs_per_second"] is not None:
         parts.append(f"{row['pairs_per_second']:,.1f} pairs/s")
     say("  ".join(parts))

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.ipc as ipc
 
 from positionbias.core.collection import Collection
@@ -89,6 +90,16 @@ class Groups:
             ):
                 taken[place] = group
         return [group for group in taken if group is not None]
+
+    def positives_among(self, passage_ids: Iterable[str]) -> set[str]:
+        """Those of the passages that are the positive of a group; of a large set a column is read through, and nothing held."""
+        wanted = pa.array(list(passage_ids), pa.string())
+        found: set[str] = set()
+        for table in self._tables:
+            for batch in table.to_batches():
+                first = pc.list_element(batch.column("passage_ids"), 0)
+                found.update(pc.unique(first.filter(pc.is_in(first, value_set=wanted))).to_pylist())
+        return found
 
     @cached_property
     def _tables(self) -> list[pa.Table]:

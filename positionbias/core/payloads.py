@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from positionbias.core.convergence import Ending
 from positionbias.core.place_payloads import PlaceHistogram, SentenceMoves
 
 __all__ = [
     "KINDS",
+    "REMARKS",
     "AtsCurve",
     "Comparison",
     "Contrast",
@@ -65,6 +67,9 @@ class PositionHistogram:
     expected: Sequence[float]
     outcomes: Mapping[str, int]
     figures: Mapping[str, Any]
+
+
+REMARKS = "remarks"  # a note of what is to be known of a system before its figures are read, a list of sentences
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +132,12 @@ class AtsCurve:
 
 @dataclass(frozen=True, slots=True)
 class TrainingCurve:
-    """What was logged at each validation of a training."""
+    """What was logged at each validation of a training, and how it ended."""
 
     steps: Sequence[int]
     series: Mapping[str, Sequence[float | None]]
     notes: Mapping[str, Any] = field(default_factory=dict)
+    ending: Ending = field(default_factory=Ending)
 
 
 @dataclass(frozen=True, slots=True)

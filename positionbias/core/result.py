@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from positionbias.core.convergence import Ending
 from positionbias.core.errors import bad_input
 from positionbias.core.files import atomic_folder, read_json, write_json
 from positionbias.core.manifest import MANIFEST, Manifest, write_manifest
@@ -36,6 +37,9 @@ class Facts:
     Of distillation: ``role`` is "teacher" or "student", ``loss`` the loss's name. Where a teacher saw test judgements, ``source`` is their
     split and ``share`` how much of its queries it saw; a student's are its teacher's. Elsewhere ``role`` is what a system does: "first stage",
     "re-ranker", "ensemble", "retriever".
+
+    ``unfinished``: a training that it rests on was not finished when it ended (``core.convergence``). So a finished training and one that is not
+    are different systems: no mean and no comparison mixes them.
     """
 
     model: str = ""
@@ -50,6 +54,7 @@ class Facts:
     role: str = ""
     loss: str = ""
     share: float | None = None
+    unfinished: bool = False
 
     def __post_init__(self) -> None:
         for name in ("training", "test", "source_training"):
@@ -85,7 +90,9 @@ class Result:
     def to_json(self, *, items: bool = True) -> dict[str, Any]:
         """A JSON-ready dictionary; ``items=False`` leaves per-query values out (they stand in Parquet)."""
         record = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
-        record["facts"] = {name: value for name, value in record["facts"].items() if value not in ("", None)}
+        record["facts"] = {
+            name: value for name, value in record["facts"].items() if value not in ("", None) and value is not False
+        }
         record["kind"] = self.kind
         if isinstance(self.payload, PerQuery):
             if not items:
@@ -106,6 +113,8 @@ class Result:
                 payload[key] = Interval(**payload[key])
         if kind == "examples":
             payload["examples"] = [Example(**example) for example in payload["examples"]]
+        if kind == "training":
+            payload["ending"] = _ending(payload)
         if kind == "verdict":
             payload["effects"] = [
                 Effect(**{**effect, "contrast": Contrast(effect["contrast"])}) for effect in payload["effects"]
@@ -115,6 +124,12 @@ class Result:
         return Result(
             **record, interval=Interval(**interval) if interval else None, payload=KINDS[kind](**payload), facts=facts
         )
+
+
+def _ending(curve: Mapping[str, Any]) -> Ending:
+    if "ending" in curve:
+        return Ending.from_json(curve["ending"])
+    return Ending.of_log(curve["steps"], curve["series"].get("validation nDCG@10", ()), curve.get("notes", {}).get("depth"))
 
 
 def _plain(value: Any) -> Any:

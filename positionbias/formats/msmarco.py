@@ -33,7 +33,7 @@ from positionbias.formats.candidates import TOP1000_NOTE, split_top1000, top1000
 from positionbias.formats.distinct import ClashError, distinct
 from positionbias.formats.release_import import ReleaseImport
 from positionbias.formats.sources import Source
-from positionbias.formats.splits import Split, part
+from positionbias.formats.splits import HoldOut, Split, part
 from positionbias.formats.triples import triple_passages, write_triples
 
 __all__ = ["FILE_OF_SPLIT", "LICENCE", "import_msmarco", "kind_of", "role_of", "tsv_passages"]
@@ -194,6 +194,7 @@ def import_msmarco(
     *,
     attachments: Sequence[Attachment] = (),
     validation: int = 0,
+    validation_by: HoldOut = HoldOut.PASSAGE,
     seed: int = 1,
     keep_unjudged: bool = False,
     skip: Iterable[str] = (),
@@ -203,7 +204,8 @@ def import_msmarco(
 ) -> Collection:
     """Make a collection of MS MARCO's files at ``places``: folders, archives or single files, earlier ones first.
 
-    ``validation`` queries are drawn from training where there are no files of dev/small; ``skip`` leaves out kinds of files
+    ``validation`` queries are drawn from training where there are no files of dev/small, those that share a relevant passage
+    together, or with ``validation_by`` "query" one by one; ``skip`` leaves out kinds of files
     (``kind_of``). What was missing, not read and left out stands in ``content["source"]``.
 
     Raises:
@@ -216,6 +218,7 @@ def import_msmarco(
         settings={"skip": skip},
         attachments=attachments,
         validation=validation,
+        validation_by=validation_by,
         seed=seed,
         keep_unjudged=keep_unjudged,
         overwrite=overwrite,

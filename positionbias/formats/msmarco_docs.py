@@ -28,7 +28,7 @@ from positionbias.core.shard_work import MapShards
 from positionbias.formats.attach import Attachment
 from positionbias.formats.msmarco import LICENCE
 from positionbias.formats.release_import import ReleaseImport
-from positionbias.formats.splits import Split
+from positionbias.formats.splits import HoldOut, Split
 
 __all__ = ["FIELDS", "import_msmarco_docs"]
 
@@ -104,6 +104,7 @@ def import_msmarco_docs(
     fields: Sequence[str] = FIELDS,
     attachments: Sequence[Attachment] = (),
     validation: int = 0,
+    validation_by: HoldOut = HoldOut.PASSAGE,
     seed: int = 1,
     keep_unjudged: bool = False,
     skip: Iterable[str] = (),
@@ -113,7 +114,8 @@ def import_msmarco_docs(
 ) -> Collection:
     """Make a collection of the files at ``places``: folders, archives or single files, earlier ones first.
 
-    ``validation`` queries are drawn from training; ``skip`` may hold "top100".
+    ``validation`` queries are drawn from training, those that share a relevant document together, or with ``validation_by``
+    "query" one by one; ``skip`` may hold "top100".
 
     Raises:
         InputError: nothing to read, or a file that cannot be used as it is (line and place are named).
@@ -130,6 +132,7 @@ def import_msmarco_docs(
         settings={"fields": list(fields), "skip": skip},
         attachments=attachments,
         validation=validation,
+        validation_by=validation_by,
         seed=seed,
         keep_unjudged=keep_unjudged,
         overwrite=overwrite,

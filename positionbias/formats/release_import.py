@@ -24,7 +24,16 @@ from positionbias.core.shard_work import MapShards, file_state
 from positionbias.formats.attach import Attachment, attach, parse_queries
 from positionbias.formats.candidates import trec_rankings, write_candidates
 from positionbias.formats.sources import Release, Source, numbered_lines
-from positionbias.formats.splits import Split, check_validation, draw_validation, judged_split, part
+from positionbias.formats.splits import (
+    HeldOut,
+    HoldOut,
+    Split,
+    check_validation,
+    draw_validation,
+    judged_split,
+    part,
+    sharing_passages,
+)
 from positionbias.formats.trec import parse_qrels
 
 __all__ = ["Held", "ReleaseImport"]
@@ -172,6 +181,7 @@ class ReleaseImport(ABC):
         settings: Mapping[str, Any],
         attachments: Sequence[Attachment] = (),
         validation: int = 0,
+        validation_by: HoldOut = HoldOut.PASSAGE,
         seed: int = 1,
         keep_unjudged: bool = False,
         overwrite: bool = False,
@@ -188,6 +198,7 @@ class ReleaseImport(ABC):
         self.release.read_elsewhere(attached.values())
         settings = {
             "validation": validation,
+            **({"validation_by": validation_by.value} if validation else {}),
             "seed": seed,
             "keep_unjudged": keep_unjudged,
             "attach": [attachment.name for attachment in attachments],
@@ -199,7 +210,8 @@ class ReleaseImport(ABC):
             self._gather()
             if not self.collections:
                 self.add_passages_elsewhere()
-            for split in self._all_splits(attachments, validation, seed, keep_unjudged):
+            splits, held_out = self._all_splits(attachments, validation, validation_by, seed, keep_unjudged)
+            for split in splits:
                 split.write(self.writer)
             for source in self.collections:
                 if source.member is None:
@@ -212,7 +224,10 @@ class ReleaseImport(ABC):
                 inputs=[*self.inputs(out), *_refs(attached, out)],
                 licence=self.licence,
                 notes=self.notes,
-                content={"source": {"format": self.form, **self._source()}},
+                content={
+                    "source": {"format": self.form, **self._source()},
+                    **({"validation": held_out.recorded()} if held_out else {}),
+                },
                 allow_absent=True,
                 **(provenance or {}),
             )
@@ -259,23 +274,23 @@ class ReleaseImport(ABC):
         if not blocks:
             raise bad_input(source.place, wanted="passages", found="an empty file", do="fetch it again, or take it away")
 
-    def _all_splits(self, attachments: Sequence[Attachment], validation: int, seed: int, keep_unjudged: bool) -> list[Split]:
-        """The release's splits and the attached ones; those without a query are no splits."""
+    def _all_splits(
+        self, attachments: Sequence[Attachment], validation: int, by: HoldOut, seed: int, keep_unjudged: bool
+    ) -> tuple[list[Split], HeldOut | None]:
+        """The release's splits and the attached ones, those without a query are no splits; and what was drawn for validation."""
         splits = self.splits(keep_unjudged=keep_unjudged)
-        self._draw_validation(splits, validation, seed)
+        held_out = self._draw_validation(splits, validation, by, seed) if validation else None
         self._count_left_out(splits)
         splits = [split for split in splits if split.queries]
         attach(splits, attachments, keep_unjudged=keep_unjudged)
         self._count_left_out(splits)
-        return splits
+        return splits, held_out
 
     def _count_left_out(self, splits: Sequence[Split]) -> None:
         self.left_out |= {split.name: split.left_out() for split in splits if split.left_out()}
 
-    def _draw_validation(self, splits: list[Split], count: int, seed: int) -> None:
+    def _draw_validation(self, splits: list[Split], count: int, by: HoldOut, seed: int) -> HeldOut:
         """Take ``count`` queries out of train for validation, where the release has no validation queries."""
-        if not count:
-            return
         by_name = {split.name: split for split in splits}
         train = by_name.get("train", Split("train"))
         validation = by_name.get("validation", Split("validation"))
@@ -283,11 +298,13 @@ class ReleaseImport(ABC):
             raise SettingError(
                 f"--validation: wanted a release without validation queries; found {len(validation.queries):,} of them; leave it out"
             )
-        drawn = draw_validation(train.queries, count, seed, purpose=f"{self.form} validation")
-        train.queries, validation.queries = part(train.queries, drawn)
-        train.qrels, validation.qrels = part(train.qrels, drawn)
+        group_of = sharing_passages(train.qrels) if by == HoldOut.PASSAGE else {}
+        drawn = draw_validation(train.queries, count, seed, purpose=f"{self.form} validation", groupings={by: group_of})
+        train.queries, validation.queries = part(train.queries, drawn.query_ids)
+        train.qrels, validation.qrels = part(train.qrels, drawn.query_ids)
         if validation.name not in by_name:
             splits.insert(1, validation)
+        return drawn
 
 
 def _refs(paths: Mapping[str, Path], out: Path) -> list[InputRef]:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
+from enum import StrEnum
+from typing import Any, NamedTuple, TypeVar
 
 from positionbias.core.collection_writer import CollectionWriter
 from positionbias.core.errors import SettingError
-from positionbias.core.records import Answer, Qrel, Query
+from positionbias.core.records import Answer, Qrel, Query, relevant_passages
 from positionbias.core.seeds import key64
 
-__all__ = ["Split", "check_validation", "draw_validation", "judged_split", "part"]
+__all__ = ["HeldOut", "HoldOut", "Split", "check_validation", "draw_validation", "judged_split", "part", "sharing_passages"]
 
 Record = TypeVar("Record", Query, Qrel, Answer)
+_NEAR = 0.9  # the share of --validation that whole articles must reach
 
 
 @dataclass(slots=True)
@@ -78,20 +80,94 @@ def check_validation(count: int) -> None:
         raise SettingError(f"--validation: wanted a number of questions from 0; found {count}; leave it out for none")
 
 
-def draw_validation(
-    train: Sequence[Query], count: int, seed: int, *, purpose: str, what: str = "training queries"
-) -> frozenset[str]:
-    """The ids of ``count`` training queries: the first in the order of their keyed hashes.
+class HoldOut(StrEnum):
+    """What goes to validation as a whole: queries one by one, those that share relevant passages, those of an article."""
 
-    So the draw depends on the seed and the ids alone, and a larger ``count`` takes the same queries and more.
+    QUERY = "query"
+    PASSAGE = "passage"
+    ARTICLE = "article"
+
+
+class HeldOut(NamedTuple):
+    """The training queries drawn for validation: ``units`` whole groups of them, at most the ``asked`` queries."""
+
+    by: HoldOut
+    asked: int
+    units: int
+    query_ids: frozenset[str]
+
+    def recorded(self) -> dict[str, Any]:
+        """What the manifest says of the draw."""
+        return {"by": self.by.value, "asked": self.asked, "queries": len(self.query_ids), "units": self.units}
+
+
+def sharing_passages(qrels: Iterable[Qrel]) -> dict[str, str]:
+    """The group of each judged query: queries that share a relevant passage, directly or through others, are one group.
+
+    Groups are the connected components of queries and relevant passages; a group is named for one of its queries.
+    """
+    parent: dict[str, str] = {}
+
+    def root(query_id: str) -> str:
+        while parent.setdefault(query_id, query_id) != query_id:
+            parent[query_id] = query_id = parent[parent[query_id]]
+        return query_id
+
+    first_of: dict[str, str] = {}
+    for query_id, passages in relevant_passages(qrels).items():
+        for passage_id in passages:
+            parent[root(query_id)] = root(first_of.setdefault(passage_id, query_id))
+    return {query_id: root(query_id) for query_id in list(parent)}
+
+
+def draw_validation(
+    train: Sequence[Query],
+    count: int,
+    seed: int,
+    *,
+    purpose: str,
+    groupings: Mapping[HoldOut, Mapping[str, str]],
+    what: str = "training queries",
+) -> HeldOut:
+    """Draw ``count`` training queries in whole groups, in the order of keyed hashes; no query is dropped, the others stay in training.
+
+    ``groupings`` has each query's group, or leaves out a query that is its own. The first that comes within a tenth of ``count`` is
+    drawn by [decision], else the last. A group's key is the smallest of its query ids. Groups are taken while they fit, and one that
+    does not is passed over for a smaller one; so fewer than ``count`` are drawn where none is small enough for the rest.
 
     Raises:
-        SettingError: no training query would be left.
+        SettingError: no training query would be left, or no group is small enough.
     """
-    if count and count >= len(train):
+    if count >= len(train):
         raise SettingError(f"--validation: wanted fewer than the {len(train):,} {what}; found {count:,}; lower it")
-    ordered = sorted(train, key=lambda query: key64(seed, purpose, query.query_id))
-    return frozenset(query.query_id for query in ordered[:count])
+    drawn = HeldOut(HoldOut.QUERY, count, 0, frozenset())
+    for by, group_of in groupings.items():
+        drawn = _whole_groups(train, count, by, group_of, lambda group: key64(seed, purpose, min(group)))
+        if len(drawn.query_ids) >= _NEAR * count:
+            break
+    if not drawn.query_ids:
+        raise SettingError(
+            f"--validation: wanted room for the {what} of one passage, and of those that share its queries; found {count:,}; raise it, or "
+            "give --validation-by query"
+        )
+    return drawn
+
+
+def _whole_groups(
+    train: Sequence[Query], count: int, by: HoldOut, group_of: Mapping[str, str], key: Callable[[list[str]], int]
+) -> HeldOut:
+    groups: dict[str, list[str]] = {}
+    for query in train:
+        groups.setdefault(group_of.get(query.query_id, query.query_id), []).append(query.query_id)
+    drawn: list[str] = []
+    units = 0
+    for group in sorted(groups.values(), key=key):
+        if len(group) <= count - len(drawn):
+            drawn += group
+            units += 1
+        if len(drawn) == count:
+            break
+    return HeldOut(by, count, units, frozenset(drawn))
 
 
 def part(records: Sequence[Record], drawn: frozenset[str]) -> tuple[list[Record], list[Record]]:

@@ -24,7 +24,7 @@ from positionbias.core.manifest import input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.seeds import key64
-from positionbias.formats.splits import check_validation, draw_validation, part
+from positionbias.formats.splits import HeldOut, HoldOut, check_validation, draw_validation, part, sharing_passages
 from positionbias.formats.squad_json import VERSIONS, Article, Paragraph, Question, Span, line_of, read_squad, write_articles
 
 __all__ = ["Written", "import_squad", "read_squad", "write_squad", "write_squad_release"]
@@ -44,6 +44,7 @@ class _Import:
     seen: dict[str, Path] = field(default_factory=dict)
     source: list[dict[str, Any]] = field(default_factory=list)
     articles: dict[str, int] = field(default_factory=lambda: {"train": 0, "test": 0})
+    article_of: dict[str, str] = field(default_factory=dict)  # the number of each training question's article
 
     def file(self, role: str, path: Path) -> Iterator[Passage]:
         """The passages of one file; its questions are kept in passing."""
@@ -76,22 +77,25 @@ class _Import:
         self.seen[query_id] = path
         if question.spans:
             self.queries[role].append(Query(query_id, question.text))
+            if role == "train":
+                self.article_of[query_id] = str(self.articles[role])
             self.qrels[role].append(Qrel(query_id, passage_id, 1))
             found = (
                 Answer(query_id, passage_id, span.text, span.start, span.start + len(span.text)) for span in question.spans
             )
             self.answers[role].extend(found)
 
-    def draw_validation(self, count: int, seed: int) -> None:
-        """Take ``count`` queries out of training: the first in the order of their keyed hashes."""
-        if not count:
-            return
-        drawn = draw_validation(
-            self.queries["train"], count, seed, purpose="squad validation", what="answerable training questions"
-        )
-        self.queries["train"], self.queries["validation"] = part(self.queries["train"], drawn)
-        self.qrels["train"], self.qrels["validation"] = part(self.qrels["train"], drawn)
-        self.answers["train"], self.answers["validation"] = part(self.answers["train"], drawn)
+    def draw_validation(self, count: int, seed: int, by: HoldOut) -> HeldOut:
+        """Take about ``count`` questions out of training, in whole articles or whole passages where it is not by query."""
+        groupings: dict[HoldOut, Mapping[str, str]] = {HoldOut.QUERY: {}}
+        if by != HoldOut.QUERY:
+            groupings = {HoldOut.ARTICLE: self.article_of, HoldOut.PASSAGE: sharing_passages(self.qrels["train"])}
+        options = {"purpose": "squad validation", "what": "answerable training questions"}
+        drawn = draw_validation(self.queries["train"], count, seed, groupings=groupings, **options)
+        self.queries["train"], self.queries["validation"] = part(self.queries["train"], drawn.query_ids)
+        self.qrels["train"], self.qrels["validation"] = part(self.qrels["train"], drawn.query_ids)
+        self.answers["train"], self.answers["validation"] = part(self.answers["train"], drawn.query_ids)
+        return drawn
 
 
 def import_squad(
@@ -100,10 +104,14 @@ def import_squad(
     out: Path | str,
     *,
     validation: int = 0,
+    validation_by: HoldOut = HoldOut.PASSAGE,
     seed: int = 1,
     overwrite: bool = False,
 ) -> Collection:
     """Make a collection of SQuAD files; ``validation`` questions are drawn from training and taken out of it.
+
+    They are those of whole articles where these come within a tenth of ``validation``, else of whole passages; with
+    ``validation_by`` "query" they are drawn one by one, and other questions of their passages stay in training.
 
     Raises:
         InputError: as ``read_squad``, and a question id that stands in two files.
@@ -114,23 +122,31 @@ def import_squad(
     out, gathered = Path(out), _Import()
     with create_collection(out, overwrite=overwrite) as writer:
         writer.add_passages(p for role, path in files for p in track(gathered.file(role, path), path.name, unit="passages"))
-        gathered.draw_validation(validation, seed)
+        held_out = gathered.draw_validation(validation, seed, validation_by) if validation else None
         for split in ("train", "validation", "test"):
             if split in gathered.queries:
                 writer.add_split(split, gathered.queries[split], gathered.qrels[split], gathered.answers[split])
         writer.finish(
             name=out.name,
             command="import squad",
-            settings={"validation": validation, "seed": seed},
+            settings={
+                "validation": validation,
+                **({"validation_by": validation_by.value} if validation else {}),
+                "seed": seed,
+            },
             seed=seed,
             inputs=[input_ref(role, path, sha256_file(path), artefact=out) for role, path in files],
             licence=LICENCE,
             notes=(
                 "Each paragraph of every file is a passage, without de-duplication [decision].",
                 "Unanswerable questions are dropped and counted; tabs and line breaks became spaces.",
-                "Validation questions are drawn from training by (seed, question id) and taken out of it [decision].",
+                "Validation questions are drawn from training by seed, whole articles or passages where it is not by query, and taken "
+                "out of it [decision].",
             ),
-            content={"source": {"format": "squad", "files": gathered.source}},
+            content={
+                "source": {"format": "squad", "files": gathered.source},
+                **({"validation": held_out.recorded()} if held_out else {}),
+            },
         )
     return Collection(out)
 

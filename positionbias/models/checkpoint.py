@@ -2,7 +2,7 @@
 
 manifest.json      command, settings, seed, inputs, versions
 posbias.json       the kind of model, its shape, the re-ranking depth tuned on validation
-training.json      what was logged at each validation
+training.json      what was logged at each validation, and how the training ended
 log.jsonl          the same with the time that it took, a line a validation
 *.safetensors …    the model's own: weights, and its words or its tokenizer
 
@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 
+from positionbias.core.convergence import Ending
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import atomic_folder, read_json, sha256_file, write_json
 from positionbias.core.manifest import MANIFEST, Manifest, package_versions, read_manifest, write_manifest
@@ -30,10 +31,11 @@ from positionbias.models.protocols import AnyRanker, Ranker
 from positionbias.models.tensors import MEND
 from positionbias.models.user_code import is_code_name, load_user_code
 
-__all__ = ["Checkpoint", "load_checkpoint", "save_checkpoint", "shape_of"]
+__all__ = ["Checkpoint", "ending_of", "load_checkpoint", "save_checkpoint", "shape_of"]
 
 KIND = "checkpoint"
 FACTS = "posbias.json"
+LOG = "training.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,15 @@ class Checkpoint:
         return self.manifest.name
 
     @property
+    def ending(self) -> Ending:
+        """How its training ended; of one from before that was recorded, what its log says.
+
+        Raises:
+            InputError: the log holds something else.
+        """
+        return ending_of(self.path, self.training, self.depth)
+
+    @property
     def ranker(self) -> Ranker:
         """The model, if it is one that can be trained on.
 
@@ -64,6 +75,21 @@ class Checkpoint:
                 "give another"
             )
         return self.model
+
+
+def ending_of(path: Path, training: Mapping[str, Any], depth: int | None) -> Ending:
+    """How the training ended whose log ``training`` is, of the checkpoint at ``path`` with the tuned ``depth``.
+
+    Raises:
+        InputError: the log holds something else.
+    """
+    try:
+        if "ending" in training:
+            return Ending.from_json(training["ending"])
+        log = training.get("log", ())
+        return Ending.of_log([row["step"] for row in log], [row.get("ndcg") for row in log], depth)
+    except (KeyError, TypeError, ValueError) as error:
+        raise bad_input(path / LOG, wanted="a training log", found=str(error), do=MEND) from error
 
 
 def save_checkpoint(
@@ -80,7 +106,7 @@ def save_checkpoint(
     with atomic_folder(path, overwrite=overwrite) as partial:
         model.save(partial)
         write_json(partial / FACTS, {"kind": model.kind, "depth": depth, "shape": asdict(model.config)})
-        write_json(partial / "training.json", training)
+        write_json(partial / LOG, training)
         if timed_log:
             (partial / "log.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in timed_log))
         content = {**manifest.content, "checksum": model_checksum(partial)}
@@ -132,7 +158,7 @@ def _load_ours(folder: Path) -> Checkpoint:
         raise bad_input(folder, wanted=wanted, found="other content", do=MEND)
     manifest = replace(manifest, content={**manifest.content, "checksum": checksum})
     model.eval()
-    return Checkpoint(folder, model, manifest, depth, read_json(folder / "training.json", what="a training log"))
+    return Checkpoint(folder, model, manifest, depth, read_json(folder / LOG, what="a training log"))
 
 
 def _may_be_foreign(folder: Path) -> bool:

@@ -110,6 +110,13 @@ def rescore(
     return Rescored(run, len(candidates.passage_ids), isinstance(model, PassageEncoder), room, counts, seconds)
 
 
+def _kept(model: AnyRanker, queries: Sequence[Query], candidates: Run, name: str) -> Rescored:
+    """The first candidate of each query with its own score: re-ranked to depth 1 it stands where it stood."""
+    known_queries(candidates, queries)
+    first = Run(name, candidates.top(1).rankings())
+    return Rescored(first, 0, isinstance(model, PassageEncoder), getattr(model, "room", None), Scored(), 0.0)
+
+
 def score_candidates(
     model: AnyRanker,
     collection: PassageTexts,
@@ -144,7 +151,7 @@ def rerank_run(
     """Re-rank ``candidates`` to ``depth`` and write the run with its manifest.
 
     The default depth is the checkpoint's tuned one; all candidates where it has none. What stands below that depth keeps its
-    place, so it is neither encoded nor scored.
+    place, so it is neither encoded nor scored; at depth 1 nothing is, and the candidates keep their order.
 
     Raises:
         SettingError: ``depth`` is below 1.
@@ -160,9 +167,11 @@ def rerank_run(
     refuse_existing(out, overwrite=overwrite)
     for start in range(0, len(candidates.passage_ids), FOUND_BLOCK):
         collection.rows(candidates.passage_ids[start : start + FOUND_BLOCK])
-    done = rescore(
-        model, collection, collection.queries(split), candidates.top(depth), name=name, config=config, description=name
-    )
+    queries = collection.queries(split)
+    if depth == 1:
+        done = _kept(model, queries, candidates, name)
+    else:
+        done = rescore(model, collection, queries, candidates.top(depth), name=name, config=config, description=name)
     write_run(out, apply_depth(candidates, done.run, depth, name=name), overwrite=overwrite)
     checksums = (checkpoint.manifest.content["checksum"], collection.checksum, sha256_file(candidates_path))
     places = (("model", checkpoint.path), ("collection", collection.path), ("candidates", candidates_path))
@@ -175,7 +184,13 @@ def rerank_run(
         command="rerank",
         settings={"split": split, "depth": depth, "precision": precision},
         inputs=inputs,
-        content={"checksum": sha256_file(out), "pairs": done.run.pairs, "passages": done.passages, **counts},
+        content={
+            "checksum": sha256_file(out),
+            "pairs": done.run.pairs,
+            "passages": done.passages,
+            "ending": checkpoint.ending.to_json(),
+            **counts,
+        },
         licence=collection.manifest.licence,
         versions=package_versions("torch"),
         provenance=provenance(threads=torch.get_num_threads(), device=str(model.device), seconds=round(done.seconds, 3)),

@@ -8,7 +8,7 @@ from positionbias.core.result import Result
 from positionbias.evaluation.trainings import figures_over
 from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
 from positionbias.report.doses import doses_of, similarity_of
-from positionbias.report.select import MODELS, comparisons, distinct
+from positionbias.report.select import comparisons, distinct, model_name
 from positionbias.report.table import Column, Table
 from positionbias.report.trainings import row_notes, training_rows
 
@@ -31,7 +31,7 @@ def architecture_table(results: Sequence[Result]) -> Table:
         mats = figures_over(similarity) if similarity else None
         cells.append(
             [
-                text_cell(MODELS.get(row.facts.model, row.facts.model)),
+                text_cell(model_name(row.facts)),
                 text_cell(row.facts.variant),
                 text_cell(row.facts.training),
                 *(decimal_cell(*row.mean(measure, test)) for measure in measures for test in ("original", "rotated")),

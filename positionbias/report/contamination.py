@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from positionbias.core.convergence import UNFINISHED
 from positionbias.core.result import Facts, Result
 from positionbias.evaluation.letters import LEVEL
 from positionbias.evaluation.significance import HOLM
@@ -21,7 +22,7 @@ from positionbias.report.contamination_select import (
     whole_share,
 )
 from positionbias.report.published import Published
-from positionbias.report.select import MODELS, distinct
+from positionbias.report.select import MODELS, distinct, model_name
 from positionbias.report.table import Cell, Column, Table
 
 __all__ = ["contamination_table", "sources_table"]
@@ -64,7 +65,8 @@ class _Rows:
         theirs = [self._theirs(key) for key in keys]
         if any(cell.text for cell in theirs):
             self.printed = True
-            self.body.append([*names, text_cell("published"), *theirs])
+            named = [text_cell(name.removesuffix(f", {UNFINISHED}")) for name in stub]
+            self.body.append([*named, text_cell("published"), *theirs])
 
     def _ours(self, key: Key, intervals: bool) -> Cell:
         result = self.values.get(key)
@@ -100,7 +102,7 @@ def _beside(published: Published) -> list[str]:
 
 
 def _system(facts: Facts) -> str:
-    return MODELS.get(facts.model, facts.model)
+    return model_name(facts)
 
 
 def contamination_table(results: Sequence[Result], published: Published | None = None) -> Table:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from positionbias.core.payloads import Comparison
 from positionbias.core.result import Facts, Result
-from positionbias.report.select import MODELS, distinct
+from positionbias.report.select import distinct, model_name
 
 __all__ = [
     "BEYOND",
@@ -116,4 +116,4 @@ def system_label(facts: Facts) -> str:
 
 def short_label(facts: Facts) -> str:
     """As ``system_label``, without the role: a teacher's loss is never a student's."""
-    return f"{MODELS.get(facts.model, facts.model)}, {loss_name(facts)}"
+    return f"{model_name(facts)}, {loss_name(facts)}"

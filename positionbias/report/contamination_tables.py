@@ -37,7 +37,7 @@ from positionbias.report.contamination_select import (
     whole_share,
 )
 from positionbias.report.leakage_select import rows_of
-from positionbias.report.select import MODELS, distinct
+from positionbias.report.select import distinct, model_name
 from positionbias.report.table import Cell, Column, Table
 
 __all__ = ["beyond_table", "doses_table", "inflation_table", "inherited_table", "sets_table", "standard_table", "trained_table"]
@@ -51,7 +51,7 @@ def _tests(
             text_cell(result.measure),
             text_cell(result.split),
             text_cell(result.facts.role),
-            text_cell(MODELS.get(result.facts.model, result.facts.model)),
+            text_cell(model_name(result.facts)),
             text_cell(
                 f"{loss_name(result.facts)}{', contaminated' if result.facts.source and name == 'standard-teacher' else ''}"
             ),
@@ -113,7 +113,7 @@ def inherited_table(results: Sequence[Result]) -> Table:
         [
             text_cell(rows_of(result)["measure"]),
             text_cell(result.split),
-            text_cell(MODELS.get(result.facts.model, result.facts.model)),
+            text_cell(model_name(result.facts)),
             text_cell(loss_name(result.facts)),
             decimal_cell(rows_of(result)["teacher"], sign=True),
             decimal_cell(rows_of(result)["student"], sign=True),
@@ -139,7 +139,7 @@ def beyond_table(results: Sequence[Result]) -> Table:
         [
             text_cell(result.split),
             text_cell(result.facts.role),
-            text_cell(MODELS.get(result.facts.model, result.facts.model)),
+            text_cell(model_name(result.facts)),
             text_cell(loss_name(result.facts)),
             text_cell(rows_of(result)["elsewhere"]),
             decimal_cell(rows_of(result)["here"], sign=True),
@@ -167,7 +167,7 @@ def doses_table(results: Sequence[Result]) -> Table:
         [
             text_cell(result.split),
             text_cell(result.facts.role),
-            text_cell(MODELS.get(result.facts.model, result.facts.model)),
+            text_cell(model_name(result.facts)),
             text_cell(loss_name(result.facts)),
             decimal_cell(point["share"], places=2),
             percent_cell(sets.get((result.facts.source, point["share"])), sign=False),
@@ -218,7 +218,7 @@ def trained_table(results: Sequence[Result]) -> Table:
     body = [
         [
             text_cell(result.facts.role),
-            text_cell(MODELS.get(result.facts.model, result.facts.model)),
+            text_cell(model_name(result.facts)),
             text_cell(loss_name(result.facts)),
             text_cell(result.facts.source or "none"),
             decimal_cell(result.facts.share or 0.0, places=2),

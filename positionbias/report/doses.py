@@ -6,6 +6,7 @@ A study gives its trainings a ``facts.variant`` each ("answers in 0:0.2") and a 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -27,7 +28,7 @@ from positionbias.report.drawing import (
     under_all,
 )
 from positionbias.report.figure import BAND, INK, MUTED, WIDE, styled
-from positionbias.report.select import MODELS, of_kind, repeat_of
+from positionbias.report.select import model_name, of_kind, repeat_of
 from positionbias.report.table import Column, Table
 from positionbias.report.trainings import TrainingRow, row_notes, training_rows
 
@@ -107,25 +108,26 @@ def _rows(results: Sequence[Result], doses: Sequence[Dose]) -> list[TrainingRow]
 
 
 def _name(row: TrainingRow) -> str:
-    return f"{MODELS.get(row.facts.model, row.facts.model)} trained on {row.facts.training} passages"
+    return f"{model_name(row.facts)} trained on {row.facts.training} passages"
 
 
 def similarity_of(results: Sequence[Result], row: TrainingRow) -> dict[tuple[int | None, int | None], float]:
     """MATS of a training on the original passages, by repeat."""
-    wanted = (row.facts.model, row.facts.training, row.facts.variant, "original")
+    wanted = replace(row.facts, pretrained="", test="original")
     return {
         repeat_of(result): result.value
         for result in of_kind(results, "ats")
-        if result.value is not None
-        and (result.facts.model, result.facts.training, result.facts.variant, result.facts.test) == wanted
+        if result.value is not None and replace(result.facts, seed=None, rotation=None, pretrained="") == wanted
     }
 
 
 def re_ranks(results: Sequence[Result], row: TrainingRow) -> bool:
     """Whether the training ended in a model that changes the first stage's order: one of depth 1 does not, and has no change to show."""
-    wanted = (row.facts.model, row.facts.training, row.facts.variant)
-    curves = [r for r in of_kind(results, "training") if (r.facts.model, r.facts.training, r.facts.variant) == wanted]
-    return not curves or any(r.payload.notes.get("depth") != 1 for r in curves)  # type: ignore[union-attr]
+    wanted = replace(row.facts, pretrained="")
+    curves = [
+        r for r in of_kind(results, "training") if replace(r.facts, test="", seed=None, rotation=None, pretrained="") == wanted
+    ]
+    return not curves or any(r.payload.ending.depth != 1 for r in curves)  # type: ignore[union-attr]
 
 
 def change_lines(axes: Axes, lines: Lines, gap: float, names: Sequence[str]) -> None:
@@ -235,7 +237,7 @@ def dose_table(results: Sequence[Result], measure: str = "nDCG@10") -> Table:
                 count_cell(dose.answers),
                 percent_cell(dose.first_fifth, sign=False),
                 decimal_cell(dose.mean),
-                text_cell(MODELS.get(row.facts.model, row.facts.model)),
+                text_cell(model_name(row.facts)),
                 text_cell(row.facts.training),
                 decimal_cell(*row.mean(measure, "original")),
                 decimal_cell(*row.mean(measure, "rotated")),

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from positionbias.core.formatting import count, slug
-from positionbias.core.payloads import Comparison, PerQuery
+from positionbias.core.payloads import REMARKS, Comparison, PerQuery
 from positionbias.core.result import Result
 from positionbias.evaluation.crossed import OVER_QUERIES, OVER_TRAININGS
 from positionbias.evaluation.significance import CORRECTIONS, HOLM
@@ -250,11 +250,14 @@ def systems_table(results: Sequence[Result]) -> Table:
 
 
 def _uncounted(found: Sequence[Result]) -> list[str]:
-    """Queries that a mean counts as 0 or leaves out, as each evaluation noted them."""
+    """What is to be known of a system; queries that a mean counts as 0 or leaves out, as each evaluation noted them."""
+    remarks = distinct(f"{r.system}: {remark}." for r in found for remark in getattr(r.payload, "notes", {}).get(REMARKS, ()))
     where: dict[str, list[str]] = {}
     for result in found:
         assert isinstance(result.payload, PerQuery)
         for what, number in result.payload.notes.items():
             if isinstance(number, int) and number:
                 where.setdefault(f"{count(number)} {what}", []).append(f"{result.system} on {result.collection}")
-    return [f"{what}: {'every run' if len(runs) == len(found) else ', '.join(distinct(runs))}." for what, runs in where.items()]
+    return remarks + [
+        f"{what}: {'every run' if len(runs) == len(found) else ', '.join(distinct(runs))}." for what, runs in where.items()
+    ]

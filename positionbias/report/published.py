@@ -36,7 +36,7 @@ class Published:
         """
         if collection not in self.names:
             return None
-        facts = replace(facts or Facts(), seed=None, rotation=None, pretrained="")
+        facts = replace(facts or Facts(), seed=None, rotation=None, pretrained="", unfinished=False)
         if facts.source:
             facts = replace(facts, source=self.names.get(facts.source, f"no paper's {facts.source}"))
         wanted = (table, self.names[collection], measure, split, facts)

@@ -11,7 +11,7 @@ from positionbias.core.result import Result
 from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
 from positionbias.report.effectiveness import BOLD_NOTE, PRINTED_NOTE
 from positionbias.report.published import Published, differences
-from positionbias.report.select import BASELINES, comparisons, distinct, of_kind
+from positionbias.report.select import BASELINES, MODELS, comparisons, distinct, model_name, of_kind
 from positionbias.report.table import Cell, Column, Table
 from positionbias.report.trainings import (
     TrainingRow,
@@ -90,6 +90,7 @@ class _Sheet:
 
     def stub(self, row: TrainingRow, whose: str) -> list[Cell]:
         model, training, letter = stub_cells(row, self.rows, self.beside.collection)
+        model = model if whose == "ours" else text_cell(MODELS.get(row.facts.model, row.facts.model))
         return [model, training, *([letter] if self.lettered else []), *([text_cell(whose)] if self.any else [])]
 
     def letters(self, row: TrainingRow, cell: PublishedCell) -> str:
@@ -146,7 +147,7 @@ def _retrieval_table(results: Sequence[Result], rows: list[TrainingRow], beside:
                 given = shown_letters(letters[test].get((row.facts, measure), ("", "")))
                 cells.append(decimal_cell(*row.mean(measure, test), letters=given))
             margin, bounds = row.change(measure, PRINTED)
-            strong = margin is not None and abs(margin) == smallest.get((row.facts.model, measure))
+            strong = margin is not None and abs(margin) == smallest.get((model_name(row.facts), measure))
             cells += [percent_cell(margin, bounds, strong=strong), percent_cell(*row.change(measure, "relative"))]
         body.append([*cells, repeats_cell(row), count_cell(row.queries)])
         if any(sheet.theirs[row.facts]):
@@ -168,7 +169,7 @@ def _smallest(rows: Sequence[TrainingRow], measures: Sequence[str]) -> dict[tupl
         for measure in measures:
             margins = [abs(margin) for row in block if (margin := row.change(measure, PRINTED)[0]) is not None]
             if len(margins) > 1:
-                found[block[0].facts.model, measure] = min(margins)
+                found[model_name(block[0].facts), measure] = min(margins)
     return found
 
 

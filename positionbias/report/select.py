@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
+from positionbias.core.convergence import UNFINISHED
 from positionbias.core.payloads import Comparison
-from positionbias.core.result import Result
+from positionbias.core.result import Facts, Result
 
 __all__ = [
     "ALL_QUERIES",
@@ -18,6 +19,7 @@ __all__ = [
     "comparisons",
     "distinct",
     "labels",
+    "model_name",
     "of_kind",
     "over_axis",
     "repeat_of",
@@ -40,6 +42,11 @@ MODELS = {
     "pacrr": "PACRR",
     "mono_t5": "monoT5",
 }
+
+
+def model_name(facts: Facts) -> str:
+    """A model as the papers write it; where its training is not finished, with these words."""
+    return MODELS.get(facts.model, facts.model) + (f", {UNFINISHED}" if facts.unfinished else "")
 
 
 def of_kind(results: Iterable[Result], kind: str) -> list[Result]:

@@ -206,7 +206,7 @@ def mats_table(results: Sequence[Result], published: Published | None = None) ->
 
 
 def training_table(results: Sequence[Result]) -> Table:
-    """Where each training ended: its last validation, and the last value of every series logged."""
+    """Where each training ended and whether it was finished, what its weights do on validation, and the last value of every series logged."""
     found = of_kind(results, "training")
     payloads = [result.payload for result in found if isinstance(result.payload, TrainingCurve)]
     series = distinct(name for payload in payloads for name in payload.series)
@@ -219,12 +219,22 @@ def training_table(results: Sequence[Result]) -> Table:
                 count_cell(len(payload.steps)),
                 count_cell(payload.steps[-1] if len(payload.steps) else None),
                 count_cell(payload.notes.get("best_step")),
-                count_cell(payload.notes.get("depth")),
+                count_cell(payload.ending.depth),
+                decimal_cell(payload.ending.ndcg),
+                decimal_cell(payload.ending.first_stage),
+                text_cell(payload.ending.finish.value),
                 *map(decimal_cell, last),
             ]
         )
     columns = [Column("System", numeric=False)]
     columns += [Column(name) for name in ("Validations", "Last step", "Step kept", "Re-ranking depth")]
+    columns += [
+        Column("kept, at that depth", "Validation nDCG@10"),
+        Column("first stage", "Validation nDCG@10"),
+        Column("Ended", numeric=False),
+    ]
     columns += [Column(f"Last {name}") for name in series]
-    drop_columns(columns, rows, [index for index in (3, 4) if all(row[index].value is None for row in rows)])
-    return Table("training", "Where each training ended", columns, rows)
+    drop_columns(columns, rows, [index for index in (3, 4, 5, 6) if all(row[index].value is None for row in rows)])
+    endings = [(label, payload.ending) for payload, label in zip(payloads, labels(found), strict=True)]
+    notes = [f"{label}: {remark}." for label, ending in endings for remark in ending.remarks()]
+    return Table("training", "Where each training ended", columns, rows, notes)

@@ -12,7 +12,7 @@ from positionbias.evaluation.crossed import ENOUGH, LEAST, OVER_QUERIES, OVER_TR
 from positionbias.evaluation.letters import LEVEL, letter_of, significance_letters
 from positionbias.evaluation.trainings import Repeat, Values, change_over, mean_over, paired
 from positionbias.report.cells import text_cell
-from positionbias.report.select import ALL_QUERIES, BASELINES, MODELS, comparisons, distinct, of_kind, repeat_of
+from positionbias.report.select import ALL_QUERIES, BASELINES, MODELS, comparisons, distinct, model_name, of_kind, repeat_of
 from positionbias.report.table import Cell
 
 __all__ = ["TrainingRow", "blocks", "letters_of", "repeats_cell", "row_notes", "shown_letters", "stub_cells", "training_rows"]
@@ -118,8 +118,8 @@ def training_rows(results: Sequence[Result], keep: Callable[[TrainingRow], bool]
 
 
 def blocks(rows: Sequence[TrainingRow]) -> list[list[TrainingRow]]:
-    """The rows of each model."""
-    return [[row for row in rows if row.facts.model == model] for model in distinct(row.facts.model for row in rows)]
+    """The rows of each model, its finished trainings apart from those that are not: the two are not compared."""
+    return [[row for row in rows if model_name(row.facts) == name] for name in distinct(model_name(row.facts) for row in rows)]
 
 
 def letters_of(rows: Sequence[TrainingRow], measures: Sequence[str], test: str) -> dict[tuple[Facts, str], tuple[str, str]]:
@@ -155,7 +155,7 @@ def stub_cells(row: TrainingRow, rows: Sequence[TrainingRow], collection: str) -
         target = f"{collection} ({trained})"
         trained = f"{facts.source} ({facts.source_training}) → {target}" if facts.source else target
     trained += f", {facts.variant}" if facts.variant else ""
-    return [text_cell(MODELS.get(facts.model, facts.model)), text_cell(trained + began), text_cell(row.letter)]
+    return [text_cell(model_name(facts)), text_cell(trained + began), text_cell(row.letter)]
 
 
 def repeats_cell(row: TrainingRow) -> Cell:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from positionbias.core.convergence import UNFINISHED
 from positionbias.core.payloads import Comparison
 from positionbias.core.result import Facts, Result
-from positionbias.report.select import MODELS, distinct
+from positionbias.report.select import distinct, model_name
 
 __all__ = [
     "AGAINST_BM25",
@@ -75,8 +76,8 @@ def is_tripclick_test(result: Result) -> bool:
 def short(facts: Facts) -> str:
     """A model with what it began with, without its training set."""
     if facts.role == ENSEMBLE:
-        return "Ensemble"
-    name = "BM25" if facts.model == "bm25" else MODELS.get(facts.model, facts.model)
+        return "Ensemble" + (f", {UNFINISHED}" if facts.unfinished else "")
+    name = "BM25" if facts.model == "bm25" else model_name(facts)
     return name + (f", {facts.pretrained}" if facts.pretrained else "")
 
 

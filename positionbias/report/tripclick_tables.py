@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from positionbias.core.convergence import UNFINISHED
 from positionbias.core.payloads import Comparison
 from positionbias.core.published import PublishedCell
 from positionbias.core.result import Facts, Result
@@ -23,7 +24,7 @@ from positionbias.report.cells import (
 )
 from positionbias.report.leakage_select import rows_of
 from positionbias.report.published import Published
-from positionbias.report.select import MODELS, distinct
+from positionbias.report.select import distinct, model_name
 from positionbias.report.table import Cell, Column, Table
 from positionbias.report.tripclick_select import (
     AGAINST_BM25,
@@ -57,7 +58,9 @@ STUB = ("Model", "Began with", "Negatives", "")
 
 
 def _model(facts: Facts) -> str:
-    return NAMES.get(facts.model, MODELS.get(facts.model, facts.model))
+    return (
+        model_name(facts) if facts.model not in NAMES else NAMES[facts.model] + (f", {UNFINISHED}" if facts.unfinished else "")
+    )
 
 
 def _stub(facts: Facts, whose: str) -> list[Cell]:

@@ -28,7 +28,7 @@ def published_of(results: Sequence[Result]) -> Published | None:
 def _cell(
     results: Sequence[Result], result: Result, measure: str, facts: Facts, tables: Sequence[int] = (3, 4)
 ) -> PublishedCell | None:
-    paper = published_of(results)
+    paper = None if result.facts.unfinished else published_of(results)  # what the paper prints is of finished trainings
     found = [paper.find(table, result.collection, measure, facts=facts, split="test") for table in tables] if paper else []
     return next((cell for cell in found if cell is not None), None)
 
@@ -73,7 +73,7 @@ def against_training(results: Sequence[Result], measure: str, result: Result, te
 
 def against_mats(results: Sequence[Result], result: Result, falls: bool) -> list[Finding]:
     """``result`` probes a model trained on original passages; ``falls`` whether MATS is lower after training on rotated ones."""
-    paper, model = published_of(results), result.facts.model
+    paper, model = None if result.facts.unfinished else published_of(results), result.facts.model
     found = [
         paper.find(2, result.collection, "MATS", facts=Facts(model=model, training=training, test="original"))
         if paper

@@ -11,17 +11,18 @@ from pathlib import Path
 from typing import Any, Self
 
 from positionbias.core.collection import Collection
+from positionbias.core.convergence import Ending
 from positionbias.core.files import read_json, sha256_file
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, read_manifest
-from positionbias.core.result import Result, save_results
+from positionbias.core.result import Facts, Result, save_results
 from positionbias.core.shard_work import MapShards
 from positionbias.engine.local import map_shards
-from positionbias.models.checkpoint import FACTS
+from positionbias.models.checkpoint import FACTS, LOG, ending_of
 from positionbias.studies.calibrate import Calibration
 from positionbias.studies.step import Planned, Steps
 from positionbias.training.plan import TrainPlan
 
-__all__ = ["Artefacts", "checkpoint_facts"]
+__all__ = ["Artefacts", "as_ended", "checkpoint_facts", "ending_at"]
 
 
 class Artefacts:
@@ -123,6 +124,19 @@ class Artefacts:
             versions=package_versions("torch", "numpy", "bm25s", "ir_measures", "scipy"),
             provenance=provenance(),
         )
+
+
+def as_ended(facts: Facts, *models: Path) -> Facts:
+    """The facts of what rests on these trainings, which say where one of them is not finished; of what a dry run has not made they say nothing."""
+    return replace(facts, unfinished=facts.unfinished or any(ending_at(model).unfinished for model in models))
+
+
+def ending_at(model: Path) -> Ending:
+    """How the training of a checkpoint ended; the model itself is not loaded."""
+    log = model / LOG
+    if not log.is_file():
+        return Ending()
+    return ending_of(model, read_json(log, what="a training log"), checkpoint_facts(model)["depth"])
 
 
 def checkpoint_facts(model: Path) -> Mapping[str, Any]:

@@ -30,6 +30,7 @@ from positionbias.report.contamination_select import (
 from positionbias.report.leakage_select import rows_of
 from positionbias.studies.against import APART, LOOK
 from positionbias.studies.contamination_doses import dose_findings
+from positionbias.studies.endings import not_finished
 from positionbias.studies.wording import difference_shown, p_shown, shown, trained_system
 
 __all__ = ["contamination_findings"]
@@ -45,6 +46,7 @@ def contamination_findings(results: Sequence[Result]) -> list[Finding]:
     return [
         *_sets(results),
         *_learned(results, measures[0]),
+        *not_finished([result.system for result in results if result.measure == TRAINED and result.facts.unfinished]),
         *_as_they_began(results),
         *(_inflation(results, r, p) for r, p in own if r.measure == measures[0]),
         *_other_measures([(r, p) for r, p in own if r.measure != measures[0]], measures[1:]),

@@ -30,6 +30,7 @@ from positionbias.evaluation.trainings import (
     ratio_of_changes,
 )
 from positionbias.report.contamination_select import BEYOND, CONTAMINATION, DOSES, INHERITED, SETS, STANDARD, TRAINED, clean_of
+from positionbias.studies.artefacts import as_ended, ending_at
 from positionbias.studies.contamination_findings import contamination_findings
 from positionbias.studies.contamination_trials import ContaminationStudy, Trial, system_name
 from positionbias.studies.systems import FIRST_STAGE, finding, point
@@ -79,6 +80,9 @@ class _Measuring:
     def _read(self, trial: Trial) -> None:
         share = trial.share if trial.source else None
         facts = Facts(model=trial.model, role=trial.role, loss=trial.loss, source=trial.source, share=share)
+        taught_by = ("teacher", trial.source, trial.share, trial.seed)  # a student rests on its teacher's training too
+        teachers = [of.trained for of in self.study.trials if (of.role, of.source, of.share, of.seed) == taught_by]
+        facts = as_ended(facts, trial.trained, *teachers)
         self.trials.setdefault(facts, []).append(trial)
         for target, path in trial.runs.items():
             for measure, values in per_query(read_run(path), self.qrels[target], self.measures).items():
@@ -142,6 +146,7 @@ class _Measuring:
                 "step of the kept weights": [content.get("best_step") for content in contents],
                 "stopped by": list(dict.fromkeys(str(content.get("stopped", "")) for content in contents)),
                 "re-ranking depth": [content.get("depth") for content in contents],
+                "ended": [ending_at(trial.trained).finish.value for trial in trials],
             }
             value = sum(best) / len(best) if best else None
             found.append(self._result(TRAINED, "", system, Statistics(rows), value=value, count=len(trials)))
@@ -198,6 +203,8 @@ class _Measuring:
         for system, target, measure in self.values:
             base = (self.standard, target, measure)
             if self.standard is None or base not in self.values or system not in shown or system.source not in ("", target):
+                continue
+            if system.unfinished != self.standard.unfinished:
                 continue
             pairs = paired(self._of(self.standard, target, measure), self._of(system, target, measure))
             if not pairs:  # no seed that both have

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from positionbias.core.result import Facts
+from positionbias.studies.systems import with_words
 
 __all__ = ["ContaminationStudy", "Trial", "system_name"]
 
@@ -59,6 +60,10 @@ class ContaminationStudy:
 
 def system_name(facts: Facts) -> str:
     """What results call a system, the same for all seeds."""
+    return with_words(_named(facts), facts)
+
+
+def _named(facts: Facts) -> str:
     if not facts.role:
         return facts.model or (f"{facts.source}, share {facts.share:g}" if facts.share is not None else "clean")
     clean = f"{facts.role} {facts.model} ({facts.loss})"

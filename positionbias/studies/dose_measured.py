@@ -19,7 +19,7 @@ from positionbias.studies.findings import DOSES, Change, baselines, difference_o
 from positionbias.studies.measured import measure_models
 from positionbias.studies.over_trainings import BASELINE_FACTS, over_trainings, query_values
 from positionbias.studies.position_bias import StudySettings
-from positionbias.studies.systems import finding
+from positionbias.studies.systems import finding, system_name
 from positionbias.studies.tested import Measured
 from positionbias.studies.variants import change_by_variant, kinds, named, of_variant, similarity_by_variant
 
@@ -81,7 +81,7 @@ def changes_between_doses(
         pair = [_change(lambda of: find(measure, of), replace(facts, variant=variant)) for variant in (least, most)]
         if facts.variant != most or facts.test != "rotated" or not all(pair):
             continue
-        names = [f"{facts.model}-{facts.training}, {variant}" for variant in (least, most)]
+        names = [system_name(replace(facts, variant=variant)) for variant in (least, most)]
         comparison = compare(
             *pair,
             baseline_name=f"change by rotation of {names[0]}",

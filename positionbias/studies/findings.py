@@ -8,6 +8,7 @@ trainings it has both figures and no interval; of one it speaks of that checkpoi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from positionbias.core.formatting import as_form, percent
@@ -17,6 +18,7 @@ from positionbias.evaluation.crossed import ENOUGH, LEAST, OVER_QUERIES
 from positionbias.evaluation.trainings import figures_over
 from positionbias.report.select import over_axis
 from positionbias.studies.against import MARGIN, against_change, against_mats, against_training
+from positionbias.studies.endings import ending_findings
 from positionbias.studies.wording import between
 
 __all__ = [
@@ -218,12 +220,12 @@ def _term_similarity(results: Sequence[Result]) -> list[Finding]:
     for result in results:
         facts = result.facts
         if isinstance(result.payload, AtsCurve) and facts.test == "original" and result.value is not None:
-            kind = Facts(model=facts.model, training=facts.training)
+            kind = Facts(model=facts.model, training=facts.training, unfinished=facts.unfinished)
             found.setdefault(kind, {})[facts.seed, facts.rotation] = result.value
             first.setdefault(kind, result)
     sentences = []
     for kind, values in found.items():
-        rotated = Facts(model=kind.model, training="rotated")
+        rotated = replace(kind, training="rotated")
         if kind.training != "original" or rotated not in found:
             continue
         one, other = (figures_over(of).value or 0.0 for of in (values, found[rotated]))
@@ -249,7 +251,7 @@ class _Idle(NamedTuple):
 
 
 def _idle(results: Sequence[Result]) -> list[_Idle]:
-    curves = [r for r in results if isinstance(r.payload, TrainingCurve) and r.payload.notes.get("depth") == 1]
+    curves = [r for r in results if isinstance(r.payload, TrainingCurve) and r.payload.ending.depth == 1]
     return [_Idle(result.system, result.facts.seed, result.facts.rotation) for result in curves]
 
 
@@ -274,17 +276,17 @@ def _idleness(idle: Sequence[_Idle], results: Sequence[Result]) -> list[Finding]
     }
     named = ", ".join(name if both == (1, 1) else f"{name} ({both[0]} of {both[1]} trainings)" for name, both in counts.items())
     text = (
-        f"No re-ranking depth did better on the validation queries than BM25's own order for {named}: the depth is 1, and nothing is re-ranked. "
-        "The effectiveness is BM25's and says nothing about the model, so the sentences about models leave it out; train longer, or start "
+        f"Does not beat its first stage on validation: {named}. No re-ranking depth did better there than BM25's own order, so these scores change "
+        "nothing: depth 1. The effectiveness is BM25's and says nothing about the model, so the sentences about models leave it out; train longer, or start "
         "from word vectors or an encoder."
     )
     return [Finding(text, None)]
 
 
 def idle_trainings(results: Sequence[Result]) -> tuple[list[Finding], list[Result]]:
-    """Sentences about trainings that ended in a model that re-ranks nothing, and the results without comparisons of such alone."""
+    """Sentences about trainings that are not finished or that ended in a model that re-ranks nothing, and the results without comparisons of the latter alone."""
     idle = _idle(results)
-    return _idleness(idle, results), [result for result in results if _re_ranks(result, idle)]
+    return [*ending_findings(results), *_idleness(idle, results)], [result for result in results if _re_ranks(result, idle)]
 
 
 def findings(results: Sequence[Result], measure: str, *, cuts: Mapping[int, tuple[int, int]]) -> list[Finding]:

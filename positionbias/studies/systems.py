@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from positionbias.core.convergence import UNFINISHED
 from positionbias.core.payloads import Finding, PerQuery
 from positionbias.core.records import Qrel
 from positionbias.core.result import Facts, Result
@@ -18,6 +19,7 @@ from positionbias.evaluation.measures import evaluate_run
 from positionbias.evaluation.trainings import Repeat, mean_interval, query_means
 from positionbias.evaluation.trainings import Values as PerQueryValues
 from positionbias.models.checkpoint import load_checkpoint
+from positionbias.studies.artefacts import as_ended
 from positionbias.training.train import training_result
 
 __all__ = [
@@ -34,6 +36,7 @@ __all__ = [
     "subject_of",
     "system_name",
     "values_of",
+    "with_words",
 ]
 
 FIRST_STAGE, POSITION = "bm25", "position-only"
@@ -56,13 +59,19 @@ class SystemRuns(NamedTuple):
 
 
 def subject_of(facts: Facts, path: Path) -> Subject:
-    """A trained model under the name that these facts give it."""
+    """A trained model under the name that these facts give it, and how its training ended."""
+    facts = as_ended(facts, path)
     return Subject(system_name(facts), facts, path)
 
 
 def system_name(facts: Facts) -> str:
     """What results call a training of a model, the same for all seeds and draws."""
-    return f"{facts.model}-{facts.training}" + (f", {facts.variant}" if facts.variant else "")
+    return with_words(f"{facts.model}-{facts.training}" + (f", {facts.variant}" if facts.variant else ""), facts)
+
+
+def with_words(name: str, facts: Facts) -> str:
+    """A system's name, which says where a training that it rests on is not finished."""
+    return f"{name}, {UNFINISHED}" if facts.unfinished else name
 
 
 def split_label(tests: Sequence[str]) -> str:

@@ -18,11 +18,22 @@ from positionbias.core.result import Facts, Result
 from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
 from positionbias.positions.debias import rotation_result
 from positionbias.studies.against import against_transfer
+from positionbias.studies.artefacts import as_ended
 from positionbias.studies.findings import baselines, idle_trainings, trainings
 from positionbias.studies.model_settings import ModelSettings
 from positionbias.studies.over_trainings import BASELINE_FACTS, over_trainings
 from positionbias.studies.position_bias import StudySettings, candidate_runs, check_splits
-from positionbias.studies.systems import FIRST_STAGE, Subject, SystemRuns, curve_of, evaluated, finding, split_label, values_of
+from positionbias.studies.systems import (
+    FIRST_STAGE,
+    Subject,
+    SystemRuns,
+    curve_of,
+    evaluated,
+    finding,
+    split_label,
+    values_of,
+    with_words,
+)
 from positionbias.studies.workshop import Workshop
 from positionbias.text.statistics import collection_counts
 
@@ -120,7 +131,7 @@ class _Study:
                 kind, end = model.kind, f"seed-{seed}"
                 facts = Facts(model=kind, training="original", test="original", seed=seed, pretrained=model.pretrained)
                 alone = self._on_target(f"{kind}-{end}", model, runs, seed, None)
-                yield None, Subject(f"{kind}-{self.target.name}", facts, alone)
+                yield None, _subject(f"{kind}-{self.target.name}", facts, alone)
                 facts = replace(facts, source=self.source.name, pretrained=first_model.pretrained)
                 for text, draw, passages in texts:
                     rest = f"{text}-{end}" if draw is None else f"{text}-{draw}-{end}"
@@ -129,7 +140,7 @@ class _Study:
                     began = Facts(model=kind, training=text, rotation=draw, seed=seed, pretrained=first_model.pretrained)
                     ended = replace(facts, source_training=text, rotation=draw)
                     path = self._on_target(f"{kind}-after-{rest}", model, runs, seed, start)
-                    yield Subject(system, began, start), Subject(f"{system}-to-{self.target.name}", ended, path)
+                    yield _subject(system, began, start), _subject(f"{system}-to-{self.target.name}", ended, path, start)
 
     def _on_source(self, name: str, passages: Path, model: ModelSettings, runs: Mapping[str, Path], seed: int) -> Path:
         split = self.before.validation
@@ -139,6 +150,12 @@ class _Study:
         split = self.settings.validation
         plan = model.plan(runs["train"], runs[split], seed=seed, start=start, validation_split=split)
         return self.here.trained(name, self.target.path, plan)
+
+
+def _subject(system: str, facts: Facts, path: Path, *before: Path) -> Subject:
+    """A trained model that rests on the trainings ``before`` as well."""
+    facts = as_ended(facts, path, *before)
+    return Subject(with_words(system, facts), facts, path)
 
 
 def _measure(artefacts: _Artefacts, settings: StudySettings) -> list[Result]:
@@ -187,15 +204,18 @@ def _compared(
                 pairs = (
                     [((baseline, first), row) for row in rows]
                     if axis == "baseline"
-                    else [
-                        (one, two) for n, two in enumerate(rows) for one in rows[:n] if one[0].facts.model == two[0].facts.model
-                    ]
+                    else [(one, two) for n, two in enumerate(rows) for one in rows[:n] if _alike(one[0].facts, two[0].facts)]
                 )
                 family = [_comparison(axis, name, *pair, clusters, seed) for pair in pairs]
                 for (one, two), comparison in zip(pairs, adjust(family) if family else [], strict=True):
                     if (key := (axis, name, one[0], two[0])) not in seen:
                         seen.add(key)
                         yield _as_result(name, comparison, two, seed)
+
+
+def _alike(one: Facts, two: Facts) -> bool:
+    """Whether two trainings are compared: of one model, both finished or both not."""
+    return (one.model, one.unfinished) == (two.model, two.unfinished)
 
 
 def _comparison(

@@ -17,6 +17,7 @@ from positionbias.core.groups import Groups
 from positionbias.core.result import Facts, Result
 from positionbias.report.tripclick_select import ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
 from positionbias.studies import estimate
+from positionbias.studies.artefacts import as_ended
 from positionbias.studies.tripclick_checks import check_study
 from positionbias.studies.tripclick_sets import drawn_from, write_study_set
 from positionbias.studies.tripclick_settings import Negatives, Ranker, TripClickSettings
@@ -119,6 +120,7 @@ class _Study:
         facts = Facts(
             model=model.kind, pretrained=model.pretrained, variant=of.name, role=RETRIEVER if ranker.dense else RERANKER
         )
+        facts = as_ended(facts, place)
         return Trial(ranker.name, facts, seed, self._retrieved(place) if ranker.dense else self._reranked(place), place)
 
     @property
@@ -149,7 +151,9 @@ class _Study:
             runs[split] = self.shop.ensembled(
                 f"ensemble-seed-{seed}-on-{split}", of, self.runs[split], split=split, depth=self.settings.depth
             )
-        return Trial(ENSEMBLE, Facts(model="ensemble", variant=REGENERATED, role=ENSEMBLE), seed, runs, None)
+        facts = Facts(model="ensemble", variant=REGENERATED, role=ENSEMBLE)
+        trained = [trial.trained for trial in members if trial.trained is not None]
+        return Trial(ENSEMBLE, as_ended(facts, *trained), seed, runs, None)
 
 
 def _measured(study: TripClickStudy) -> Sequence[Result]:

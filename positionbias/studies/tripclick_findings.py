@@ -30,6 +30,7 @@ from positionbias.report.tripclick_select import (
     tripclick_systems,
 )
 from positionbias.studies.against import MARGIN
+from positionbias.studies.endings import ending_findings
 from positionbias.studies.tripclick_published import TESTS, paper_test
 from positionbias.studies.wording import bounds_of, difference_shown, p_shown, point_shown
 
@@ -46,6 +47,7 @@ def tripclick_findings(results: Sequence[Result]) -> list[Finding]:
     return [
         *_false(results),
         *_seen_in_training(results),
+        *ending_findings(results),
         *_as_they_began(results),
         *_negatives(results),
         *_shallow(results),

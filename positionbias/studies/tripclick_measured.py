@@ -180,7 +180,8 @@ class _Measuring:
         """The ensemble against every one of its models; the report takes the best of each test."""
         names = set(self.settings.in_ensemble)
         members = [f for f, trials in self.trials.items() if trials[0].name in names and f.variant == REGENERATED]
-        return ((member, facts) for facts in self.every if facts.role == ENSEMBLE for member in members)
+        ensembles = [facts for facts in self.every if facts.role == ENSEMBLE]
+        return ((member, facts) for facts in ensembles for member in members if member.unfinished == facts.unfinished)
 
     def _tested(self, axis: str, pairs: Iterable[tuple[Facts, Facts]]) -> list[Result]:
         """Candidate against baseline on every test; a family of tests is a measure's of one test set [decision]."""

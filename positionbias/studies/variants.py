@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from positionbias.core.payloads import AtsCurve, Comparison, Finding
 from positionbias.core.result import Facts, Result
 from positionbias.evaluation.trainings import figures_over
 from positionbias.studies.findings import relative_of, together
 from positionbias.studies.over_trainings import ALL
+from positionbias.studies.systems import with_words
 
 __all__ = ["change_by_variant", "kinds", "named", "of_variant", "similarity_by_variant"]
 
 
 def kinds(results: Sequence[Result]) -> list[Facts]:
     """Each training of a model, whatever its variant, seed and draw."""
-    return list(
-        dict.fromkeys(
-            Facts(model=r.facts.model, training=r.facts.training) for r in results if r.facts.variant and r.facts.model
-        )
-    )
+    return list(dict.fromkeys(replace(_kind(r.facts), variant="") for r in results if r.facts.variant and r.facts.model))
+
+
+def _kind(facts: Facts) -> Facts:
+    return Facts(model=facts.model, training=facts.training, variant=facts.variant, unfinished=facts.unfinished)
 
 
 def named(kind: Facts) -> str:
     """A training in words."""
-    return f"{kind.model} trained on {kind.training} passages"
+    return with_words(f"{kind.model} trained on {kind.training} passages", kind)
 
 
 def of_variant(results: Sequence[Result], measure: str, axis: str, kind: Facts, variant: str) -> Comparison | None:
     """The comparison along an axis of a training of one variant, over all queries and trainings; None where it was not made."""
-    found = together(results, measure, axis, lambda r, c: (r.facts.model, r.facts.training, r.facts.variant, c.subset))
-    return found[key][1] if (key := (kind.model, kind.training, variant, ALL)) in found else None
+    found = together(results, measure, axis, lambda r, c: (_kind(r.facts), c.subset))
+    return found[key][1] if (key := (replace(kind, variant=variant), ALL)) in found else None
 
 
 def change_by_variant(results: Sequence[Result], measure: str, kind: Facts, variants: Sequence[str]) -> Finding | None:
@@ -54,8 +56,8 @@ def similarity_by_variant(results: Sequence[Result], variants: Sequence[str]) ->
                 for r in results
                 if isinstance(r.payload, AtsCurve)
                 and r.value is not None
-                and (r.facts.model, r.facts.training, r.facts.test, r.facts.variant)
-                == (kind.model, kind.training, "original", variant)
+                and r.facts.test == "original"
+                and replace(kind, variant=variant) == _kind(r.facts)
             }
             listed += [f"{figures_over(values).value:.3f} with {variant}"] if values else []
         if listed:

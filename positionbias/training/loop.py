@@ -26,7 +26,7 @@ from positionbias.training.devices import Devices
 from positionbias.training.record import Board, Row, Sums, Trained, write_log
 from positionbias.training.state import find_state, load_best, restore_state, save_best, save_state, working_folder
 from positionbias.training.trainer import Trainer
-from positionbias.training.validation import MEASURED, Validation, validate
+from positionbias.training.validation import MEASURED, Validation, first_stage, validate
 
 __all__ = ["forget_state", "train"]
 
@@ -89,7 +89,10 @@ def train(
                     with quiet:
                         look(rate)
                     if record.best_ndcg is not None:
-                        bar.note(f"nDCG@10 {record.log[-1]['ndcg']:.4f} (best {record.best_ndcg:.4f} at {record.best_step})")
+                        now = record.log[-1]
+                        bar.note(
+                            f"nDCG@10 {now['ndcg']:.4f} at depth {now['depth']:.0f} (best {record.best_ndcg:.4f} at step {record.best_step})"
+                        )
                 elif trainer.due or (config.save_every and record.step % config.save_every == 0):
                     trainer.settle()
                     save()
@@ -99,7 +102,7 @@ def train(
             load_best(folder, model, record.best_step)
             depths = {"least_depth": config.least_depth, "most_depth": config.most_depth}
             final = validate(model, validation, **depths, every_depth=True)
-            record.depth = int(final["depth"] or 1)
+            record.depth, record.ndcg, record.first_stage = int(final["depth"] or 1), final["ndcg"], first_stage(validation)
         record.depth = devices.from_main(record.depth)
     return record
 

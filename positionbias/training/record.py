@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from positionbias.core.convergence import Ending, finish_of
 from positionbias.core.errors import DependencyError
 from positionbias.core.files import atomic_file
 
@@ -39,6 +40,9 @@ class Sums:
 class Trained:
     """How a training went. The log holds one row a validation, step 0 (the untrained model) first.
 
+    ``best_ndcg`` is that of the validation whose weights are kept, at the depths tried while training; ``ndcg`` that of the same weights at
+    the tuned ``depth``, and ``first_stage`` that of the candidates' own order, both made at the end.
+
     ``epoch`` and ``batch`` are where the next step begins; ``since`` is what the next row will be made of. Without validation there is
     no row of step 0, ``best_ndcg`` and ``depth`` stay None, and ``best_step`` is the last: its weights are kept.
     """
@@ -52,9 +56,16 @@ class Trained:
     dropped: int = 0
     seconds: float = 0.0
     depth: int | None = None
+    ndcg: float | None = None
+    first_stage: float | None = None
     stopped: str = ""
     since: Sums = field(default_factory=Sums)
     log: list[Row] = field(default_factory=list)
+
+    def ending(self) -> Ending:
+        """Whether it is finished, and what its weights do on validation."""
+        after = [row["ndcg"] for row in self.log if row["step"]]
+        return Ending(finish_of([value for value in after if value is not None]), self.ndcg, self.depth, self.first_stage)
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> Trained:

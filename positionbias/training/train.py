@@ -13,7 +13,7 @@ from positionbias.core.files import refuse_existing
 from positionbias.core.groups import group_queries
 from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
 from positionbias.core.payloads import TrainingCurve
-from positionbias.core.records import Qrel
+from positionbias.core.records import Qrel, relevant_passages
 from positionbias.core.result import Result
 from positionbias.core.run import Run, read_run
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
@@ -79,8 +79,10 @@ def train_model(
         record = train(model, texts, validation, plan.training, out, devices, **options)
     if devices.main:
         facts = {"training_seconds": round(record.seconds, 1), **devices.facts()}
-        manifest = _manifest(collection, plan, settings, _content(counted, groups, record), out, facts)
+        content = {**_content(counted, groups, record), **_overlap(collection, plan, groups)}
+        manifest = _manifest(collection, plan, settings, content, out, facts)
         log = {"log": untimed(record.log), "best_step": record.best_step, "stopped": record.stopped}
+        log["ending"] = record.ending().to_json()
         save_checkpoint(
             out, model, depth=record.depth, training=log, manifest=manifest, timed_log=record.log, overwrite=overwrite
         )
@@ -108,8 +110,18 @@ def _validation(collection: Collection, candidates: Run, plan: TrainPlan) -> Val
     )
 
 
+def _overlap(collection: Collection, plan: TrainPlan, groups: GroupSource) -> dict[str, int]:
+    """How many validation queries have a relevant passage, and how many one that is a training positive as well."""
+    if plan.validation_candidates is None:
+        return {}
+    relevant = relevant_passages(collection.qrels(plan.validation_split), plan.relevant_from)
+    seen = groups.positives_among({passage_id for passages in relevant.values() for passage_id in passages})
+    overlap = sum(not seen.isdisjoint(passages) for passages in relevant.values())
+    return {"validation_queries": len(relevant), "validation_queries_seen": overlap}
+
+
 def training_result(model: Checkpoint, collection: str) -> Result:
-    """What was logged at each validation, as a Result; its value is the best validation nDCG@10, None without validation."""
+    """What was logged at each validation, as a Result; its value is validation nDCG@10 of the weights kept at the tuned depth, None without validation."""
     log = model.training["log"]
     names = {
         "loss": "loss",
@@ -120,10 +132,20 @@ def training_result(model: Checkpoint, collection: str) -> Result:
         "gate": "gate",
     }
     content = model.manifest.content
-    notes = {key: content[key] for key in ("best_step", "weights", "steps", "stopped", "depth", "training_groups")}
+    named = (
+        "best_step",
+        "weights",
+        "steps",
+        "stopped",
+        "depth",
+        "training_groups",
+        "validation_queries",
+        "validation_queries_seen",
+    )
+    notes = {key: content[key] for key in named if key in content}
     series = {label: [row[key] for row in log] for label, key in names.items()}
     kept = {label: values for label, values in series.items() if any(value is not None for value in values)}
-    curve = TrainingCurve([int(row["step"]) for row in log], kept, notes)
+    curve = TrainingCurve([int(row["step"]) for row in log], kept, notes, model.ending)
     best = content["validation_ndcg@10"]
     split = "train" if best is None else "validation"
     return Result("training", collection, split, model.name, model.manifest.seed, best, None, len(log), curve)
@@ -139,7 +161,8 @@ def _content(counted: Mapping[str, Any], groups: GroupSource, record: Trained) -
         "steps": record.step,
         "best_step": record.best_step,
         "weights": "the last" if record.best_ndcg is None else "the best on validation",
-        "validation_ndcg@10": record.best_ndcg,
+        "validation_ndcg@10": record.ndcg,
+        "first_stage_ndcg@10": record.first_stage,
         "depth": record.depth,
         "stopped": record.stopped,
     }

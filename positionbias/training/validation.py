@@ -14,7 +14,7 @@ from positionbias.probe.term_vectors import probe
 from positionbias.ranking.rerank import rescore
 from positionbias.ranking.scored import PassageTexts
 
-__all__ = ["MEASURED", "Validation", "validate"]
+__all__ = ["MEASURED", "Validation", "first_stage", "validate"]
 
 MEASURED = ("ndcg", "depth", "mats")
 
@@ -46,6 +46,11 @@ def validate(
     tried = [depth for depth in depths if depth >= min(least_depth, deepest)]
     choice = tune_depth(validation.candidates, rescored.run, validation.qrels, tried)
     return {"ndcg": choice.value, "depth": float(choice.depth), "mats": _mats(model, validation)}
+
+
+def first_stage(validation: Validation) -> float:
+    """nDCG@10 of the candidates in their own order: what re-ranking to depth 1 leaves."""
+    return tune_depth(validation.candidates, validation.candidates, validation.qrels, [1]).value
 
 
 def _mats(model: Ranker, validation: Validation) -> float | None:

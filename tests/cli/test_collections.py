@@ -87,7 +87,7 @@ def test_a_plain_name_lands_at_home_and_is_found_there(run_posbias: RunPosbias, 
         lines.setdefault(line.split()[0], line)
     # ten lamps of 6 words and a sentence of 5: quantiles 5 6 6 6 6 6 6, mean 65 / 11
     assert lines["passages"].split()[1:] == "5 5 6 6 6 6 6 5.9 0 0.0% over 200".split()
-    assert "import squad (validation 4, seed 1)" in lines["made"]
+    assert "import squad (validation 4, validation_by passage, seed 1)" in lines["made"]
     assert "CC BY-SA 4.0" in lines["licence"]
     inputs = [line for line in shown.stdout.splitlines() if line.startswith("input ")]
     assert [line.split()[1] for line in inputs] == ["train", "test"]

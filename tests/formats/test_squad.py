@@ -16,6 +16,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.records import Answer, Passage, Query
+from positionbias.formats.splits import HoldOut
 from positionbias.formats.squad import import_squad, read_squad, write_squad
 
 LAMP = "The lamp of Orvell burns\tgreen oil.\r\nIt hangs in the “north” hall."
@@ -168,7 +169,8 @@ def many_questions(count: int) -> dict[str, Any]:
 
 
 def test_validation_is_drawn_from_training_and_taken_out_of_it(tmp_path: Path) -> None:
-    squad = imported(tmp_path, many_questions(200), validation=60, seed=1)
+    one_by_one: dict[str, Any] = {"seed": 1, "validation_by": HoldOut.QUERY}
+    squad = imported(tmp_path, many_questions(200), validation=60, **one_by_one)
     split = {name: [query.query_id for query in squad.queries(name)] for name in squad.splits}
     assert {name: len(ids) for name, ids in split.items()} == {"train": 140, "validation": 60, "test": 1}
     assert sorted(split["train"] + split["validation"]) == [f"q{n:03}" for n in range(200)]
@@ -177,12 +179,40 @@ def test_validation_is_drawn_from_training_and_taken_out_of_it(tmp_path: Path) -
     assert {answer.query_id for answer in squad.answers("validation")} == set(split["validation"])
     # spread over the file: about 30 of each half, within four deviations of √(60·½·½·140/199) = 3.2
     assert abs(sum(item < "q100" for item in split["validation"]) - 30) < 13
-    again = {query.query_id for query in imported(tmp_path, many_questions(200), validation=60, seed=1).queries("validation")}
-    other = {query.query_id for query in imported(tmp_path, many_questions(200), validation=60, seed=2).queries("validation")}
+    again = {
+        query.query_id for query in imported(tmp_path, many_questions(200), validation=60, **one_by_one).queries("validation")
+    }
+    other = {
+        query.query_id
+        for query in imported(tmp_path, many_questions(200), validation=60, seed=2, validation_by=HoldOut.QUERY).queries(
+            "validation"
+        )
+    }
     assert again == set(split["validation"])
     assert other != again
-    larger = {query.query_id for query in imported(tmp_path, many_questions(200), validation=61, seed=1).queries("validation")}
+    larger = {
+        query.query_id for query in imported(tmp_path, many_questions(200), validation=61, **one_by_one).queries("validation")
+    }
     assert again < larger  # one more question changes no other's draw
+
+
+def test_validation_takes_whole_passages_and_whole_articles_where_they_come_near(tmp_path: Path) -> None:
+    def article(number: int) -> dict[str, Any]:
+        contexts = [
+            {"context": GATE, "qas": [question(f"q{number}-{place}-{n}", "?", ("Travellers", 0)) for n in range(4)]}
+            for place in range(5)
+        ]
+        return {"title": f"{number}", "paragraphs": contexts}
+
+    file = {"version": "1.1", "data": [article(number) for number in range(6)]}  # 6 articles of 5 passages of 4 questions
+    for asked, by, found in ((41, "article", 40), (12, "passage", 12)):
+        squad = imported(tmp_path, file, validation=asked, seed=1)
+        assert squad.manifest.content["validation"] | {"units": 0} == {"by": by, "asked": asked, "queries": found, "units": 0}
+        positives = [{qrel.passage_id for qrel in squad.qrels(split)} for split in ("train", "validation")]
+        assert not positives[0] & positives[1]
+        articles = [{query.query_id[:2] for query in squad.queries(split)} for split in ("train", "validation")]
+        assert by == "passage" or not articles[0] & articles[1]
+        assert [len(squad.queries(split)) for split in ("train", "validation")] == [120 - found, found]
 
 
 @pytest.mark.parametrize("count", [-1, 3, 4])
@@ -389,10 +419,12 @@ def test_the_real_files_become_4497_passages(posbias_data: Path, tmp_path: Path)
     squad = import_squad([train], dev, tmp_path / "squad", validation=1000)
     assert len(squad) == 4_497
     assert {split: len(squad.queries(split)) for split in squad.splits} == {
-        "train": 10_877,
-        "validation": 1_000,
+        "train": 10_879,
+        "validation": 998,  # five whole articles
         "test": 10_570,
     }
+    positives = [{qrel.passage_id for qrel in squad.qrels(split)} for split in ("train", "validation")]
+    assert not positives[0] & positives[1]
     texts = dict(squad.passages())
     for split in squad.splits:
         for answer in squad.answers(split):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from positionbias.core.convergence import Ending, Finish
 from positionbias.core.manifest import InputRef, Manifest
 from positionbias.core.payloads import (
     KINDS,
@@ -181,7 +182,8 @@ def training(system: str, name: str, last_mats: float) -> Result:
     payload = TrainingCurve(
         steps,
         {"loss": loss, "validation nDCG@10": ndcg, "MATS": mats},
-        {"best_step": best, "stopped": "6,000 steps", "depth": 35},
+        {"best_step": best, "stopped": "6,000 steps"},
+        Ending(Finish.FINISHED, max(ndcg), 35, 0.31),
     )
     return Result("training", name, "validation", system, 1, max(ndcg), None, len(steps), payload)
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from positionbias.core.convergence import Ending, Finish
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
 from positionbias.core.payloads import AtsCurve, PositionHistogram, TrainingCurve
@@ -62,7 +63,7 @@ def test_doses_are_ordered_by_what_was_measured() -> None:
 
 def test_a_training_that_re_ranks_nothing_has_no_change_to_show() -> None:
     variant = "answers in 0:0.2"
-    curve = TrainingCurve([200], {"ndcg": [0.8]}, {"depth": 1})
+    curve = TrainingCurve([200], {"ndcg": [0.8]}, ending=Ending(Finish.FINISHED, 0.8, 1, 0.8))
     facts = Facts("tk", "original", "original", seed=1, variant=variant)
     found = [*RESULTS, Result("training", "squad", "", f"tk-original, {variant}", 1, None, None, 9, curve, facts)]
     row = next(r for r in doses.dose_table(found).rows if (r[0].text, r[5].text) == (variant, "original"))

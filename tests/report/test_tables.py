@@ -6,7 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from positionbias.core.payloads import AtsCurve
+from positionbias.core.convergence import Ending, Finish
+from positionbias.core.payloads import AtsCurve, TrainingCurve
 from positionbias.core.result import Facts, Result
 from positionbias.report import tables
 from positionbias.report.published import Published
@@ -223,6 +224,23 @@ def test_training_ends() -> None:
         "Re-ranking depth",
     ]
     assert texts(table)[0][:5] == ["tk-original", "31", "6,000", texts(table)[0][3], "35"]
+    assert [column.name for column in table.columns][5:8] == ["kept, at that depth", "first stage", "Ended"]
+    assert texts(table)[0][6:8] == ["0.310", "finished"]
+    assert list(table.notes) == []
+
+
+def test_a_training_that_is_not_finished_or_beats_nothing_has_a_note() -> None:
+    found = [result for result in RESULTS if result.kind == "training"][:1]
+    curve = found[0].payload
+    assert isinstance(curve, TrainingCurve)
+    unfinished = replace(curve, ending=Ending(Finish.NOT_FINISHED, 0.4, 1, 0.4))
+    table = tables.training_table([replace(found[0], payload=unfinished)])
+    assert "not finished" in texts(table)[0]
+    assert [note.partition(": ")[2][:30] for note in table.notes] == [
+        "not finished: validation nDCG@",
+        "does not beat its first stage ",
+        "these scores change nothing: d",
+    ]
 
 
 def test_labels_name_what_differs() -> None:

@@ -9,6 +9,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from positionbias.core.convergence import Ending, Finish
 from positionbias.core.payloads import (
     AtsCurve,
     Comparison,
@@ -263,13 +264,15 @@ def test_nothing_measured_nothing_said() -> None:
 
 def ended(system: str, depth: int, *, seed: int = 1, draw: int | None = None) -> Result:
     facts = Facts(model="tk", training=system.partition("-")[2], seed=seed, rotation=draw)
-    return Result("training", "planted", "validation", system, 1, 0.8, None, 1, TrainingCurve([0], {}, {"depth": depth}), facts)
+    curve = TrainingCurve([0], {}, ending=Ending(Finish.FINISHED, 0.8, depth, 0.8 if depth == 1 else 0.7))
+    return Result("training", "planted", "validation", system, 1, 0.8, None, 1, curve, facts)
 
 
 def test_a_model_that_re_ranks_nothing_is_told_and_its_figures_are_not_called_its_own() -> None:
     (finding,) = told(change(0.0, 0.0, 0.0), ended("tk-original", 1))
     assert finding.text.startswith(
-        "No re-ranking depth did better on the validation queries than BM25's own order for tk-original: the depth is 1"
+        "Does not beat its first stage on validation: tk-original. No re-ranking depth did better there than BM25's own order, so these scores "
+        "change nothing: depth 1."
     )
     assert finding.holds is None
     assert "does not change beyond" in told(change(0.0, 0.0, 0.0), ended("tk-original", 2))[0].text
@@ -278,7 +281,7 @@ def test_a_model_that_re_ranks_nothing_is_told_and_its_figures_are_not_called_it
 def test_one_of_several_trainings_that_re_ranks_nothing() -> None:
     trained = [ended("tk-original", 1), ended("tk-original", 5, seed=2)]
     idle, rest = told(change(0.0, 0.0, 0.0), change(-0.2, -0.3, -0.1, seed=2), *trained)
-    assert "for tk-original (1 of 2 trainings)" in idle.text
+    assert "validation: tk-original (1 of 2 trainings)." in idle.text
     assert (
         "falls: −20.0\u00a0% (95 % interval −30.0\u00a0% to −10.0\u00a0%, over queries of one training: speaks of this checkpoint)"
         in rest.text

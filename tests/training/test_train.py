@@ -229,7 +229,13 @@ def test_it_learns(task: Task, tmp_path: Path) -> None:
     assert [row["pairs"] for row in rows] == [0] + [76, 74] * 4  # ten batches, of 8, 8, 8 and 6 pairs in turn
     assert all(row["score_margin"] > previous["score_margin"] for previous, row in pairwise(rows[1:4]))
     best = max(rows, key=lambda row: row["ndcg"])
-    assert (checkpoint.training["best_step"], checkpoint.manifest.content["validation_ndcg@10"]) == (best["step"], best["ndcg"])
+    assert checkpoint.training["best_step"] == best["step"]
+    content, ending = checkpoint.manifest.content, checkpoint.ending
+    assert (content["validation_ndcg@10"], content["first_stage_ndcg@10"]) == (ending.ndcg, ending.first_stage)
+    # at the depth that is best of all, where while training only 5 and 6 were tried
+    assert ending.ndcg >= best["ndcg"]
+    assert ending.depth == checkpoint.depth
+    assert (ending.depth == 1) == (ending.ndcg == ending.first_stage)
     # padding is where it was, after eighty steps
     assert checkpoint.model.embedding.weight[0].abs().sum() == 0
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from positionbias.cli.common import emit, say
+from positionbias.cli.common import all_of, emit, say
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
     from positionbias.formats.attach import Attachment
 
-__all__ = ["attach_option", "attachments", "report_import", "report_release", "validation_option"]
+__all__ = ["attach_option", "attachments", "report_import", "report_release", "validation_options"]
 
 attach_option: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
     "--attach",
@@ -23,12 +23,21 @@ attach_option: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option
     help="A further split from two files: queries in TSV or as TREC topics, judgements in four columns. "
     "A name SPLIT.SET adds a further judgement set to a split. May be given again.",
 )
-validation_option: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
-    "--validation",
-    type=click.IntRange(min=0),
-    default=0,
-    show_default=True,
-    help="Queries to draw from training, and to take out of it, for validation.",
+validation_options: Callable[[Callable[..., Any]], Callable[..., Any]] = all_of(
+    click.option(
+        "--validation",
+        type=click.IntRange(min=0),
+        default=0,
+        show_default=True,
+        help="Queries to draw from training, and to take out of it, for validation.",
+    ),
+    click.option(
+        "--validation-by",
+        type=click.Choice(["passage", "query"]),
+        default="passage",
+        show_default=True,
+        help="Draw queries that share a relevant passage together, so that no training query has it, or one by one.",
+    ),
 )
 
 
@@ -46,9 +55,20 @@ def report_import(collection: Collection, out: str, as_json: bool) -> None:
     from positionbias.cli.show import counts_table
     from positionbias.text.statistics import collection_counts
 
+    if drawn := collection.manifest.content.get("validation"):
+        _say_drawn(drawn)
     results = collection_counts(collection)
     emit(results, as_json=as_json, table=lambda: counts_table(results))
     say(f"written to {collection.path}; look at it with: posbias show {out}")
+
+
+def _say_drawn(drawn: Mapping[str, Any]) -> None:
+    if drawn["by"] == "query":
+        say(f"validation: {drawn['queries']:,} queries drawn one by one; other queries of their passages stay in training")
+        return
+    units = {"passage": "groups of queries that share passages", "article": "whole articles"}[drawn["by"]]
+    short = "" if drawn["queries"] == drawn["asked"] else f" of the {drawn['asked']:,} asked for (no further one fits)"
+    say(f"validation: {drawn['queries']:,} queries{short}, {drawn['units']:,} {units}; no training query has their passages")
 
 
 def report_release(collection: Collection) -> None:

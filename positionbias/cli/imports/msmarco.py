@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from positionbias.cli.common import Engine, engine_options, json_option, out_option, output_place, overwrite_option, seed_option
-from positionbias.cli.imports.common import attach_option, attachments, report_import, report_release, validation_option
+from positionbias.cli.imports.common import attach_option, attachments, report_import, report_release, validation_options
 
 __all__ = ["msmarco"]
 
@@ -13,7 +13,7 @@ __all__ = ["msmarco"]
 @click.command()
 @click.argument("places", metavar="DIR|FILE...", nargs=-1, required=True)
 @attach_option
-@validation_option
+@validation_options
 @click.option(
     "--skip",
     multiple=True,
@@ -30,6 +30,7 @@ def msmarco(
     places: tuple[str, ...],
     attach: tuple[tuple[str, str, str], ...],
     validation: int,
+    validation_by: str,
     skip: tuple[str, ...],
     keep_unjudged: bool,
     seed: int,
@@ -45,6 +46,7 @@ def msmarco(
     groups in OUT/trainsets.
     """
     from positionbias.formats.msmarco import import_msmarco
+    from positionbias.formats.splits import HoldOut
 
     with engine.open() as map_shards:
         collection = import_msmarco(
@@ -52,6 +54,7 @@ def msmarco(
             output_place(out),
             attachments=attachments(attach),
             validation=validation,
+            validation_by=HoldOut(validation_by),
             seed=seed,
             keep_unjudged=keep_unjudged,
             skip=skip,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from positionbias.cli.common import Engine, engine_options, json_option, out_option, output_place, overwrite_option, seed_option
-from positionbias.cli.imports.common import attach_option, attachments, report_import, report_release, validation_option
+from positionbias.cli.imports.common import attach_option, attachments, report_import, report_release, validation_options
 
 __all__ = ["msmarco_docs"]
 
@@ -21,7 +21,7 @@ __all__ = ["msmarco_docs"]
     help="What makes a document's text, in this order; may be given again. What stands in front is a position bias of its own.",
 )
 @attach_option
-@validation_option
+@validation_options
 @click.option(
     "--skip", multiple=True, type=click.Choice(["top100"]), help="Leave these files alone, even where they are there."
 )
@@ -36,6 +36,7 @@ def msmarco_docs(
     fields: tuple[str, ...],
     attach: tuple[tuple[str, str, str], ...],
     validation: int,
+    validation_by: str,
     skip: tuple[str, ...],
     keep_unjudged: bool,
     seed: int,
@@ -50,6 +51,7 @@ def msmarco_docs(
     runs in OUT/runs.
     """
     from positionbias.formats.msmarco_docs import import_msmarco_docs
+    from positionbias.formats.splits import HoldOut
 
     with engine.open() as map_shards:
         collection = import_msmarco_docs(
@@ -58,6 +60,7 @@ def msmarco_docs(
             fields=fields,
             attachments=attachments(attach),
             validation=validation,
+            validation_by=HoldOut(validation_by),
             seed=seed,
             keep_unjudged=keep_unjudged,
             skip=skip,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -37,6 +37,9 @@ class GroupSource(Protocol):
     def epoch(self, epoch: int, start: int = 0) -> Iterator[tuple[int, TrainingGroup]]:
         """(index, group) of one epoch from ``start`` on, in that epoch's own order."""
 
+    def positives_among(self, passage_ids: Set[str]) -> Set[str]:
+        """Those of the passages that are the positive of a group."""
+
 
 class StoredGroups:
     """The groups of a training set, each once an epoch; of one of more than ``group_size`` passages some negatives are drawn each time.
@@ -60,6 +63,10 @@ class StoredGroups:
             places = order[first : first + _AT_ONCE]
             for index, (place, group) in enumerate(zip(places.tolist(), self.groups.take(places), strict=True), first):
                 yield index, self._cut(group, epoch, place)
+
+    def positives_among(self, passage_ids: Set[str]) -> Set[str]:
+        """As ``GroupSource.positives_among``."""
+        return self.groups.positives_among(passage_ids)
 
     def _cut(self, group: TrainingGroup, epoch: int, place: int) -> TrainingGroup:
         if len(group.passage_ids) <= self.group_size:
@@ -96,6 +103,10 @@ class GroupSampler:
             pool = self.negatives[query_id]
             drawn = choose(len(pool), self.group_size - 1, self.seed, "negative", epoch, query_id, positive)
             yield index, TrainingGroup(query_id, (positive, *(pool[i] for i in drawn)), (1, *([0] * len(drawn))))
+
+    def positives_among(self, passage_ids: Set[str]) -> Set[str]:
+        """As ``GroupSource.positives_among``."""
+        return {passage_id for _, passage_id in self.positives if passage_id in passage_ids}
 
 
 def make_sampler(

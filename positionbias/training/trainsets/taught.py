@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence, Set
 from itertools import islice
 
 from positionbias.core.collection import Collection
@@ -48,6 +48,10 @@ class Taught:
         """As ``GroupSource.epoch``."""
         for index, group in self.source.epoch(epoch, start):
             yield index, group._replace(teacher_scores=self.teacher.scores(group.query_id, group.passage_ids))
+
+    def positives_among(self, passage_ids: Set[str]) -> Set[str]:
+        """As ``GroupSource.positives_among``."""
+        return self.source.positives_among(passage_ids)
 
 
 def _drawn(source: GroupSource) -> Iterator[tuple[str, Sequence[str]]]:

@@ -1,0 +1,118 @@
+"""Whether a training was finished when it ended, and whether it beats what it re-ranks: read off its validations.
+
+A training is *not finished* where its validation still rises beyond its noise. Step 0, the untrained model, does not count. The last half
+of the validations, to the nearest multiple of five and five at least, is cut into five blocks of successive validations, each with its mean.
+The curve rises where
+
+* all ten pairs of blocks are in rising order (on a flat curve 1 chance in 120), or
+* nine of the ten are, and the very last validation is the best of all (with the first, at most 5 in 120);
+
+of four validations, where each is above the one before (1 in 24); and in each case only where the last block is at least ``LEAST_RISE``
+above the first. Fewer than four decide nothing. That the last validation is the best says nothing by itself: of k flat ones it is in one case of k.
+Blocks and not validations are compared, as neighbouring validations are alike; their means are. The rates of false alarms and the power are
+measured by ``benchmarks/convergence.py`` [decision].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+__all__ = ["LEAST_RISE", "UNFINISHED", "Ending", "Finish", "finish_of"]
+
+BLOCKS = 5
+LEAST = 4  # validations
+LEAST_RISE = 0.005  # nDCG@10 from the first block to the last; a slower rise changes no conclusion [decision]
+UNFINISHED = "not finished"  # behind the name of a training, wherever one is named
+
+
+class Finish(StrEnum):
+    """What a training's validations say of its end."""
+
+    FINISHED = "finished"
+    NOT_FINISHED = UNFINISHED
+    TOO_FEW = "too few validations to tell"
+    NOT_VALIDATED = "not validated"
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a training ended. ``ndcg`` is validation nDCG@10 of the weights kept, at re-ranking depth ``depth``; ``first_stage`` that of the candidates'
+    own order. All three are None without validation, ``first_stage`` also of trainings from before it was recorded."""
+
+    finish: Finish = Finish.NOT_VALIDATED
+    ndcg: float | None = None
+    depth: int | None = None
+    first_stage: float | None = None
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether validation still rose at the end."""
+        return self.finish is Finish.NOT_FINISHED
+
+    @property
+    def beats_first_stage(self) -> bool | None:
+        """Whether the model is above its first stage on validation, which one of tuned depth 1 is not; None where that is not known."""
+        if self.depth == 1:
+            return False
+        return None if self.ndcg is None or self.first_stage is None else self.ndcg > self.first_stage
+
+    def remarks(self, depth: int | None = None) -> list[str]:
+        """What whoever reads figures of this model has to know, a sentence each; ``depth`` is what was re-ranked to (None: the tuned one)."""
+        found = []
+        if self.unfinished:
+            found.append(
+                f"{UNFINISHED}: validation nDCG@10 still rose when the training ended; train longer before concluding from it"
+            )
+        if self.finish is Finish.TOO_FEW:
+            found.append(f"too few validations to tell whether the training is finished; validate {LEAST} times or more")
+        if self.beats_first_stage is False:
+            by = (
+                ""
+                if self.depth == 1
+                else f" (nDCG@10 {self.ndcg:.4f} at depth {self.depth}, the first stage {self.first_stage:.4f})"
+            )
+            found.append(f"does not beat its first stage on validation{by}")
+        if (self.depth if depth is None else depth) == 1:
+            found.append("these scores change nothing: depth 1")
+        return found
+
+    @staticmethod
+    def of_log(steps: Sequence[int], validations: Sequence[float | None], depth: int | None) -> Ending:
+        """What a log of before this was recorded tells: nDCG@10 at its steps, at depths of its own."""
+        after = [value for step, value in zip(steps, validations, strict=False) if step and value is not None]
+        return Ending(finish_of(after), max(after, default=None), depth)
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``from_json`` reads it."""
+        return asdict(self)
+
+    @staticmethod
+    def from_json(record: Mapping[str, Any]) -> Ending:
+        """What ``to_json`` made.
+
+        Raises:
+            KeyError, TypeError, ValueError: it is something else.
+        """
+        return Ending(**{**record, "finish": Finish(record["finish"])})
+
+
+def finish_of(validations: Sequence[float]) -> Finish:
+    """What the values of the validations after step 0, in their order, say of a training's end.
+
+    >>> finish_of([0.71, 0.74, 0.78, 0.81]).value, finish_of([0.80, 0.82, 0.81, 0.82]).value
+    ('not finished', 'finished')
+    """
+    if len(validations) < LEAST:
+        return Finish.TOO_FEW if len(validations) else Finish.NOT_VALIDATED
+    window = np.asarray(validations[-BLOCKS * max(1, (len(validations) + BLOCKS) // (2 * BLOCKS)) :], float)
+    means = [float(part.mean()) for part in np.array_split(window, min(BLOCKS, len(window)))]
+    falling = sum(later <= earlier for earlier, later in combinations(means, 2))
+    best_is_last = validations[-1] > max(validations[:-1])
+    rises = falling <= int(best_is_last and len(means) == BLOCKS)
+    return Finish.NOT_FINISHED if rises and means[-1] - means[0] >= LEAST_RISE else Finish.FINISHED

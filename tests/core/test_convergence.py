@@ -1,0 +1,87 @@
+"""Whether a training is finished, worked by hand, and what is said of how it ended."""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations
+
+import pytest
+
+from positionbias.core.convergence import Ending, Finish, finish_of
+from positionbias.core.payloads import TrainingCurve
+from positionbias.core.result import Facts, Result
+
+
+@pytest.mark.parametrize(
+    ("values", "finish"),
+    [
+        ([], Finish.NOT_VALIDATED),
+        ([0.7, 0.8, 0.9], Finish.TOO_FEW),
+        ([0.70, 0.72, 0.74, 0.80], Finish.NOT_FINISHED),  # four: each above the one before
+        ([0.70, 0.74, 0.72, 0.80], Finish.FINISHED),
+        ([0.5, 0.80, 0.801, 0.802, 0.803], Finish.NOT_FINISHED),  # 0.5 is in the window of five
+        (
+            [0.3, 0.5, 0.80, 0.801, 0.802, 0.803, 0.804],
+            Finish.FINISHED,
+        ),  # the last five rise by 0.004, which changes no conclusion
+        ([0.8, 0.801, 0.802, 0.803, 0.8049], Finish.FINISHED),  # 0.0049
+        ([0.8, 0.81, 0.82, 0.83, 0.84], Finish.NOT_FINISHED),
+        ([0.8, 0.82, 0.81, 0.83, 0.84], Finish.NOT_FINISHED),  # one pair of ten falls, and the last is the best
+        ([0.9, 0.8, 0.82, 0.81, 0.83, 0.84], Finish.FINISHED),  # one pair falls, and the first was the best
+        ([0.9, 0.8, 0.81, 0.82, 0.83, 0.84], Finish.NOT_FINISHED),  # all rise again, from a fall
+        ([0.8, 0.82, 0.81, 0.80, 0.84], Finish.FINISHED),  # the best is the last, which one flat curve of five shows
+        ([0.8] * 12, Finish.FINISHED),
+    ],
+)
+def test_the_rule_by_hand(values: list[float], finish: Finish) -> None:
+    assert finish_of(values) is finish
+
+
+def test_of_many_validations_blocks_of_the_last_half_are_compared() -> None:
+    # 20: the last ten in five blocks of two, whose means rise although validations jump up and down
+    first, last = [0.5] * 10, [0.70, 0.68, 0.72, 0.70, 0.74, 0.72, 0.76, 0.74, 0.78, 0.76]
+    assert finish_of([*first, *last]) is Finish.NOT_FINISHED
+    assert finish_of([*last, *first]) is Finish.FINISHED
+    assert finish_of([*first, 0.6, *[0.7] * 9]) is Finish.FINISHED  # a jump long before the end
+
+
+@pytest.mark.parametrize(("count", "alarms"), [(4, 1), (5, 4)])
+def test_the_chance_of_a_false_alarm_is_that_of_the_orders(count: int, alarms: int) -> None:
+    """Of a flat curve's 24 orders of four one rises; of 120 of five that one, and three in which one neighbouring pair before the last is exchanged."""
+    found = [finish_of([0.1 * value for value in order]) for order in permutations(range(count))]
+    assert found.count(Finish.NOT_FINISHED) == alarms
+    assert alarms / len(found) < 0.05
+
+
+def test_what_is_said_of_an_ending() -> None:
+    assert Ending().remarks() == []
+    assert Ending(Finish.FINISHED, 0.8, 20, 0.7).remarks() == []
+    (unfinished,) = Ending(Finish.NOT_FINISHED, 0.8, 20, 0.7).remarks()
+    assert unfinished.startswith("not finished: validation nDCG@10 still rose")
+    idle = Ending(Finish.FINISHED, 0.77, 1, 0.77)
+    assert idle.beats_first_stage is False
+    assert idle.remarks() == ["does not beat its first stage on validation", "these scores change nothing: depth 1"]
+    assert idle.remarks(20) == ["does not beat its first stage on validation"]  # asked to re-rank deeper all the same
+    assert Ending(Finish.FINISHED, 0.8, 20, 0.7).remarks(1) == ["these scores change nothing: depth 1"]
+    below = Ending(Finish.FINISHED, 0.7, 10, 0.75)
+    assert below.remarks() == [
+        "does not beat its first stage on validation (nDCG@10 0.7000 at depth 10, the first stage 0.7500)"
+    ]
+    assert Ending(Finish.FINISHED, 0.7, 10, None).beats_first_stage is None
+
+
+def test_it_goes_through_json_with_its_curve() -> None:
+    curve = TrainingCurve([0, 5], {"validation nDCG@10": [0.1, 0.2]}, {}, Ending(Finish.TOO_FEW, 0.2, 5, 0.1))
+    result = Result("training", "c", "validation", "tk", 1, 0.2, None, 2, curve, Facts(model="tk", unfinished=True))
+    record = json.loads(json.dumps(result.to_json()))
+    assert record["payload"]["ending"]["finish"] == "too few validations to tell"
+    assert Result.from_json(record) == result
+    assert "unfinished" not in Result("m", "c", "", "", None, None, None, 0, curve).to_json()["facts"]
+
+
+def test_results_of_before_say_what_their_log_tells() -> None:
+    record = {"steps": [0, 1, 2, 3, 4], "series": {"validation nDCG@10": [0.1, 0.2, 0.3, 0.4, 0.5]}, "notes": {"depth": 7}}
+    header = Result("training", "c", "validation", "tk", 1, 0.5, None, 5, TrainingCurve([], {})).to_json()
+    payload = Result.from_json({**header, "payload": record}).payload
+    assert isinstance(payload, TrainingCurve)
+    assert payload.ending == Ending(Finish.NOT_FINISHED, 0.5, 7, None)
