@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from positionbias.audit.filler import common_words, filler
+from positionbias.audit.filler import FILLER_WORDS, common_words, filler
 from positionbias.audit.manipulate import Fits, Texts
 from positionbias.audit.systems import System, Task
 from positionbias.core.records import Query
@@ -74,8 +74,8 @@ def _by_tokens(model: Ranker | PassageEncoder) -> Fits:
 def cliff(system: System, task: Task, seed: int) -> float | None:
     """The number of words after which a scorer's scores stop to change; None where they never do.
 
-    For up to 200 queries the evidence stands before and behind the passage's other sentences and at a drawn place between them, and so does filler of as many
-    words. Where the evidence in front scores other than filler there, and at another place the same, it was not read there. A limit of L words is found where at
+    For up to 200 queries the evidence stands before and behind the passage's other sentences, at a drawn place between them, and behind them and up to 80 words of
+    filler, as many as the texts of the middle have; and so does filler of as many words as the evidence. Where the evidence in front scores other than filler there, and at another place the same, it was not read there. A limit of L words is found where at
     least five texts with the evidence wholly behind L were not read, at least five with it wholly before L were (else it is not known to be words that count: a
     scorer of first sentences has none), and at most 5 % of the texts are on the wrong side: not read though wholly before L, or read though wholly behind it; of
     several such L the least, so that no text counts as read whole that is not [decision].
@@ -93,14 +93,17 @@ def cliff(system: System, task: Task, seed: int) -> float | None:
         others = [text for place, text in enumerate(parts.sentences) if place != parts.own]
         between = 1 + below(len(others) - 1, seed, "cliff", query_id, "between")
         blank = filler(queries[query_id], common, words=len(evidence.split()))
-        places = (0, len(others), between)
-        versions = [" ".join([*others[:at], one, *others[at:]]) for at in places for one in (evidence, blank)]
+        more = 1 + below(4 * FILLER_WORDS, seed, "cliff", query_id, "padding")
+        padding = filler(queries[query_id], common, words=more)
+        before = [[], others, others[:between], [*others, padding]]
+        behind = [others, [], others[between:], []]
+        around = list(zip(before, behind, strict=True))
+        versions = [" ".join([*left, one, *right]) for left, right in around for one in (evidence, blank)]
         names = [f"{query_id}\x1f{number}" for number in range(len(versions))]
         made |= zip(names, versions, strict=True)
         lists.append((query_id, names))
-        before = [len(" ".join(others[:at]).split()) for at in places[1:]]
-        starts.append(before)
-        ends.append([words + len(evidence.split()) for words in before])
+        starts.append([len(" ".join(left).split()) for left in before[1:]])
+        ends.append([words + len(evidence.split()) for words in starts[-1]])
     if not lists:
         return None
     run = Run("made", ((name, ids, -np.arange(len(ids))) for name, ids in lists))

@@ -82,9 +82,14 @@ def test_a_scorer_with_its_own_rounding_still_has_its_limit(task: Task) -> None:
     assert cliff(system(rounding), task, 1) == cliff(system(stopping(100)), task, 1)
 
 
-def test_short_passages_say_nothing_of_a_limit(tmp_path: Path) -> None:
+def test_texts_made_longer_find_the_limit_of_short_passages(tmp_path: Path) -> None:
+    """Passages have 24 to 48 words; the texts of the middle have 80 more, so that a limit of 60 or 100 words matters."""
     short = random_task(tmp_path / "short", 40, sentences=(3, 4), words=(8, 10))
-    assert cliff(system(stopping(100)), short, 1) is None
+    for words in (60, 100):
+        found = cliff(system(stopping(words)), short, 1)
+        assert found is not None
+        assert words - 20 < found <= words
+    assert cliff(system(stopping(130)), short, 1) is None
 
 
 def test_declared_and_listwise_are_not_tried(task: Task) -> None:
