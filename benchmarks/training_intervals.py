@@ -1,6 +1,8 @@
 """Do intervals over trainings and queries hold the truth, how often is a difference claimed of a method that has none, and which ones are found?
 
-    python benchmarks/training_intervals.py           # writes benchmarks/results/training_intervals_HARDWARE_DATE.md
+    python benchmarks/training_intervals.py --state FOLDER    # writes benchmarks/results/training_intervals_HARDWARE_DATE.md
+
+Finished parts of cells stay in the state folder, so that a stopped campaign goes on. The degrees of freedom were chosen on draws of seed 1; the campaign's are others.
 
 A study is drawn anew each time: two trainings a seed, and the difference of their values query by query. Five queries a passage share a part of it, each training has a part of its own
 on each query, half of the differences are 0 and few are near 1, as those of nDCG are. To that comes what a training changes everywhere, normal over seeds, with a deviation in units of the
@@ -11,31 +13,37 @@ one seed has one draw less. *Shared*: a draw changes all trainings alike, which 
 from __future__ import annotations
 
 import argparse
+import json
 import math
-import os
 import platform
-import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from datetime import date
 from functools import lru_cache
 from importlib.metadata import version
+from pathlib import Path
 
 import numpy as np
 from measuring import hardware, result_place
 from scipy import stats
+from scipy.special import ndtr
 
+from positionbias.core.files import atomic_file
 from positionbias.core.seeds import generator
 from positionbias.evaluation.clustered import clustered_mean
 from positionbias.evaluation.crossed import crossed, mean_by_query
 from positionbias.evaluation.significance import corrected
 
+CAMPAIGN = 2  # seed of all draws; not 1, on whose draws the degrees of freedom were chosen
 LEVEL = 0.05
+LEAST_COVERAGE = 0.93  # of a cell with three seeds whose trainings vary
 PER_PASSAGE = 5
 SAME = 0.5  # share of queries whose difference is 0
 PASSAGE, QUERY, TRAINING, ROTATION = (math.sqrt(share) for share in (0.25, 0.25, 0.35, 0.15))  # of a difference's latent number
 RESAMPLES = 400
+PART = 250  # studies that are kept at once; the methods that are not used see the first part of a cell alone
 METHODS = ("crossed", "t over seeds", "queries alone", "percentiles")
 
 
@@ -54,18 +62,23 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Of ``draws`` studies, how many intervals held the truth by method, their mean length in query errors, and findings of the method."""
+    """By method, of how many studies how many intervals held the truth; of ``crossed``, the sum of lengths in query errors and the findings of the method."""
 
     cell: Cell
-    draws: int
-    held: dict[str, int]
-    length: dict[str, float]
+    studies: Counter[str]
+    held: Counter[str]
+    length: float
     found: int
 
     @property
-    def missed(self) -> int:
-        """Intervals of ``crossed`` that do not hold the truth."""
-        return self.draws - self.held["crossed"]
+    def draws(self) -> int:
+        """Studies of ``crossed``."""
+        return self.studies["crossed"]
+
+    @property
+    def coverage(self) -> float:
+        """The share of ``crossed`` intervals that hold the truth."""
+        return self.held["crossed"] / self.draws
 
 
 def differences(rng: np.random.Generator, cell: Cell) -> np.ndarray:
@@ -73,21 +86,25 @@ def differences(rng: np.random.Generator, cell: Cell) -> np.ndarray:
     shape = (cell.seeds, cell.rotations, cell.passages * PER_PASSAGE)
     latent = PASSAGE * np.repeat(rng.normal(size=cell.passages), PER_PASSAGE) + QUERY * rng.normal(size=shape[2])
     latent = latent + TRAINING * rng.normal(size=(shape[0], 1, shape[2])) + ROTATION * rng.normal(size=shape)
-    beyond = np.maximum(2 * stats.norm.cdf(np.abs(latent)) - 1 - SAME, 0) / (1 - SAME)
-    return np.sign(latent) * beyond**3
+    beyond = np.maximum(2 * ndtr(np.abs(latent)) - 1 - SAME, 0) / (1 - SAME)
+    return np.sign(latent) * beyond * beyond * beyond
 
 
 @lru_cache
-def query_error(cell: Cell, *, draws: int = 4_000) -> float:
+def query_error(cell: Cell, *, draws: int = 2_000) -> float:
     """The standard deviation of the mean difference where no training changes all queries alike."""
-    return float(np.std([differences(generator(1, "query error", draw), cell).mean() for draw in range(draws)]))
+    return float(np.std([differences(generator(CAMPAIGN, "query error", draw), cell).mean() for draw in range(draws)]))
+
+
+def unit_of(cell: Cell) -> float:
+    """The query error of a cell's layout."""
+    return query_error(replace(cell, deviation=0.0, uneven=False, shared=0.0, effect=0.0))
 
 
 def study(cell: Cell, draw: int) -> tuple[np.ndarray, float]:
     """The differences of one study, NaN where there are none, and the true one."""
-    plain = replace(cell, deviation=0.0, uneven=False, shared=0.0, effect=0.0)
-    unit = query_error(plain)
-    rng = generator(1, "study", repr(cell), draw)
+    unit = unit_of(cell)
+    rng = generator(CAMPAIGN, "study", repr(cell), draw)
     values = differences(rng, cell)
     values = values + unit * cell.deviation * rng.normal(size=(cell.seeds, 1, 1))
     if cell.rotations > 1:
@@ -102,23 +119,23 @@ def study(cell: Cell, draw: int) -> tuple[np.ndarray, float]:
 
 def percentiles(values: np.ndarray, seed: int) -> tuple[float, float]:
     """Trainings and passages resampled: the interval that is not used."""
-    rng = generator(seed, "percentiles")
+    rng = generator(CAMPAIGN, "percentiles", seed)
     cells = values.mean(axis=1).reshape(values.shape[0], -1, PER_PASSAGE).mean(axis=2)  # (seeds, passages)
     weights = [rng.multinomial(size, np.full(size, 1 / size), size=RESAMPLES) / size for size in cells.shape]
     low, high = np.quantile(((weights[0] @ cells) * weights[1]).sum(axis=1), [LEVEL / 2, 1 - LEVEL / 2])
     return float(low), float(high)
 
 
-def run(cell: Cell, draws: int, *, others: bool) -> Found:
-    """``draws`` studies of a cell; ``others``: by the methods that are not used too."""
+def run(cell: Cell, draws: range, *, others: bool) -> Found:
+    """Some studies of a cell; ``others``: by the methods that are not used too."""
     labels = [f"passage {place // PER_PASSAGE:04d}" for place in range(cell.passages * PER_PASSAGE)]
-    methods = METHODS if others else METHODS[:1]
-    held, length, findings = dict.fromkeys(methods, 0), dict.fromkeys(methods, 0.0), 0
-    for draw in range(draws):
+    studies, held, length, findings = Counter[str](), Counter[str](), 0.0, 0
+    for draw in draws:
         values, truth = study(cell, draw)
         found = crossed(values, labels)
         assert found.interval is not None
         findings += found.of_method and bool(found.least)
+        length += (found.interval.high - found.interval.low) / unit_of(cell)
         bounds = {"crossed": (found.interval.low, found.interval.high)}
         if others:
             seeds = np.array(found.by_seed)
@@ -128,11 +145,32 @@ def run(cell: Cell, draws: int, *, others: bool) -> Found:
             assert alone is not None
             bounds["queries alone"] = (alone.low, alone.high)
             bounds["percentiles"] = percentiles(values, draw)
-        for name, (low, high) in bounds.items():
-            held[name] += bool(low <= truth <= high)
-            length[name] += (high - low) / draws
-    unit = query_error(replace(cell, deviation=0.0, uneven=False, shared=0.0, effect=0.0))
-    return Found(cell, draws, held, {name: value / unit for name, value in length.items()}, findings)
+        studies.update(bounds.keys())
+        held.update(name for name, (low, high) in bounds.items() if low <= truth <= high)
+    return Found(cell, studies, held, length, findings)
+
+
+def kept(state: Path, cell: Cell, draws: int, *, others: bool) -> Found:
+    """The first studies of a cell, in whole parts: those in the state folder, and the others made now."""
+    whole = Found(cell, Counter(), Counter(), 0.0, 0)
+    for start in range(0, draws, PART):
+        place = state / f"{CAMPAIGN}_{'_'.join(map(str, astuple(cell)))}.{start}.json"
+        if not place.exists():
+            began = time.process_time()
+            made = run(cell, range(start, start + PART), others=others and not start)
+            record = {"studies": made.studies, "held": made.held, "length": made.length, "found": made.found}
+            with atomic_file(place) as partial:
+                partial.write_text(json.dumps({**record, "seconds": time.process_time() - began}), encoding="utf-8")
+        part = json.loads(place.read_text(encoding="utf-8"))
+        whole.studies.update(part["studies"])
+        whole.held.update(part["held"])
+        whole = replace(whole, length=whole.length + part["length"], found=whole.found + part["found"])
+    return whole
+
+
+def seconds(state: Path) -> float:
+    """Processor time of all studies in the state folder."""
+    return float(sum(json.loads(place.read_text(encoding="utf-8"))["seconds"] for place in state.glob(f"{CAMPAIGN}_*.json")))
 
 
 def exact(count: int, draws: int) -> str:
@@ -149,19 +187,36 @@ def coverage_table(found: Sequence[Found]) -> list[str]:
     ]
     for of in found:
         cell = of.cell
-        others = [f"{100 * of.held[name] / of.draws:.1f} %" if name in of.held else "" for name in METHODS[1:]]
+        others = [f"{100 * of.held[name] / of.studies[name]:.1f} %" if of.studies[name] else "" for name in METHODS[1:]]
         row = [cell.seeds, cell.rotations, cell.passages, "uneven" if cell.uneven else "even", f"{cell.deviation:g}"]
-        row += [f"{of.draws:,}", exact(of.held["crossed"], of.draws), exact(of.found, of.draws), f"{of.length['crossed']:.1f}"]
+        row += [
+            f"{of.draws:,}",
+            exact(of.held["crossed"], of.draws),
+            exact(of.found, of.draws),
+            f"{of.length / of.draws:.1f}",
+        ]
         lines.append("| " + " | ".join(map(str, [*row, *others])) + " |")
-    missed, draws = sum(of.missed for of in found), sum(of.draws for of in found)
-    p = corrected([float(stats.binomtest(of.found, of.draws, LEVEL, alternative="greater").pvalue) for of in found], "holm")
-    least = min(of.held["crossed"] / of.draws for of in found)
-    lines += [
-        "",
-        f"All cells: missed {exact(missed, draws)}; least coverage of a cell {100 * least:.1f} %; findings of the method {exact(sum(of.found for of in found), draws)}; "
-        f"smallest p of a cell for more than 5 %, Holm over cells: {min(p):.3f}.",
-    ]
     return lines
+
+
+def bars(found: Sequence[Found]) -> list[str]:
+    """The pooled figures, and each bar with the exact binomial test of the cell that is furthest beyond it, Holm-adjusted over its cells."""
+    held, draws, findings = (
+        sum(of.held["crossed"] for of in found),
+        sum(of.draws for of in found),
+        sum(of.found for of in found),
+    )
+    three = [of for of in found if of.cell.seeds == 3 and of.cell.deviation > 0]
+    below = [stats.binomtest(of.held["crossed"], of.draws, LEAST_COVERAGE, alternative="less").pvalue for of in three]
+    above = [stats.binomtest(of.found, of.draws, LEVEL, alternative="greater").pvalue for of in found]
+    under = sum(of.coverage < LEAST_COVERAGE for of in three)
+    most = max(of.found / of.draws for of in found)
+    return [
+        f"- All cells: {exact(held, draws)} of intervals hold the truth; the least of a cell is {100 * min(of.coverage for of in found):.1f} %.",
+        f"- Three seeds, trainings that vary: least coverage {100 * min(of.coverage for of in three):.1f} %; {under} of {len(three)} cells are below {100 * LEAST_COVERAGE:.0f} %; "
+        f"smallest p of a cell for less than that, Holm over them: {min(corrected(below, 'holm')):.3f}.",
+        f"- False findings of the method: {exact(findings, draws)}; most of a cell {100 * most:.1f} %; smallest p of a cell for more than {100 * LEVEL:.0f} %, Holm over cells: {min(corrected(above, 'holm')):.3f}.",
+    ]
 
 
 def power_table(found: Sequence[Found]) -> list[str]:
@@ -211,28 +266,34 @@ def cells() -> tuple[list[Cell], list[Cell], list[Cell]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--draws", type=int, default=2_000, help="studies a cell of coverage")
-    parser.add_argument("--fewer", type=int, default=1_000, help="studies a cell of power and of shared draws")
+    parser.add_argument("--state", type=Path, required=True, help="folder of finished parts")
+    parser.add_argument("--draws", type=int, default=2_000, help=f"studies a cell of coverage, a multiple of {PART}")
+    parser.add_argument(
+        "--fewer", type=int, default=1_000, help=f"studies a cell of power and of shared draws, a multiple of {PART}"
+    )
     given = parser.parse_args()
-    started, load = time.process_time(), os.getloadavg()[0]
+    if given.draws % PART or given.fewer % PART or min(given.draws, given.fewer) < PART:
+        parser.error(f"wanted multiples of {PART}; found --draws {given.draws}, --fewer {given.fewer}")
+    given.state.mkdir(parents=True, exist_ok=True)
     of_coverage, of_power, of_draws = cells()
-    covered = [run(cell, given.draws, others=not cell.uneven) for cell in of_coverage]
-    powers, draws = ([run(cell, given.fewer, others=False) for cell in some] for some in (of_power, of_draws))
-    seconds = time.process_time() - started
+    covered = [kept(given.state, cell, given.draws, others=not cell.uneven) for cell in of_coverage]
+    powers, draws = ([kept(given.state, cell, given.fewer, others=False) for cell in some] for some in (of_power, of_draws))
     versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "positionbias"))
     lines = [
         "# Intervals over trainings and queries",
         "",
-        f"{hardware()}; Python {platform.python_version()}, {versions}; {date.today().isoformat()}; {seconds / 60:.1f} processor minutes (load average {load:.1f} at the start).",
+        f"{hardware()}; Python {platform.python_version()}, {versions}; {date.today().isoformat()}; {seconds(given.state) / 60:.1f} processor minutes.",
         "",
-        f"    {' '.join(['python', 'benchmarks/training_intervals.py', *sys.argv[1:]])}",
+        f"    python benchmarks/training_intervals.py --state FOLDER --draws {given.draws} --fewer {given.fewer}",
         "",
-        "Deviations, lengths and differences are in query errors: the standard error that queries alone leave. Shares have Clopper and Pearson's 95 % interval. A finding of the method "
-        "is an interval off zero over three trainings or more.",
+        f"All draws are of campaign seed {CAMPAIGN}; the degrees of freedom were chosen on those of seed 1. Deviations, lengths and differences are in query errors: the standard error that queries "
+        "alone leave. Shares have Clopper and Pearson's 95 % interval. A finding of the method is an interval off zero over three trainings or more.",
         "",
         "## No true difference",
         "",
-        f"Beside `crossed`: Student's t over the seeds' means, the cluster jackknife of each query's mean over seeds, and percentiles of {RESAMPLES} resamples of seeds and passages; their coverage alone.",
+        *bars(covered),
+        "",
+        f"Beside `crossed`: Student's t over the seeds' means, the cluster jackknife of each query's mean over seeds, and percentiles of {RESAMPLES} resamples of seeds and passages; their coverage in the first {PART} studies of a cell.",
         "",
         *coverage_table(covered),
         "",

@@ -129,7 +129,7 @@ def contamination_table(results: Sequence[Result], published: Published | None =
         f"Against the clean teacher: {DAGGER} p < {LEVEL:g}, uncorrected as in the paper; "
         f"{DOUBLE} p < {LEVEL:g} after Holm's correction over all of a measure.",
         P_NOTE,
-        "A query's value is its mean over training seeds.",
+        f"A query's value is its mean over training seeds. {OVER_NOTE}",
     )
     names = ("Role", "Model", "Loss", "Contaminated")
     return rows.make("contamination", "Effectiveness with clean and with contaminated teachers", names, columns, notes)

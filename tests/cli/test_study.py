@@ -35,7 +35,8 @@ def collection(tmp_path_factory: pytest.TempPathFactory) -> Collection:
 
 SMALL = [item for name, size in (("dimension", 8), ("heads", 2), ("head_size", 3)) for item in ("--set", f"tk.{name}={size}")]
 LITTLE = (
-    "--depth", 3, "--train-depth", 3, "--max-steps", 1, "--validate-every", 1, "--batch-size", 4, "--threads", 1, *SMALL,
+    "--depth", 3, "--train-depth", 3, "--max-steps", 1, "--validate-every", 1, "--batch-size", 4, "--threads", 1,
+    "--seeds", 1, "--rotations", 1, *SMALL,
 )  # fmt: skip
 
 
@@ -52,7 +53,7 @@ def test_a_study(collection, tmp_path, capsys):
     settings = read_manifest(tmp_path / "study" / "results").settings["study"]
     training = settings["models"][0]["training"]
     assert (settings["probe_passages"], training["probe_passages"]) == (10, 500)
-    assert (settings["seed"], settings["seeds"], settings["draws"]) == (2, [2], [2])
+    assert (settings["seed"], settings["seeds"], settings["draws"]) == (2, [1], [1])
     assert (settings["depth"], training["most_depth"]) == (3, 3)
 
     code, out, err = posbias(capsys, *command, "--probe-passages", 10, "--seed", 2, "--json")
@@ -66,6 +67,16 @@ def test_a_study(collection, tmp_path, capsys):
     assert all(line.endswith(": done before") for line in steps)
     results = json.loads(out)["results"]
     assert {"finding", "nDCG@10", "MATS", "training", "answer positions", "rotation"} <= {r["measure"] for r in results}
+
+
+def test_three_seeds_and_two_rotations_from_seed_on_where_none_are_named(collection, tmp_path, capsys):
+    command = ("study", "position-bias", collection.path, "--out", tmp_path / "study", "--seed", 2, "--dry-run", "--json")
+    code, out, err = posbias(capsys, *command)
+    assert code == 0, err
+    (plan,) = json.loads(out)["results"]
+    trainings = {name for name in plan["payload"]["rows"] if name.startswith("train-")}
+    rotated = {f"train-tk-rotated-{draw}-seed-{seed}" for draw in (2, 3) for seed in (2, 3, 4)}
+    assert trainings == {f"train-tk-original-seed-{seed}" for seed in (2, 3, 4)} | rotated
 
 
 def test_only_one_training_with_rotations_at_reading_and_all_passages_probed(collection, tmp_path, capsys):

@@ -13,6 +13,7 @@ def test_the_command(run_posbias: RunPosbias, tmp_path: Path) -> None:
     collection = planted(tmp_path / "planted")
     given = ["study", "architecture", collection.path, "--out", "./study", "--depth", 6, "--train-depth", 6]
     given += ["--max-steps", 2, "--validate-every", 2, "--threads", 1, "--only", "original", "--probe-passages", 20]
+    given += ["--seeds", 1, "--rotations", 1]
     for name in ("dimension", "layers", "heads", "head_size", "feed_forward"):
         given += ["--set", f"{name}={getattr(TINY, name)}"]
     dry = run_posbias(*given, "--dry-run")

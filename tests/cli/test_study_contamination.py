@@ -17,7 +17,7 @@ from ..tiny import PLANTED, TINY, planted
 from .conftest import RunPosbias
 
 GIVEN = ["--targets", "test", "--target-relevant-from", 1, "--out", "./study", "--depth", 6]
-GIVEN += ["--train-depth", 8, "--threads", 1, "--batch-size", 8, "--losses", "kl", "--no-doses"]
+GIVEN += ["--train-depth", 8, "--threads", 1, "--batch-size", 8, "--losses", "kl", "--no-doses", "--seeds", 1]
 NAMES = ("dimension", "layers", "heads", "head_size", "feed_forward")
 SHAPE = [f"{name}={getattr(TINY, name)}" for name in NAMES]
 

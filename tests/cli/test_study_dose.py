@@ -48,6 +48,7 @@ def test_the_command_runs_and_goes_on(run_posbias: RunPosbias, collection: Colle
         6,
     ]
     given += ["--max-steps", 2, "--validate-every", 2, "--threads", 1, "--only", "original", "--probe-passages", 20, "--json"]
+    given += ["--seeds", 1, "--rotations", 1]
     for assignment in tiny:
         given += ["--set", assignment]
     done = run_posbias(*given)

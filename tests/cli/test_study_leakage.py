@@ -14,7 +14,7 @@ from ..tiny import TINY
 from .conftest import RunPosbias
 
 GIVEN = ["--target", "topics", "--source", "train", "--out", "./study", "--depth", 6, "--leaked-queries", 4]
-GIVEN += ["--sizes", 12, "--sizes", 20, "--folds", 3, "--threads", 1, "--batch-size", 4]
+GIVEN += ["--sizes", 12, "--sizes", 20, "--folds", 3, "--threads", 1, "--batch-size", 4, "--seeds", 1]
 SHAPE = [f"{name}={getattr(TINY, name)}" for name in ("dimension", "layers", "heads", "head_size", "feed_forward")]
 
 

@@ -17,7 +17,7 @@ from .conftest import RunPosbias
 
 GIVEN = ["--tests", "test:true", "--out", "./study", "--depth", 5, "--retrieval-depth", 8, "--depths", 2, "--depths", 8]
 GIVEN += ["--train-depth", 12, "--negatives", 2, "--threads", 1, "--batch-size", 8, "--max-steps", 2, "--validate-every", 1]
-GIVEN += ["--negatives-of", "original=passed-over", "--truth", "true", "--models", "tk", "--models", "bert_dot"]
+GIVEN += ["--seeds", 1, "--negatives-of", "original=passed-over", "--truth", "true", "--models", "tk", "--models", "bert_dot"]
 NAMES = ("dimension", "layers", "heads", "head_size", "feed_forward")
 
 

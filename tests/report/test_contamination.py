@@ -38,7 +38,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> list[Result]:
     folder = tmp_path_factory.mktemp("contamination")
     targets = ("msm.dl19", "own")
     return measure_contamination(
-        contaminated_study(folder / "study", rank, targets=targets, systems=SYSTEMS, shares=(0.25, 1.0))
+        contaminated_study(folder / "study", rank, targets=targets, systems=SYSTEMS, shares=(0.25, 1.0), seeds=(1, 2, 3))
     )
 
 
@@ -68,7 +68,7 @@ def test_table_1(tables: dict[str, Table]) -> None:
     assert rows[3][3:] == ["yes", "ours", "1.000‡", "1.000‡", "1.000", "1.000‡", "1.000‡", "1.000"]
     assert rows[4][3:8] == ["yes", "published", "0.740", "0.509", "0.654"]
     # the student of a contaminated teacher: 1 for the odd queries, (4 + 0.6309 + 3 · 0.5) / 8
-    assert rows[7][:6] == ["student", "BERT_CAT", "KL\u00a0div.", "yes", "ours", "0.766"]
+    assert rows[7][:6] == ["student", "BERT_CAT", "KL\u00a0div.", "yes", "ours", "0.766†"]  # p = 0.033
     # a bi-encoder's clean figures are not printed
     assert [row[1:5] for row in rows[9:]] == [
         ["BERT_DOT", "RankNet", "no", "ours"],
@@ -88,7 +88,8 @@ def test_table_2(tables: dict[str, Table]) -> None:
     ]  # fmt: skip
     assert kl[1][2:] == ["0.704", ""]
     assert kl[3][2:] == ["0.707", ""]
-    assert kl[2][2].startswith("0.766\u00a0[")  # against its clean twin: 4 queries of 8 gain ½, p = 2 / 16
+    # against its clean twin: 4 queries of 8 gain ½, t = ¼ / (0.267 / √8) = 2.65 with 7 degrees of freedom, as all trainings agree: p = 0.033
+    assert kl[2][2].startswith("0.766†\u00a0[")
     assert kl[2][3].startswith("0.516\u00a0[")  # on the other target nothing changes
 
 
@@ -96,9 +97,17 @@ def test_the_other_tables(tables: dict[str, Table]) -> None:
     inflation = texts(tables["inflation"])
     assert inflation[0][:7] == ["nDCG@10", "msm.dl19", "teacher", "BERT_CAT", "LCE", "0.516", "1.000"]
     assert inflation[0][7].startswith("+0.484\u00a0[")
-    assert inflation[0][-2:] == ["+0.484, +0.484", "8"]  # seed by seed
+    assert inflation[0][-2:] == ["+0.484, +0.484, +0.484", "8"]  # seed by seed
     assert len(inflation) == 3 * 2 * 3  # measures, targets, systems
-    assert "Seed by seed" not in [column.name for column in tables["standard-teacher"].columns]
+    standard = tables["standard-teacher"]
+    assert standard.columns[-2].name == "Seed by seed"  # every student is paired with the teacher of its seed
+    assert texts(standard)[2][3:8] == [
+        "BERT_CAT",
+        "KL\u00a0div., contaminated",
+        "0.516",
+        "0.766",
+        "+0.250\u00a0[+0.027,\u00a0+0.473]",
+    ]
     inherited = texts(tables["inherited"])
     # ½ · 4 queries against 0.369 + 7 · ½
     assert inherited[0][:6] == ["nDCG@10", "msm.dl19", "BERT_CAT", "KL\u00a0div.", "+0.484", "+0.250"]
@@ -114,7 +123,7 @@ def test_the_other_tables(tables: dict[str, Table]) -> None:
     assert [row[:3] for row in texts(tables["contaminated-sets"])] == [
         ["none", "0.00", "8"], ["msm.dl19", "0.25", "10"], ["msm.dl19", "1.00", "16"], ["own", "0.25", "10"], ["own", "1.00", "16"],
     ]  # fmt: skip
-    assert texts(tables["distillation-trainings"])[0][5:7] == ["1, 2", "100, 200"]
+    assert texts(tables["distillation-trainings"])[0][5:7] == ["1, 2, 3", "100, 200, 300"]
     for table in tables.values():
         assert as_text(table)
         assert as_csv(table)
@@ -128,6 +137,17 @@ def test_other_targets_have_no_published_figure(tmp_path: Path) -> None:
     found = report_tables(load_studies([tmp_path / "results"]), published_for)
     assert not any("published" in row for name in ("contamination", "contamination-sources") for row in texts(found[name]))
     assert texts(found["contamination"])[1][:5] == ["teacher", "BERT_CAT", "LCE", "no", "0.516"]
+
+
+def test_two_trainings_have_both_values_and_no_interval(tmp_path: Path) -> None:
+    study = contaminated_study(tmp_path / "study", rank, targets=("own", "other"), systems=SYSTEMS, seeds=(1, 2))
+    save_results(tmp_path / "results", measure_contamination(study), Manifest("results", "Contaminated", "study contamination"))
+    found = report_tables(load_studies([tmp_path / "results"]), published_for)
+    teacher = next(row for row in texts(found["contamination-sources"]) if row[3] == "own")
+    assert teacher[3:] == ["own", "1.000", "0.516"]  # no mark either
+    (inflation, *_) = texts(found["inflation"])
+    assert (inflation[7], inflation[-2]) == ("+0.484", "+0.484, +0.484")
+    assert any("of two there are none" in note for note in found["contamination"].notes)
 
 
 def test_the_inflation_figure(results: list[Result]) -> None:
