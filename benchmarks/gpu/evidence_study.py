@@ -1,0 +1,239 @@
+"""What the evidence is made of: the collections with their arms, the models, and the units of work in the order of their value.
+
+A *unit* is one training and all that is measured of it. It leaves one line of numbers, so that a chain that was stopped goes on from those lines, also on another machine
+where no model is left.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from positionbias.audit.settings import AuditSettings
+from positionbias.core.collection import Collection
+from positionbias.core.files import sha256_file
+from positionbias.firststage.bm25 import Bm25Settings
+from positionbias.formats.attach import Attachment
+from positionbias.formats.msmarco import import_msmarco
+from positionbias.formats.squad import import_squad
+from positionbias.models.bert_cat import BertCatConfig
+from positionbias.models.bert_dot import BertDotConfig
+from positionbias.models.distil import DistilSettings, distil
+from positionbias.models.tk import TKConfig
+from positionbias.positions.density import Density
+from positionbias.positions.place import Placing, place
+from positionbias.positions.rotate import Rotation
+from positionbias.studies.model_settings import ModelSettings
+from positionbias.studies.step import Steps
+from positionbias.studies.workshop import Workshop
+from positionbias.training.config import TrainConfig
+
+__all__ = ["MODELS", "ROTATED", "SEED", "SIZES", "Size", "Study", "Unit", "cores", "models", "studies", "units"]
+
+ROTATED = "rotated"
+MODELS = ("bert_cat", "bert_dot", "tk")  # most valuable first
+SEED = 1  # of placing, of the validation questions drawn, of the audit
+TREC = ("dl19", "dl20")
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One training: of which study and model, on which arm, with which seed. The seed is also that of the rotation draw, so that seeds vary in both."""
+
+    study: str
+    model: str
+    arm: str
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """As files and the log have it."""
+        return f"{self.study}-{self.model}-{self.arm}-seed-{self.seed}"
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much is done: trainings of encoders and of TK, TK's shape, validation queries, candidates of SQuAD's and of MS MARCO's queries, what an audit
+    asks of how many queries, and the rounds ``(study, seed)``, most valuable first."""
+
+    encoders: TrainConfig
+    tk: TrainConfig
+    shape: TKConfig
+    validation: Mapping[str, int]
+    depths: Mapping[str, int]
+    audit: AuditSettings
+    audited: int
+    rounds: tuple[tuple[str, int], ...]
+
+    def seeds(self, study: str) -> list[int]:
+        """A study's training seeds."""
+        return [seed for name, seed in self.rounds if name == study]
+
+
+_QUIET: dict[str, Any] = {"probe_passages": 0, "save_minutes": 1.0}
+_AUDIT: dict[str, Any] = {
+    "blind": False,
+    "segments": 0,
+    "examples": 0,
+    "permutations": 100,
+    "seed": SEED,
+}  # verdicts alone, and no texts
+SIZES = {
+    "full": Size(
+        encoders=TrainConfig(
+            learning_rate=3e-5, warmup_steps=100, max_steps=1_200, validate_every=100, patience=4, bucket=8, **_QUIET
+        ),
+        tk=TrainConfig(
+            learning_rate=3e-4, kernel_learning_rate=1e-2, max_steps=3_000, validate_every=200, patience=5, bucket=8, **_QUIET
+        ),
+        shape=TKConfig(),
+        validation={"squad": 1_000, "msmarco": 200},
+        depths={"squad": 30, "msmarco": 100},
+        audit=AuditSettings(**_AUDIT),
+        audited=1_000,
+        rounds=(
+            *(("squad", seed) for seed in (1, 2, 3)),
+            *(("msmarco", seed) for seed in (1, 2, 3)),
+            *(("squad", seed) for seed in (4, 5)),
+        ),
+    ),
+    "toy": Size(
+        encoders=TrainConfig(batch_size=4, learning_rate=0.01, max_steps=4, validate_every=2, threads=1, **_QUIET),
+        tk=TrainConfig(batch_size=4, max_steps=4, validate_every=2, threads=1, **_QUIET),
+        shape=TKConfig(dimension=8, layers=1, heads=2, head_size=3, feed_forward=6),
+        validation={"squad": 12, "msmarco": 8},
+        depths={"squad": 5, "msmarco": 5},
+        audit=AuditSettings(needles=6, depth=5, minimum=2, **_AUDIT),
+        audited=6,
+        rounds=(("squad", 1), ("msmarco", 1)),
+    ),
+}
+
+
+def cores() -> int:
+    """Processors that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """One collection and its arms: ``arms`` as made, the first of them also rotated. ``splits`` are tested as one set of queries; ``given`` are their
+    candidates where they come with the data. ``audited`` is the arm whose test passages an audit takes; empty: none has known answers."""
+
+    name: str
+    arms: Mapping[str, Path]
+    splits: tuple[str, ...]
+    given: Mapping[str, Path]
+    relevant_from: int
+    audited: str
+    depth: int
+    shop: Workshop
+
+    @property
+    def trainings(self) -> tuple[str, ...]:
+        """The arms that models are trained and tested on, the rotated one last."""
+        return (*self.arms, ROTATED)
+
+    def passages(self, arm: str, seed: int) -> Path:
+        """An arm's collection; the rotated one is that of the seed's own draw."""
+        first = next(iter(self.arms.values()))
+        return self.shop.rotated(first, Rotation(seed=seed)) if arm == ROTATED else self.arms[arm]
+
+    def candidates(self, split: str) -> Path:
+        """One run for all arms: that of the release, else BM25's on the first arm, whose passages have the same words as those of all others."""
+        if split in self.given:
+            return self.given[split]
+        return self.shop.candidates(next(iter(self.arms.values())), split, self.depth, Bm25Settings())
+
+
+def studies(data: Path, work: Path, size: Size) -> dict[str, Study]:
+    """Both studies, their collections imported and placed where that was not done before."""
+    return {
+        study.name: study
+        for study in (_squad(data / "squad", work / "squad", size), _msmarco(data / "msmarco", work / "msmarco", size))
+        if size.seeds(study.name)
+    }
+
+
+def _tell(line: str) -> None:
+    """What a step took; that it was done before is asked for each unit, and not told."""
+    if not line.endswith("done before"):
+        print(line, flush=True)
+
+
+def _squad(data: Path, work: Path, size: Size) -> Study:
+    """SQuAD, its evidence placed as MS MARCO's answers stand, and placed uniformly."""
+    shop = Workshop(work, _tell, workers=cores())
+    files = {role: data / f"{role}.json.gz" for role in ("train", "test")}
+    density = {"front": Density.parse(str(data / "density.json")), "uniform": Density()}
+
+    asked: dict[str, Any] = {"validation": size.validation["squad"], "seed": SEED}
+    source = work / "source"
+    imported = partial(import_squad, [files["train"]], files["test"], source, **asked, overwrite=True)
+    _made(shop.steps, source, asked, files, imported)
+    arms = {}
+    for arm, where in density.items():
+        arms[arm] = work / arm
+        options: dict[str, Any] = {"map_shards": shop.map_shards, "overwrite": True, "name": f"squad-{arm}"}
+        placed = partial(place, Collection(source), arms[arm], Placing(where, seed=SEED), **options)
+        record = {"density": where.record(), "source": Collection(source).checksum, "seed": SEED}
+        _made(shop.steps, arms[arm], record, {}, placed)
+    return Study("squad", arms, ("test",), {}, 1, "uniform", size.depths["squad"], shop)
+
+
+def _msmarco(data: Path, work: Path, size: Size) -> Study:
+    """The MS MARCO sample, tested on TREC DL 2019 and 2020 with the candidates that came with them."""
+    shop = Workshop(work, _tell, workers=cores())
+    parts = [data / "collection.tsv.gz", data / "queries.train.tsv", data / "qrels.train.tsv"]
+    attached = [Attachment(name, data / f"queries.{name}.tsv", data / f"qrels.{name}.txt") for name in TREC]
+
+    files = {path.name: path for path in (*parts, *(file for one in attached for file in (one.queries, one.qrels)))}
+    asked: dict[str, Any] = {"validation": size.validation["msmarco"], "seed": SEED}
+    original = work / "original"
+    imported = partial(import_msmarco, parts, original, attachments=attached, **asked, overwrite=True)
+    _made(shop.steps, original, asked, files, imported)
+    given = {name: data / f"bm25.{name}.run" for name in TREC}
+    return Study("msmarco", {"original": original}, TREC, given, 2, "", size.depths["msmarco"], shop)
+
+
+def _made(
+    steps: Steps, artefact: Path, settings: Mapping[str, object], files: Mapping[str, Path], make: Callable[[], object]
+) -> Path:
+    return steps.make(artefact.name, artefact, settings, {role: sha256_file(path) for role, path in files.items()}, make)
+
+
+def _word_vectors(study: Study, encoder: Path, dimension: int) -> Path:
+    """What TK starts from: vectors of the study's words, distilled from the encoder."""
+    out = study.shop.folder / "words.safetensors"
+    collections = [Collection(path) for path in study.arms.values()]
+    make = partial(
+        distil, collections, str(encoder), out, DistilSettings(dimension, sif_coefficient=0.0), threads=cores(), overwrite=True
+    )
+    record = {"dimension": dimension, "passages": [collection.checksum for collection in collections]}
+    return _made(study.shop.steps, out, record, {"encoder": encoder / "model.safetensors"}, make)
+
+
+def models(size: Size, study: Study, encoder: Path) -> dict[str, ModelSettings]:
+    """The models by kind. Encoders are trained in bfloat16 where there is a GPU; TK, whose kernels are narrow, in float32."""
+    precision = "bfloat16" if torch.cuda.is_available() else "float32"
+    training = replace(size.encoders, precision=precision, most_depth=study.depth)
+    words = _word_vectors(study, encoder, size.shape.dimension)
+    return {
+        "bert_cat": ModelSettings("bert_cat", BertCatConfig(), training, encoder=str(encoder)),
+        "bert_dot": ModelSettings("bert_dot", BertDotConfig(), training, encoder=str(encoder)),
+        "tk": ModelSettings("tk", size.shape, replace(size.tk, most_depth=study.depth), word_vectors=words),
+    }
+
+
+def units(size: Size, found: Mapping[str, Study]) -> Iterator[Unit]:
+    """All units, most valuable first: round by round, so that what is done when time is up are whole comparisons."""
+    for name, seed in size.rounds:
+        for model in MODELS:
+            for arm in found[name].trainings:
+                yield Unit(name, model, arm, seed)

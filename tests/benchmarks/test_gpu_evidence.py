@@ -1,0 +1,269 @@
+"""The chain for a machine with a GPU, at toy size on the CPU: packed, run, interrupted and continued. It shows nothing of a GPU."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+from safetensors.torch import load_file
+from tokenizers import Tokenizer
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError
+from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
+from positionbias.formats.msmarco_export import write_msmarco
+from positionbias.planted.generator import PlantedSettings
+from positionbias.positions.rotate import rotate
+
+from ..tiny import planted, tiny_encoder
+
+PLACE = Path(__file__).parents[2] / "benchmarks" / "gpu"
+MODELS, SQUAD, MSMARCO = ("bert_cat", "bert_dot", "tk"), ("front", "uniform", "rotated"), ("original", "rotated")
+
+
+@pytest.fixture(scope="module")
+def modules() -> Iterator[dict[str, ModuleType]]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(PLACE))
+        import evidence
+        import evidence_study
+        import pack
+
+        yield {"pack": pack, "study": evidence_study, "evidence": evidence}
+        for name in ("pack", "evidence", "evidence_study", "evidence_results"):
+            patch.delitem(sys.modules, name)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("gpu")
+
+
+@pytest.fixture(scope="module")
+def source(folder: Path) -> Path:
+    """A planted collection in the layout of the data folder."""
+    place = folder / "source"
+    collection = planted(folder / "planted", PlantedSettings(queries=90, passages=240, test_share=0.3, validation_share=0.0))
+    (place / "squad").mkdir(parents=True)
+    for name, split in (("train44", "train"), ("dev", "test")):
+        (place / "squad" / f"{name}-v1.1.json").write_text(json.dumps(_squad(collection, split)))
+    write_msmarco(collection, place / "msmarco_mini", ["train"])
+    queries, qrels = collection.queries("test"), collection.qrels("test")
+    for trec, some in (("dl19", queries[:9]), ("dl20", queries[9:])):
+        ids = {query.query_id for query in some}
+        files = place / "msmarco_mini"
+        (files / f"queries.{trec}.tsv").write_text("".join(f"{query.query_id}\t{query.text}\n" for query in some))
+        kept = [f"{qrel.query_id} 0 {qrel.passage_id} {2 * qrel.grade}\n" for qrel in qrels if qrel.query_id in ids]
+        (files / f"qrels.{trec}.txt").write_text("".join(kept))
+        retrieve_run(collection, "test", 5, Bm25Settings(), folder / f"{trec}.run")
+        lines = (folder / f"{trec}.run").read_text().splitlines(keepends=True)
+        (files / f"bm25.{trec}.run").write_text("".join(line for line in lines if line.split()[0] in ids))
+    (place / "msmarco_spans").mkdir()
+    (place / "msmarco_spans" / "qa_v1.1_form.jsonl").write_text("".join(_span_rows(collection)))
+    return place
+
+
+def _squad(collection: Collection, split: str) -> dict[str, Any]:
+    """A split as a SQuAD file: an article of one paragraph for each passage with an answer."""
+    texts = {passage.passage_id: passage.text for passage in collection.passages()}
+    questions = {query.query_id: query.text for query in collection.queries(split)}
+    by_passage = sorted(collection.answers(split), key=lambda answer: answer.passage_id)
+    articles = []
+    for passage_id, answers in groupby(by_passage, key=lambda answer: answer.passage_id):
+        asked = [
+            {
+                "id": one.query_id,
+                "question": questions[one.query_id],
+                "answers": [{"text": one.text, "answer_start": one.start}],
+            }
+            for one in answers
+        ]
+        articles.append({"title": passage_id, "paragraphs": [{"context": texts[passage_id], "qas": asked}]})
+    return {"version": "1.1", "data": articles}
+
+
+def _span_rows(collection: Collection) -> Iterator[str]:
+    texts = {passage.passage_id: passage.text for passage in collection.passages()}
+    questions = {query.query_id: query.text for query in collection.queries("train")}
+    for number, one in enumerate(collection.answers("train")):
+        yield json.dumps({
+            "query_id": number,
+            "query": questions[one.query_id],
+            "query_type": "description",
+            "answers": [one.text],
+            "passages": [{"is_selected": 1, "passage_text": texts[one.passage_id], "url": "http://x"}],
+        }) + "\n"  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def data(modules: dict[str, ModuleType], folder: Path, source: Path) -> Path:
+    modules["pack"].pack(source, folder / "data", encoder=str(tiny_encoder(folder / "tiny", max_position_embeddings=256)))
+    return folder / "data"
+
+
+def test_a_pack_over_its_limit_is_refused_and_leaves_nothing(
+    modules: dict[str, ModuleType], folder: Path, source: Path, data: Path
+) -> None:
+    size = sum(path.stat().st_size for path in data.rglob("*") if path.is_file())
+    with pytest.raises(InputError, match=f"wanted at most {size - 1:,} bytes; found {size:,}, of which"):
+        modules["pack"].pack(source, folder / "more", encoder=str(folder / "tiny"), limit=size - 1)
+    assert not list(folder.glob("*more*"))
+
+
+def test_nothing_in_a_pack_has_to_be_unpickled(data: Path) -> None:
+    ends = {path.name.split(".", 1)[1] for path in data.rglob("*") if path.is_file()}
+    assert all(end.endswith((".gz", "json", "tsv", "txt", "run")) for end in ends)
+
+
+def test_the_cut_encoder_reads_the_texts_and_their_rotations_as_the_whole_one(data: Path, folder: Path) -> None:
+    packed = data / "minilm"
+    (folder / "tokenizer.json").write_bytes(gzip.decompress((packed / "tokenizer.json.gz").read_bytes()))
+    (folder / "model.safetensors").write_bytes(gzip.decompress((packed / "model.safetensors.gz").read_bytes()))
+    cut, whole = (Tokenizer.from_file(str(place / "tokenizer.json")) for place in (folder, folder / "tiny"))
+    weights, before = (load_file(place / "model.safetensors") for place in (folder, folder / "tiny"))
+    name = "embeddings.word_embeddings.weight"
+    assert cut.get_vocab_size() == len(weights[name])
+    for passage in list(Collection(folder / "planted").passages())[:40]:
+        for text in (passage.text, rotate(passage.text, passage_id=passage.passage_id, seed=3)):
+            found, wanted = cut.encode(text), whole.encode(text)
+            assert found.tokens == wanted.tokens
+            assert weights[name][found.ids].equal(before[name][wanted.ids].bfloat16())
+
+
+def test_a_wheel_loses_what_its_system_has_no_use_for(modules: dict[str, ModuleType], tmp_path: Path) -> None:
+    import zipfile
+
+    with zipfile.ZipFile(tmp_path / "one.whl", "w") as wheel:
+        for member in ("one/__init__.py", "one/lib.so", "one/lib.dll", "one/model.bin", "one-1.dist-info/METADATA"):
+            wheel.writestr(member, "x")
+    modules["pack"].slim_wheel(tmp_path / "one.whl", tmp_path / "slim" / "one.whl")
+    assert zipfile.ZipFile(tmp_path / "slim" / "one.whl").namelist() == [
+        "one/__init__.py",
+        "one/lib.so",
+        "one-1.dist-info/METADATA",
+    ]
+
+
+@pytest.fixture(scope="module")
+def finished(modules: dict[str, ModuleType], data: Path, folder: Path) -> Any:
+    """The chain in this process, its first step interrupted in the middle of the second unit."""
+    made = modules["evidence"].Evidence(data, folder / "work", folder / "out", modules["study"].SIZES["toy"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORKERS", "1")
+        modules["evidence"].prepare(made)
+        scored = made._values
+        calls = 0
+
+        def interrupted(*given: Any) -> list[float]:
+            nonlocal calls
+            calls += 1
+            if calls == 5:
+                raise KeyboardInterrupt
+            return scored(*given)
+
+        patch.setattr(type(made), "_values", staticmethod(interrupted))
+        with pytest.raises(KeyboardInterrupt):
+            modules["evidence"].train(made)
+    return made
+
+
+def test_a_chain_goes_on_where_it_was_interrupted(
+    modules: dict[str, ModuleType], finished: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKERS", "1")
+    assert [unit.name for unit in finished.done()] == ["squad-bert_cat-front-seed-1"]
+    first = finished.state.read_text()
+    second = finished.work / "squad" / "models" / "squad-bert_cat-uniform-seed-1" / "manifest.json"
+    written = second.stat().st_mtime_ns
+    finished.state.write_text(first + '{"unit": {"study"')  # a line that was cut off
+    assert modules["evidence"].train(finished) == 0
+    assert finished.state.read_text().startswith(first)
+    assert second.stat().st_mtime_ns == written  # trained before the interruption
+    assert [unit.name for unit in finished.done()] == [unit.name for unit in finished.units]
+    state = finished.state.read_bytes()
+    assert modules["evidence"].train(finished) == 0
+    assert finished.state.read_bytes() == state
+
+
+def test_results_hold_every_cell_and_say_what_is_missing(modules: dict[str, ModuleType], finished: Any) -> None:
+    assert modules["evidence"].write_results(finished) == 0
+    found = json.loads((finished.out / "results.json").read_text())
+    assert found["not done"] == [unit.name for unit in finished.units if unit not in finished.done()]
+    for name, arms in (("squad", SQUAD), ("msmarco", MSMARCO)):
+        study = found["studies"][name]
+        cells = [(row["model"], row["training"], row["test"]) for row in study["table"]]
+        assert cells == [(model, arm, test) for model in MODELS for arm in arms for test in arms]
+        assert len(study["contrasts"]) == len(MODELS) * 2 * len(arms) * (len(arms) - 1)
+        for row in study["table"]:
+            (unit,) = [u for u in finished.done() if (u.study, u.model, u.arm) == (name, row["model"], row["training"])]
+            values = finished.done()[unit]["tests"][row["test"]]
+            assert len(values) == study["queries"]
+            assert row["mean"] == pytest.approx(sum(values) / len(values))
+            assert row["by seed"] == {"1": pytest.approx(row["mean"])}
+    means = {(row["model"], row["training"], row["test"]): row["mean"] for row in found["studies"]["squad"]["table"]}
+    one = next(c for c in found["studies"]["squad"]["contrasts"] if c["candidate"] == "tk trained on front, tested on rotated")
+    assert one["difference"] == pytest.approx(means["tk", "front", "rotated"] - means["tk", "front", "front"])
+    audited = {(row["model"], row["arm"]) for row in found["studies"]["squad"]["verdicts"]}
+    assert audited == {(model, arm) for model in MODELS for arm in SQUAD}
+    assert found["studies"]["msmarco"]["verdicts"] == []
+
+
+def test_lines_of_other_settings_do_not_count(modules: dict[str, ModuleType], finished: Any) -> None:
+    from dataclasses import replace
+
+    other = modules["evidence"].Evidence(finished.data, finished.work, finished.out, replace(finished.size, audited=7))
+    assert finished.done()
+    assert not other.done()
+
+
+# packages that are neither packed nor said to be there, as Python finds them: not at all
+WITHOUT = """
+from importlib.machinery import PathFinder
+found = PathFinder.find_spec
+none = ("faiss", "ir_datasets", "model2vec", "ncompress", "ray", "sentence_transformers", "zstandard")
+def find_spec(name, path=None, target=None):
+    return None if name.split(".")[0] in none else found(name, path, target)
+PathFinder.find_spec = staticmethod(find_spec)
+"""
+
+
+def test_the_script_takes_a_state_from_elsewhere_and_makes_what_is_missing(finished: Any, data: Path, tmp_path: Path) -> None:
+    """A fresh machine: the packed data, the state but for its last unit, no models, no package that is neither packed nor there; in a worker process."""
+    (tmp_path / "none").mkdir()
+    (tmp_path / "none" / "sitecustomize.py").write_text(WITHOUT)
+    *kept, missing = finished.done().values()
+    carried = tmp_path / "data"
+    carried.mkdir()
+    for path in data.iterdir():
+        (carried / path.name).symlink_to(path)
+    (carried / "units.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in kept))
+    given = {"DATA": str(carried), "OUT": str(tmp_path / "out"), "WORK": str(tmp_path / "work"), "SIZE": "toy"}
+    paths = os.pathsep.join([str(tmp_path / "none"), os.environ.get("PYTHONPATH", "")])
+    environment = {**os.environ, **given, "PYTHON": sys.executable, "WORKERS": "2", "OMP_NUM_THREADS": "1", "PYTHONPATH": paths}
+    told = subprocess.run([PLACE / "evidence.sh"], env=environment, capture_output=True, text=True)
+    assert told.returncode == 0, told.stdout + told.stderr
+    text = (tmp_path / "out" / "units.jsonl").read_text()
+    assert text.startswith((carried / "units.jsonl").read_text())
+    (made,) = [json.loads(line) for line in text.splitlines()[len(kept) :]]
+    assert all(made[name] == missing[name] for name in ("unit", "fingerprint", "training", "tests"))
+    assert json.loads((tmp_path / "out" / "results.json").read_text())["not done"] == []
+
+
+def test_the_time_of_the_whole_chain_is_kept(data: Path, tmp_path: Path) -> None:
+    """Two seconds in all: the first step is ended, its processes too."""
+    given = {"DATA": str(data), "OUT": str(tmp_path / "out"), "WORK": str(tmp_path / "work"), "SIZE": "toy", "TOTAL": "2"}
+    environment = {**os.environ, **given, "PYTHON": sys.executable}
+    told = subprocess.run([PLACE / "evidence.sh"], env=environment, capture_output=True, text=True, timeout=60)
+    assert told.returncode in (124, 128 + signal.SIGKILL)  # timeout's
+    assert "prepare: " in told.stdout
+    assert not (tmp_path / "out" / "results.json").exists()
