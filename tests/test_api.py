@@ -111,13 +111,14 @@ def test_the_notebook_runs_and_says_what_it_shows(tmp_path: Path) -> None:
 def test_a_retriever_over_the_whole_collection_from_python(collection: Collection) -> None:
     settings = {**SETTINGS, "depth": 20, "segments": 0}
     found = positionbias.audit_model(bag_checkpoint("front", 15), collection, retrieve=True, **settings)
-    # fifteen words of passages of forty: all is over the limit, which is no preference
+    # fifteen words of passages of forty: all is over the limit, which is no preference; within it evidence and placebo are compared
     passage = found.verdicts[0]
-    assert (passage.preference, passage.unread) == (Preference.UNKNOWN, 1)
+    assert (passage.preference, passage.unread) == (Preference.NONE, 1)
     assert passage.sentences[0].startswith("front, whole collection reads no further than its tokenizer's limit")
-    assert "front, whole collection: cannot tell whether it prefers a place within what it reads" in found.verdict
-    assert passage.effects[0].value is not None
-    assert passage.effects[0].value < -1
+    assert "front, whole collection: no preference, within what it reads" in found.verdict
+    over_all = next(effect for effect in passage.effects if not effect.subset)
+    assert over_all.value is not None
+    assert over_all.value < -1
     assert {"nDCG@10", "R@100"} <= set(found.frame().quality.dropna())
     with pytest.raises(SettingError, match="model: wanted one with one vector a text, named or loaded; found blind"):
         positionbias.audit_model(blind, collection, retrieve=True, **settings)
