@@ -36,6 +36,7 @@ from scipy import stats
 
 from positionbias.audit.audit import orders_wanted
 from positionbias.audit.evidence import Evidence, FoundEvidence
+from positionbias.audit.filler import FILLER_WORDS
 from positionbias.audit.lists import Nature, order_slopes
 from positionbias.audit.manipulate import ROUNDED, Asked, Manipulation, Measured, ask, measure
 from positionbias.audit.reads import Reads, reads_of
@@ -57,7 +58,7 @@ CONTRASTS = (Contrast.ENDS, Contrast.MIDDLE, Contrast.ROTATION)
 NOISE, SCALE = 0.3, 0.3
 ASKED_WORDS, SHARED = 4, 0.4
 COMPETITORS = 29
-SENTENCES, WORDS, FILLER = (3, 7), (8, 25), 20
+SENTENCES, WORDS, FILLER = (3, 7), (8, 25), FILLER_WORDS
 ORDERS, PILOT = 8, 50
 BLOCK = 50  # audits that are stored at once
 TRUTH = 200_000

@@ -12,9 +12,10 @@ import numpy as np
 from positionbias.core.seeds import choose
 from positionbias.text.words import split_words
 
-__all__ = ["FILLER_WORDS", "PassageTexts", "common_words", "filler"]
+__all__ = ["FILLERS", "FILLER_WORDS", "TextsByRow", "common_words", "filler"]
 
 FILLER_WORDS = 20
+FILLERS = 4  # in a text of the middle
 SAMPLE = 500  # passages
 KEPT = 100  # words
 LEAST = 5  # different words of a filler
@@ -23,7 +24,7 @@ _WORD = re.compile(r"[^\W\d_]{2,}")
 _PLAIN = "further sundry remarks various notes perhaps later among several unrelated matters".split()
 
 
-class PassageTexts(Protocol):
+class TextsByRow(Protocol):
     """The part of a collection that common words are counted in."""
 
     def __len__(self) -> int: ...
@@ -33,7 +34,7 @@ class PassageTexts(Protocol):
         ...
 
 
-def common_words(passages: PassageTexts, seed: int) -> list[str]:
+def common_words(passages: TextsByRow, seed: int) -> list[str]:
     """The 100 words that most of 500 passages hold, drawn by the seed; the most common first, ties by the word. Words have two letters or more."""
     rows = np.sort(np.array(choose(len(passages), SAMPLE, seed, "common words"), dtype=np.int64))
     counts: Counter[str] = Counter()

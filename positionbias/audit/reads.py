@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from positionbias.audit.filler import FILLER_WORDS, common_words, filler
+from positionbias.audit.filler import FILLER_WORDS, FILLERS, common_words, filler
 from positionbias.audit.manipulate import Fits, Texts
 from positionbias.audit.systems import System, Task
 from positionbias.core.records import Query
@@ -93,7 +93,7 @@ def cliff(system: System, task: Task, seed: int) -> float | None:
         others = [text for place, text in enumerate(parts.sentences) if place != parts.own]
         between = 1 + below(len(others) - 1, seed, "cliff", query_id, "between")
         blank = filler(queries[query_id], common, words=len(evidence.split()))
-        more = 1 + below(4 * FILLER_WORDS, seed, "cliff", query_id, "padding")
+        more = 1 + below(FILLERS * FILLER_WORDS, seed, "cliff", query_id, "padding")
         padding = filler(queries[query_id], common, words=more)
         before = [[], others, others[:between], [*others, padding]]
         behind = [others, [], others[between:], []]

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from positionbias.audit.filler import common_words, filler
+from positionbias.audit.filler import FILLERS, common_words, filler
 from positionbias.audit.perturb import NO_PLACEBO, exchanges, placebos, turned
 from positionbias.audit.systems import Task
 from positionbias.core.payloads import Contrast
@@ -133,9 +133,9 @@ def shortened_trials(
 def _shortened(parts: Parts, fill: str, fits: Callable[[Sequence[str]], list[bool]], order: Sequence[int]) -> Parts | None:
     """The passage without its first few sentences of ``order``, but with its evidence and a placebo; None where even these do not fit.
 
-    It fits with the four fillers of the middle's texts, or where that cannot be without.
+    It fits with the fillers of the middle's texts, or where that cannot be without.
     """
-    for fillers in (4, 0):
+    for fillers in (FILLERS, 0):
         kept = list(range(len(parts.sentences)))
         for leaving in (None, *order):
             left = [place for place in kept if place != leaving]

@@ -37,12 +37,16 @@ _BELOW = {
     Contrast.MIDDLE: Preference.ENDS,
     Contrast.ROTATION: Preference.FRONT,
     Contrast.RUNS: Preference.FRONT,
+    Contrast.ORDER: Preference.LAST,
+    Contrast.ORDER_MIDDLE: Preference.MIDDLE,
 }
 _ABOVE = {
     Contrast.ENDS: Preference.END,
     Contrast.MIDDLE: Preference.MIDDLE,
     Contrast.ROTATION: Preference.END,
     Contrast.RUNS: Preference.END,
+    Contrast.ORDER: Preference.FIRST,
+    Contrast.ORDER_MIDDLE: Preference.ENDS,
 }
 
 
@@ -88,7 +92,7 @@ def wanted_queries(effect: Effect, margin: float) -> int | None:
 
 
 def answer(effects: Sequence[Effect], margin: float) -> Answered:
-    """The answer of the contrasts of a moved sentence and of rotation, all in one unit, those of the moved sentence first.
+    """The answer of several contrasts in one unit, those of a moved sentence before rotation.
 
     Of several that show a preference the largest decides, one of the moved sentence before rotation. Rotation counts only where the evidence moved from front to end
     points to the same side, else the answer is *cannot tell*: rotation keeps the passage's order, and on real text the sentence before the evidence has more to do with
@@ -305,31 +309,31 @@ def list_verdict(name: str, nature: Nature, slopes: OrderSlopes | None) -> Verdi
         for contrast, e in zip((Contrast.ORDER, Contrast.ORDER_MIDDLE), estimates, strict=True)
         if e.count
     ]
-    showing = sorted((e for e in effects if shows(e, ORDER_MARGIN)), key=lambda e: -abs(e.value or 0))
-    if showing:
-        head = showing[0]
-        side = _ORDER_ABOVE[head.contrast] if (head.value or 0) > 0 else _ORDER_BELOW[head.contrast]
-        sentences = [
-            f"{name}, order in the list: {side}: {_ranks_lost(head)}.{unsteady}",
-            "Shuffle the candidates before re-ranking, or average over several orders, and audit again.",
-        ]
-        effects = _deciding_first(effects, head)
-        return Verdict(Question.LIST, side, sentences, effects, ORDER_MARGIN, beyond(head, ORDER_MARGIN), head.queries)
-    open_ones = [e for e in effects if not within(e, ORDER_MARGIN)]
-    if not open_ones:
+    found = answer(effects, ORDER_MARGIN)
+    if found.preference == Preference.NONE:
         sentence = (
             f"{name}, order in the list: no preference larger than {ORDER_MARGIN:g} ranks: {_ranks_lost(effects[0])}.{unsteady}"
         )
         return Verdict(Question.LIST, Preference.NONE, [sentence], effects, ORDER_MARGIN, None, effects[0].queries)
-    wanted = max((number for e in open_ones if (number := wanted_queries(e, ORDER_MARGIN)) is not None), default=None)
-    more = f"; about {count(wanted)} queries would do" if wanted else ""
-    sentence = f"{name}, order in the list: cannot tell: {_ranks_lost(open_ones[0])}{more}.{unsteady}"
-    effects = _deciding_first(effects, open_ones[0])
-    return Verdict(Question.LIST, Preference.UNKNOWN, [sentence], effects, ORDER_MARGIN, None, effects[0].queries, wanted)
-
-
-_ORDER_ABOVE = {Contrast.ORDER: Preference.FIRST, Contrast.ORDER_MIDDLE: Preference.ENDS}
-_ORDER_BELOW = {Contrast.ORDER: Preference.LAST, Contrast.ORDER_MIDDLE: Preference.MIDDLE}
+    head = found.deciding
+    if found.preference == Preference.UNKNOWN:
+        more = f"; about {count(found.wanted)} queries would do" if found.wanted else ""
+        sentences = [f"{name}, order in the list: cannot tell: {_ranks_lost(head)}{more}.{unsteady}"]
+    else:
+        sentences = [
+            f"{name}, order in the list: {found.preference}: {_ranks_lost(head)}.{unsteady}",
+            "Shuffle the candidates before re-ranking, or average over several orders, and audit again.",
+        ]
+    return Verdict(
+        Question.LIST,
+        found.preference,
+        sentences,
+        _deciding_first(effects, head),
+        ORDER_MARGIN,
+        found.exceeds,
+        head.queries,
+        found.wanted,
+    )
 
 
 def _ranks_lost(effect: Effect) -> str:

@@ -23,12 +23,21 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["LEAST_RISE", "UNFINISHED", "Ending", "Finish", "finish_of"]
+__all__ = ["LEAST_RISE", "UNFINISHED", "Ending", "Finish", "ended_name", "finish_of"]
 
 BLOCKS = 5
 LEAST = 4  # validations
 LEAST_RISE = 0.005  # nDCG@10 from the first block to the last; a slower rise changes no conclusion [decision]
 UNFINISHED = "not finished"  # behind the name of a training, wherever one is named
+
+
+def ended_name(name: str, unfinished: bool) -> str:
+    """A name that says where the training behind it is not finished.
+
+    >>> ended_name("tk", True), ended_name("tk", False)
+    ('tk, not finished', 'tk')
+    """
+    return f"{name}, {UNFINISHED}" if unfinished else name
 
 
 class Finish(StrEnum):

@@ -44,6 +44,7 @@ __all__ = [
     "crossed_groups",
     "mean_by_query",
     "over_trainings",
+    "speaks_of_method",
 ]
 
 LEAST = 3  # trainings that an interval over trainings takes
@@ -77,13 +78,20 @@ class Crossed(Estimate):
 
     @property
     def of_method(self) -> bool:
-        """Whether it may be said of the method, beyond these checkpoints: of five trainings, or of three where the interval leaves out 0."""
-        return self.interval is not None and (len(self.by_seed) >= ENOUGH or (len(self.by_seed) >= LEAST and bool(self.least)))
+        """Whether it may be said of the method, beyond these checkpoints."""
+        return speaks_of_method(self.interval, len(self.by_seed))
 
     @property
     def over(self) -> str:
         """What the interval is over, as tables say it."""
         return OVER_QUERIES if len(self.by_seed) == 1 else OVER_TRAININGS
+
+
+def speaks_of_method(interval: Interval | None, trainings: int) -> bool:
+    """Whether a figure with this interval may be said of the method: of five trainings, or of three where the interval leaves out 0."""
+    if interval is None:
+        return False
+    return trainings >= ENOUGH or (trainings >= LEAST and not interval.low <= 0 <= interval.high)
 
 
 def crossed(values: np.ndarray, clusters: Sequence[str] | None = None, *, units: str = "trainings") -> Crossed:

@@ -134,11 +134,15 @@ def _uniform_distances(placed: PlacedQuestions) -> np.ndarray:
     return expected
 
 
+def _weights(uniform: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """The weight of a question by the distance it moved; 0 where none moved so far."""
+    return np.divide(uniform, counts, out=np.zeros(len(uniform)), where=counts > 0)
+
+
 def weights_by_distance(placed: PlacedQuestions) -> np.ndarray:
     """Each question's weight, ``(rows,)``: their mean is 1 less the unmatched share."""
     uniform = _uniform_distances(placed)
-    counts = np.bincount(placed.distance, minlength=len(uniform))
-    return uniform[placed.distance] / counts[placed.distance]
+    return _weights(uniform, np.bincount(placed.distance, minlength=len(uniform)))[placed.distance]
 
 
 def moves_of(placed: PlacedQuestions) -> SentenceMoves:
@@ -154,7 +158,7 @@ def moves_of(placed: PlacedQuestions) -> SentenceMoves:
     }
     weights = np.zeros(0)
     if placed.weight is not None:
-        weights = np.divide(uniform, counts, out=np.zeros(len(uniform)), where=counts > 0)
+        weights = _weights(uniform, counts)
         figures["mean_distance_weighted"] = float(np.average(distance, weights=placed.weight))
         figures["share_unmatched"] = float(uniform[counts == 0].sum() / uniform.sum())
         figures["effective_questions"] = float(placed.weight.sum() ** 2 / (placed.weight**2).sum())

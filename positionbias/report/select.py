@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from positionbias.core.convergence import UNFINISHED
+from positionbias.core.convergence import ended_name
 from positionbias.core.payloads import Comparison
 from positionbias.core.result import Facts, Result
 
@@ -46,7 +46,7 @@ MODELS = {
 
 def model_name(facts: Facts) -> str:
     """A model as the papers write it; where its training is not finished, with these words."""
-    return MODELS.get(facts.model, facts.model) + (f", {UNFINISHED}" if facts.unfinished else "")
+    return ended_name(MODELS.get(facts.model, facts.model), facts.unfinished)
 
 
 def of_kind(results: Iterable[Result], kind: str) -> list[Result]:

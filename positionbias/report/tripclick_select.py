@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from positionbias.core.convergence import UNFINISHED
+from positionbias.core.convergence import ended_name
 from positionbias.core.payloads import Comparison
 from positionbias.core.result import Facts, Result
 from positionbias.report.select import distinct, model_name
@@ -76,7 +76,7 @@ def is_tripclick_test(result: Result) -> bool:
 def short(facts: Facts) -> str:
     """A model with what it began with, without its training set."""
     if facts.role == ENSEMBLE:
-        return "Ensemble" + (f", {UNFINISHED}" if facts.unfinished else "")
+        return ended_name("Ensemble", facts.unfinished)
     name = "BM25" if facts.model == "bm25" else model_name(facts)
     return name + (f", {facts.pretrained}" if facts.pretrained else "")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from positionbias.core.convergence import UNFINISHED
+from positionbias.core.convergence import ended_name
 from positionbias.core.payloads import Comparison
 from positionbias.core.published import PublishedCell
 from positionbias.core.result import Facts, Result
@@ -58,9 +58,7 @@ STUB = ("Model", "Began with", "Negatives", "")
 
 
 def _model(facts: Facts) -> str:
-    return (
-        model_name(facts) if facts.model not in NAMES else NAMES[facts.model] + (f", {UNFINISHED}" if facts.unfinished else "")
-    )
+    return model_name(facts) if facts.model not in NAMES else ended_name(NAMES[facts.model], facts.unfinished)
 
 
 def _stub(facts: Facts, whose: str) -> list[Cell]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from positionbias.core.convergence import ended_name
 from positionbias.core.result import Facts
-from positionbias.studies.systems import with_words
 
 __all__ = ["ContaminationStudy", "Trial", "system_name"]
 
@@ -60,7 +60,7 @@ class ContaminationStudy:
 
 def system_name(facts: Facts) -> str:
     """What results call a system, the same for all seeds."""
-    return with_words(_named(facts), facts)
+    return ended_name(_named(facts), facts.unfinished)
 
 
 def _named(facts: Facts) -> str:

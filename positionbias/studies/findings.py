@@ -14,7 +14,7 @@ from typing import NamedTuple
 from positionbias.core.formatting import as_form, percent
 from positionbias.core.payloads import AtsCurve, Comparison, Finding, Interval, PositionHistogram, TrainingCurve
 from positionbias.core.result import Facts, Result
-from positionbias.evaluation.crossed import ENOUGH, LEAST, OVER_QUERIES
+from positionbias.evaluation.crossed import LEAST, OVER_QUERIES, speaks_of_method
 from positionbias.evaluation.trainings import figures_over
 from positionbias.report.select import over_axis
 from positionbias.studies.against import MARGIN, against_change, against_mats, against_training
@@ -78,11 +78,7 @@ def difference_of(comparison: Comparison | None) -> Change | None:
 
 def _change(comparison: Comparison, value: float, interval: Interval | None, by_seed: str) -> Change:
     values = comparison.notes.get(by_seed, ())
-    # by the rule of ``Crossed.of_method``, held to this figure's own interval
-    off_zero = interval is not None and not interval.low <= 0 <= interval.high
-    return Change(
-        value, interval, values, interval is not None and (len(values) >= ENOUGH or (len(values) >= LEAST and off_zero))
-    )
+    return Change(value, interval, values, speaks_of_method(interval, len(values)))
 
 
 def together(

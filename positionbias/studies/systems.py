@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from positionbias.core.convergence import UNFINISHED
+from positionbias.core.convergence import ended_name
 from positionbias.core.payloads import Finding, PerQuery
 from positionbias.core.records import Qrel
 from positionbias.core.result import Facts, Result
@@ -36,7 +36,6 @@ __all__ = [
     "subject_of",
     "system_name",
     "values_of",
-    "with_words",
 ]
 
 FIRST_STAGE, POSITION = "bm25", "position-only"
@@ -66,12 +65,7 @@ def subject_of(facts: Facts, path: Path) -> Subject:
 
 def system_name(facts: Facts) -> str:
     """What results call a training of a model, the same for all seeds and draws."""
-    return with_words(f"{facts.model}-{facts.training}" + (f", {facts.variant}" if facts.variant else ""), facts)
-
-
-def with_words(name: str, facts: Facts) -> str:
-    """A system's name, which says where a training that it rests on is not finished."""
-    return f"{name}, {UNFINISHED}" if facts.unfinished else name
+    return ended_name(f"{facts.model}-{facts.training}" + (f", {facts.variant}" if facts.variant else ""), facts.unfinished)
 
 
 def split_label(tests: Sequence[str]) -> str:

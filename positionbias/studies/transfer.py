@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from positionbias.core.collection import Collection
+from positionbias.core.convergence import ended_name
 from positionbias.core.errors import SettingError
 from positionbias.core.payloads import Comparison, Finding
 from positionbias.core.result import Facts, Result
@@ -32,7 +33,6 @@ from positionbias.studies.systems import (
     finding,
     split_label,
     values_of,
-    with_words,
 )
 from positionbias.studies.workshop import Workshop
 from positionbias.text.statistics import collection_counts
@@ -155,7 +155,7 @@ class _Study:
 def _subject(system: str, facts: Facts, path: Path, *before: Path) -> Subject:
     """A trained model that rests on the trainings ``before`` as well."""
     facts = as_ended(facts, path, *before)
-    return Subject(with_words(system, facts), facts, path)
+    return Subject(ended_name(system, facts.unfinished), facts, path)
 
 
 def _measure(artefacts: _Artefacts, settings: StudySettings) -> list[Result]:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from positionbias.core.convergence import ended_name
 from positionbias.core.payloads import AtsCurve, Comparison, Finding
 from positionbias.core.result import Facts, Result
 from positionbias.evaluation.trainings import figures_over
 from positionbias.studies.findings import relative_of, together
 from positionbias.studies.over_trainings import ALL
-from positionbias.studies.systems import with_words
 
 __all__ = ["change_by_variant", "kinds", "named", "of_variant", "similarity_by_variant"]
 
@@ -26,7 +26,7 @@ def _kind(facts: Facts) -> Facts:
 
 def named(kind: Facts) -> str:
     """A training in words."""
-    return with_words(f"{kind.model} trained on {kind.training} passages", kind)
+    return ended_name(f"{kind.model} trained on {kind.training} passages", kind.unfinished)
 
 
 def of_variant(results: Sequence[Result], measure: str, axis: str, kind: Facts, variant: str) -> Comparison | None:

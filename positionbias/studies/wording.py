@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from positionbias.core.convergence import UNFINISHED
+from positionbias.core.convergence import ended_name
 from positionbias.core.formatting import as_form
 from positionbias.core.payloads import Comparison, Interval
 from positionbias.core.result import Facts
@@ -72,4 +72,4 @@ def p_shown(p: float) -> str:
 
 def trained_system(facts: Facts) -> str:
     """A teacher or student at the head of a sentence: ``Teacher bert_cat (lce)``."""
-    return f"{capital(facts.role)} {facts.model} ({facts.loss})" + (f", {UNFINISHED}" if facts.unfinished else "")
+    return ended_name(f"{capital(facts.role)} {facts.model} ({facts.loss})", facts.unfinished)
