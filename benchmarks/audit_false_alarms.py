@@ -13,13 +13,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import cached_property
+from functools import cached_property, partial
 from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
@@ -29,7 +27,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 from blind_scorers import EDGED, NOISES, ORDERED, PLAIN, UNORDERED, Block, Instance, Vocabulary, score_all
-from measuring import hardware, result_place
+from measuring import hardware, kept_part, result_place
 
 from positionbias.audit.audit import ORDERS, PILOT, audit, make_task, orders_wanted
 from positionbias.audit.filler import common_words, filler
@@ -375,7 +373,6 @@ def collection(
     condition: Condition, seed: int, queries: int = QUERIES, sizes: Sequence[int] = SIZES, *, edged: bool = False
 ) -> dict[str, Any]:
     """All audits of one collection, by scorer and size."""
-    began = time.process_time()
     asked = planted(condition, seed, queries)
     others, common = placebo_queries(asked, sizes, seed), common_words(Passages.of(asked), seed)
     all_scored = scored(asked, others, seed, common, orders=most_orders(asked, others, seed, common, sizes), edged=edged)
@@ -390,7 +387,6 @@ def collection(
         "seed": seed,
         "queries": queries,
         "units": {name: float(of.units.mean()) for name, of in all_scored.items()},
-        "seconds": time.process_time() - began,
         "audits": found,
     }
 
@@ -500,30 +496,30 @@ def samples(articles: Sequence[Sequence[Asked]], size: int) -> list[list[Asked]]
 
 def audit_samples(what: str, drawn: Sequence[Sequence[Asked]], state: Path, *, old: bool = True) -> None:
     """One receipt a sample: its one audit by scorer, and the old rule's p-values."""
-    state.mkdir(parents=True, exist_ok=True)
     for number, asked in enumerate(drawn):
         receipt = state / f"{what}-{len(asked)}-{number:03d}.json"
-        if receipt.exists():
-            continue
-        began, size = time.process_time(), len(asked)
-        all_scored = scored(asked, placebo_queries(asked, (size,), 1), 1, common_words(Passages.of(asked), 1), edged=True)
-        ((_, _, places),) = audits(asked, (size,), 1)
-        rows = {name: verdict_of(asked, of, places, 0) for name, of in all_scored.items()}
-        found = {"what": what, "queries": size, "audits": rows, "old": old_rule(asked, 1) if old else {}}
-        receipt.write_text(json.dumps(found | {"seconds": time.process_time() - began}))
-        print(f"{receipt.name}: {time.process_time() - began:.1f} s of the processor", flush=True)
+        kept_part(receipt, partial(_sample, what, asked, old=old))
+
+
+def _sample(what: str, asked: Sequence[Asked], *, old: bool) -> dict[str, Any]:
+    size = len(asked)
+    all_scored = scored(asked, placebo_queries(asked, (size,), 1), 1, common_words(Passages.of(asked), 1), edged=True)
+    ((_, _, places),) = audits(asked, (size,), 1)
+    rows = {name: verdict_of(asked, of, places, 0) for name, of in all_scored.items()}
+    return {"what": what, "queries": size, "audits": rows, "old": old_rule(asked, 1) if old else {}}
 
 
 def run_old(state: Path, collections: int) -> None:
     """The old rule on the first thousand queries of so many collections of each condition."""
-    state.mkdir(parents=True, exist_ok=True)
     for number in range(collections):
         for place, condition in enumerate(CONDITIONS):
             receipt = state / f"old-{condition.name}-{number:04d}.json"
-            if receipt.exists():
-                continue
             seed = 1 + number * len(CONDITIONS) + place
-            receipt.write_text(json.dumps({"what": condition.name, "old": old_rule(planted(condition, seed, OLD_SIZE), seed)}))
+            kept_part(receipt, partial(_old, condition, seed))
+
+
+def _old(condition: Condition, seed: int) -> dict[str, Any]:
+    return {"what": condition.name, "old": old_rule(planted(condition, seed, OLD_SIZE), seed)}
 
 
 ENCODER_QUERIES = 200
@@ -600,35 +596,25 @@ def encoded(
 
 def run_encoder(state: Path, collections: int) -> None:
     """MiniLM as a scorer that takes a passage's best sentence, and its best window."""
-    encoder, size = Encoder(), ENCODER_QUERIES
+    encoder = Encoder()
     for number in range(collections):
         for reading in READINGS:
             receipt = state / f"minilm-{reading}-{number:03d}.json"
-            if receipt.exists():
-                continue
-            began, seed = time.process_time(), 900_001 + number
-            asked = planted(Condition(0.7, clustered=False), seed, size)
-            common = common_words(Passages.of(asked), seed)
-            ((_, _, places),) = audits(asked, (size,), seed)
-            others = placebo_queries(asked, (size,), seed)
-            pilot = encoded(
-                [asked[place] for place in places[:PILOT]],
-                [others[place] for place in places[:PILOT]],
-                seed,
-                reading,
-                encoder,
-                ORDERS[0],
-                common,
-            )
-            orders = orders_wanted(
-                measured([asked[place] for place in places[:PILOT]], pilot, np.arange(PILOT), 0, ORDERS[0]), size, MARGIN
-            )
-            of = encoded(asked, others, seed, reading, encoder, orders, common)
-            effects = effects_of(measured(asked, of, places, 0, orders), "nDCG@10", read=False)
-            found = {"orders": orders, "effects": {str(one.contrast): [one.value, one.low, one.high] for one in effects}}
-            receipt.write_text(json.dumps({"encoder": reading, "audit": found, "seconds": time.process_time() - began}))
-            print(receipt.name, f"{time.process_time() - began:.0f} s", found, flush=True)
+            kept_part(receipt, partial(_encoded_audit, encoder, reading, 900_001 + number))
             encoder.known.clear()
+
+
+def _encoded_audit(encoder: Encoder, reading: str, seed: int) -> dict[str, Any]:
+    asked = planted(Condition(0.7, clustered=False), seed, ENCODER_QUERIES)
+    common, others = common_words(Passages.of(asked), seed), placebo_queries(asked, (ENCODER_QUERIES,), seed)
+    ((_, _, places),) = audits(asked, (ENCODER_QUERIES,), seed)
+    few, first = [asked[place] for place in places[:PILOT]], [others[place] for place in places[:PILOT]]
+    pilot = measured(few, encoded(few, first, seed, reading, encoder, ORDERS[0], common), np.arange(PILOT), 0, ORDERS[0])
+    orders = orders_wanted(pilot, ENCODER_QUERIES, MARGIN)
+    of = encoded(asked, others, seed, reading, encoder, orders, common)
+    effects = effects_of(measured(asked, of, places, 0, orders), "nDCG@10", read=False)
+    found = {"orders": orders, "effects": {str(one.contrast): [one.value, one.low, one.high] for one in effects}}
+    return {"encoder": reading, "audit": found}
 
 
 def check(folder: Path, condition: Condition, seed: int, queries: int = 60) -> float:
@@ -688,18 +674,11 @@ def _task(folder: Path, asked: Sequence[Asked], seed: int) -> Task:
 
 def run_all(state: Path, collections: int, first: int) -> None:
     """Audit so many collections of each condition, from the one of this number on; those with a receipt are done."""
-    state.mkdir(parents=True, exist_ok=True)
     for number in range(first, collections):
         for place, condition in enumerate(CONDITIONS):
             receipt = state / f"{condition.name}-{number:04d}.json"
-            if receipt.exists():
-                continue
-            sizes = SIZES if number < ALL_SIZES else SIZES[-1:]
-            found = collection(condition, 1 + number * len(CONDITIONS) + place, sizes=sizes, edged=number == 0)
-            part = receipt.with_suffix(f".{os.getpid()}")
-            part.write_text(json.dumps(found))
-            part.rename(receipt)
-            print(f"{receipt.name}: {found['seconds']:.1f} s of the processor", flush=True)
+            sizes, seed = SIZES if number < ALL_SIZES else SIZES[-1:], 1 + number * len(CONDITIONS) + place
+            kept_part(receipt, partial(collection, condition, seed, sizes=sizes, edged=number == 0))
 
 
 NOMINAL, MOST, LEVEL = 0.05, 0.06, 0.95

@@ -17,10 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
-import sys
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -31,7 +28,7 @@ from statistics import NormalDist
 from typing import Any
 
 import numpy as np
-from measuring import hardware, result_place
+from measuring import hardware, kept_part, result_place
 from scipy import stats
 
 from positionbias.audit.audit import orders_wanted
@@ -430,15 +427,11 @@ def kept(state: Path, name: str, audits: int, one: Callable[[int], dict[str, Any
     """The audits of one kind: those in the state folder, and the others made now."""
     found = []
     for start in range(0, audits, BLOCK):
-        place = state / f"{name}.{start}.json"
-        if not place.exists():
-            began = time.process_time()
-            rows = [one(number) for number in range(start, min(start + BLOCK, audits))]
-            partial = place.with_suffix(f".{os.getpid()}")
-            partial.write_text(json.dumps({"seconds": time.process_time() - began, "rows": rows}))
-            partial.rename(place)
-            print(f"{name}: {start + len(rows)} of {audits}", file=sys.stderr, flush=True)
-        found += json.loads(place.read_text())["rows"]
+
+        def rows(start: int = start) -> dict[str, Any]:
+            return {"rows": [one(number) for number in range(start, min(start + BLOCK, audits))]}
+
+        found += kept_part(state / f"{name}.{start}.json", rows)["rows"]
     return found
 
 
@@ -498,10 +491,7 @@ def power_table(state: Path) -> list[str]:
 
 def known_truth(state: Path, cell: Cell) -> dict[str, list[float]]:
     """The truth, kept in the state folder."""
-    place = state / f"truth_{cell.name}.json"
-    if not place.exists():
-        place.write_text(json.dumps(truth(cell)))
-    return json.loads(place.read_text())
+    return kept_part(state / f"truth_{cell.name}.json", lambda: truth(cell))
 
 
 def covered(rows: Sequence[dict[str, Any]], known: dict[str, list[float]], unit: str) -> tuple[list[int], int]:

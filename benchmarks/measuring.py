@@ -1,18 +1,23 @@
-"""What the benchmarks share: a command's time and the memory of all its processes together, the machine's name, the place of a table."""
+"""What the benchmarks share: a command's time and the memory of all its processes together, the machine's name, the place of a table, parts of a campaign that are kept."""
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import re
 import subprocess
+import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
+from typing import Any
 
-__all__ = ["Measured", "hardware", "measured", "result_place"]
+from positionbias.core.files import atomic_file
+
+__all__ = ["Measured", "hardware", "kept_part", "measured", "result_place"]
 
 EVERY = 0.25  # seconds between two looks at the processes: a look walks their pages, and costs them time
 
@@ -92,3 +97,16 @@ def result_place(name: str) -> Path:
     folder.mkdir(exist_ok=True)
     machine = re.sub(r"[^a-z0-9]+", "-", hardware().lower()).strip("-")
     return folder / f"{name}_{machine}_{date.today().isoformat()}.md"
+
+
+def kept_part(place: Path, make: Callable[[], Mapping[str, Any]]) -> dict[str, Any]:
+    """Return a part of a campaign as JSON has it: read from ``place``, or made now and kept there with its "seconds" of processor time."""
+    if not place.exists():
+        place.parent.mkdir(parents=True, exist_ok=True)
+        began = time.process_time()
+        record = {**make(), "seconds": time.process_time() - began}
+        with atomic_file(place) as partial:
+            partial.write_text(json.dumps(record), encoding="utf-8")
+        print(f"{place.name}: {record['seconds']:.1f} s of the processor", file=sys.stderr, flush=True)
+    found: dict[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+    return found

@@ -16,7 +16,6 @@ import argparse
 import json
 import math
 import platform
-import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
@@ -24,13 +23,13 @@ from datetime import date
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from measuring import hardware, result_place
+from measuring import hardware, kept_part, result_place
 from scipy import stats
 from scipy.special import ndtr
 
-from positionbias.core.files import atomic_file
 from positionbias.core.seeds import generator
 from positionbias.evaluation.clustered import clustered_mean
 from positionbias.evaluation.crossed import crossed, mean_by_query
@@ -155,13 +154,12 @@ def kept(state: Path, cell: Cell, draws: int, *, others: bool) -> Found:
     whole = Found(cell, Counter(), Counter(), 0.0, 0)
     for start in range(0, draws, PART):
         place = state / f"{CAMPAIGN}_{'_'.join(map(str, astuple(cell)))}.{start}.json"
-        if not place.exists():
-            began = time.process_time()
-            made = run(cell, range(start, start + PART), others=others and not start)
-            record = {"studies": made.studies, "held": made.held, "length": made.length, "found": made.found}
-            with atomic_file(place) as partial:
-                partial.write_text(json.dumps({**record, "seconds": time.process_time() - began}), encoding="utf-8")
-        part = json.loads(place.read_text(encoding="utf-8"))
+
+        def made(start: int = start) -> dict[str, Any]:
+            of = run(cell, range(start, start + PART), others=others and not start)
+            return {"studies": of.studies, "held": of.held, "length": of.length, "found": of.found}
+
+        part = kept_part(place, made)
         whole.studies.update(part["studies"])
         whole.held.update(part["held"])
         whole = replace(whole, length=whole.length + part["length"], found=whole.found + part["found"])
