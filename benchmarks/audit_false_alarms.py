@@ -30,7 +30,7 @@ from blind_scorers import EDGED, NOISES, ORDERED, PLAIN, UNORDERED, Block, Insta
 from measuring import hardware, kept_part, result_place
 
 from positionbias.audit.audit import ORDERS, PILOT, audit, make_task, orders_wanted
-from positionbias.audit.filler import common_words, filler
+from positionbias.audit.filler import filler, known_words
 from positionbias.audit.manipulate import ROUNDED, Measured
 from positionbias.audit.perturb import exchanges, placebos, turned
 from positionbias.audit.settings import AuditSettings
@@ -189,7 +189,7 @@ class Laid(NamedTuple):
     rotated: list[list[int]]
 
 
-def laid(one: Asked, seed: int, common: Sequence[str], orders: int) -> tuple[Parts, str, Laid]:
+def laid(one: Asked, seed: int, known: Sequence[str], orders: int) -> tuple[Parts, str, Laid]:
     """The texts that the audit makes of a query, as rows of sentence numbers, the filler's after the last: asked for with placeholders that begin and end like the
     sentences."""
     parts = one.parts
@@ -197,7 +197,7 @@ def laid(one: Asked, seed: int, common: Sequence[str], orders: int) -> tuple[Par
     marks = [_placeholder(text, number) for number, text in enumerate(parts.sentences)]
     numbers = {mark: number for number, mark in enumerate(marks)}
     hidden = Parts(marks, parts.own)
-    fill = filler(one.query, common)
+    fill = filler(" ".join([one.query, *parts.sentences]), known, seed, one.query_id)
     numbers["\x00"] = len(marks)
 
     def drawn(count: int, size: int, purpose: str) -> list[int]:
@@ -235,7 +235,7 @@ def scored(
     asked: Sequence[Asked],
     others: Sequence[Sequence[str]],
     seed: int,
-    common: Sequence[str],
+    known: Sequence[str],
     *,
     orders: int = ORDERS[-1],
     edged: bool = False,
@@ -243,7 +243,7 @@ def scored(
     """All scorers' changes; ``others[q]`` are the texts of query q's placebo queries, one for each size of audit."""
     vocabulary = Vocabulary()
     chunks = [
-        _chunk(asked[first : first + CHUNK], others[first : first + CHUNK], seed, vocabulary, common, orders, edged)
+        _chunk(asked[first : first + CHUNK], others[first : first + CHUNK], seed, vocabulary, known, orders, edged)
         for first in range(0, len(asked), CHUNK)
     ]
     return {
@@ -257,13 +257,13 @@ def _chunk(
     others: Sequence[Sequence[str]],
     seed: int,
     vocabulary: Vocabulary,
-    common: Sequence[str],
+    known: Sequence[str],
     orders: int,
     edged: bool,
 ) -> dict[str, Scored]:
     instances, sizes = [], []
     for one, placebo in zip(asked, others, strict=True):
-        parts, fill, rows = laid(one, seed, common, orders)
+        parts, fill, rows = laid(one, seed, known, orders)
         own = [Block.of(text, vocabulary) for text in (*parts.sentences, fill)]
         blocks = [*own, *(Block.of(text, vocabulary) for text in one.candidates)]
         candidates = [[len(own) + number] for number in range(len(one.candidates))]
@@ -355,7 +355,7 @@ def verdict_of(asked: Sequence[Asked], of: Scored, places: np.ndarray, size: int
 
 
 def most_orders(
-    asked: Sequence[Asked], others: Sequence[Sequence[str]], seed: int, common: Sequence[str], sizes: Sequence[int]
+    asked: Sequence[Asked], others: Sequence[Sequence[str]], seed: int, known: Sequence[str], sizes: Sequence[int]
 ) -> int:
     """The most orders that the audit of any scorer takes: from the pilot of a single audit, which is far cheaper than all orders of all queries."""
     drawn = audits(asked, sizes, seed)
@@ -364,7 +364,7 @@ def most_orders(
     ((number, size, places),) = drawn
     few = places[:PILOT]
     own = [asked[place] for place in few]
-    all_scored = scored(own, [others[place] for place in few], seed, common, orders=ORDERS[0])
+    all_scored = scored(own, [others[place] for place in few], seed, known, orders=ORDERS[0])
     pilots = (measured(own, of, np.arange(len(few)), number, ORDERS[0]) for of in all_scored.values())
     return max(orders_wanted(pilot, size, MARGIN) for pilot in pilots)
 
@@ -374,8 +374,8 @@ def collection(
 ) -> dict[str, Any]:
     """All audits of one collection, by scorer and size."""
     asked = planted(condition, seed, queries)
-    others, common = placebo_queries(asked, sizes, seed), common_words(Passages.of(asked), seed)
-    all_scored = scored(asked, others, seed, common, orders=most_orders(asked, others, seed, common, sizes), edged=edged)
+    others, known = placebo_queries(asked, sizes, seed), known_words(Passages.of(asked), seed)
+    all_scored = scored(asked, others, seed, known, orders=most_orders(asked, others, seed, known, sizes), edged=edged)
     found: dict[str, dict[str, list[Any]]] = {}
     for name, of in all_scored.items():
         by_size: dict[str, list[Any]] = {str(size): [] for size in sizes}
@@ -503,7 +503,7 @@ def audit_samples(what: str, drawn: Sequence[Sequence[Asked]], state: Path, *, o
 
 def _sample(what: str, asked: Sequence[Asked], *, old: bool) -> dict[str, Any]:
     size = len(asked)
-    all_scored = scored(asked, placebo_queries(asked, (size,), 1), 1, common_words(Passages.of(asked), 1), edged=True)
+    all_scored = scored(asked, placebo_queries(asked, (size,), 1), 1, known_words(Passages.of(asked), 1), edged=True)
     ((_, _, places),) = audits(asked, (size,), 1)
     rows = {name: verdict_of(asked, of, places, 0) for name, of in all_scored.items()}
     return {"what": what, "queries": size, "audits": rows, "old": old_rule(asked, 1) if old else {}}
@@ -573,12 +573,12 @@ def encoded(
     reading: str,
     encoder: Encoder,
     orders: int,
-    common: Sequence[str],
+    known: Sequence[str],
 ) -> Scored:
     """The changes of the best piece's cosine in so many orders."""
     rows, units = [], []
     for one, (placebo, *_) in zip(asked, others, strict=True):
-        parts, fill, laid_out = laid(one, seed, common, orders)
+        parts, fill, laid_out = laid(one, seed, known, orders)
         sentences = [*parts.sentences, fill]
         made = [*laid_out.ends[: 2 * orders], *laid_out.middle[: 2 * orders], *laid_out.rotated]
         texts = [_pieces(" ".join(sentences[number] for number in row), reading) for row in made]
@@ -606,12 +606,12 @@ def run_encoder(state: Path, collections: int) -> None:
 
 def _encoded_audit(encoder: Encoder, reading: str, seed: int) -> dict[str, Any]:
     asked = planted(Condition(0.7, clustered=False), seed, ENCODER_QUERIES)
-    common, others = common_words(Passages.of(asked), seed), placebo_queries(asked, (ENCODER_QUERIES,), seed)
+    known, others = known_words(Passages.of(asked), seed), placebo_queries(asked, (ENCODER_QUERIES,), seed)
     ((_, _, places),) = audits(asked, (ENCODER_QUERIES,), seed)
     few, first = [asked[place] for place in places[:PILOT]], [others[place] for place in places[:PILOT]]
-    pilot = measured(few, encoded(few, first, seed, reading, encoder, ORDERS[0], common), np.arange(PILOT), 0, ORDERS[0])
+    pilot = measured(few, encoded(few, first, seed, reading, encoder, ORDERS[0], known), np.arange(PILOT), 0, ORDERS[0])
     orders = orders_wanted(pilot, ENCODER_QUERIES, MARGIN)
-    of = encoded(asked, others, seed, reading, encoder, orders, common)
+    of = encoded(asked, others, seed, reading, encoder, orders, known)
     effects = effects_of(measured(asked, of, places, 0, orders), "nDCG@10", read=False)
     found = {"orders": orders, "effects": {str(one.contrast): [one.value, one.low, one.high] for one in effects}}
     return {"encoder": reading, "audit": found}
@@ -631,7 +631,7 @@ def check(folder: Path, condition: Condition, seed: int, queries: int = 60) -> f
     )
     verdicts = [result for result in audit(task, systems, settings) if isinstance(result.payload, Verdict)]
     all_scored = scored(
-        asked, placebo_queries(asked, (queries,), seed), seed, common_words(Passages.of(asked), seed), edged=True
+        asked, placebo_queries(asked, (queries,), seed), seed, known_words(Passages.of(asked), seed), edged=True
     )
     ((number, _, places),) = audits(asked, (queries,), seed)
     largest = 0.0

@@ -148,35 +148,29 @@ def draw(cell: Cell, queries: int, rng: np.random.Generator) -> Drawn:
         words = rng.binomial(ASKED_WORDS, SHARED, (queries, COMPETITORS))
         return scale * (words + size * shape(rng.random(words.shape)) + cell.noise * unit * rng.normal(size=words.shape))
 
-    middle = [_middle(lengths, count, rng) for _ in range(ORDERS // 2)]
-    places = [np.concatenate([x, 1 - x], axis=1) for x in (np.stack(each, axis=1) for each in zip(*middle, strict=True))]
-    # an order and its reversal stand side by side
-    side = np.arange(ORDERS).reshape(2, -1).T.ravel()
+    middle = np.concatenate([_middle(lengths, count, rng) for _ in range(ORDERS // 2)], axis=1)
+    edge = np.tile([0.0, 1.0], (queries, ORDERS // 2))
     front, end = np.zeros((queries, ORDERS)), np.ones((queries, ORDERS))
-    lacking = (count < 4)[:, None]
-    before = {
-        Contrast.ENDS: scored(front),
-        Contrast.MIDDLE: np.where(lacking, np.nan, scored(places[0][:, side])),
-        Contrast.ROTATION: scored(front[:, :1]),
-    }
-    after = {
-        Contrast.ENDS: scored(end),
-        Contrast.MIDDLE: np.where(lacking, np.nan, scored(places[1][:, side])),
-        Contrast.ROTATION: scored(end[:, :1]),
-    }
+    before = {Contrast.ENDS: scored(front), Contrast.MIDDLE: scored(edge), Contrast.ROTATION: scored(front[:, :1])}
+    after = {Contrast.ENDS: scored(end), Contrast.MIDDLE: scored(middle), Contrast.ROTATION: scored(end[:, :1])}
     noise = scale * cell.noise * unit * rng.normal(size=(queries, 2))
     clusters = [f"p{query // cell.per_passage}" for query in range(queries)]
     return Drawn(before, after, noise[:, 1] - noise[:, 0], others(), others(), clusters)
 
 
-def _middle(lengths: np.ndarray, count: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """The evidence's places in  f e f a f p f b  and  f p f a f e f b  of one drawn order, ``(queries,)`` each; the first sentence is the evidence."""
+def _middle(lengths: np.ndarray, count: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The evidence's places in  p a f e b  of one drawn order and in its mirror,  a e f b p  read backwards, ``(queries, 2)``; the first sentence is the evidence."""
     keys = np.where(lengths[:, 1:] > 0, rng.random((len(lengths), SENTENCES[1] - 1)), 2.0)
     rest = np.take_along_axis(lengths[:, 1:], np.argsort(keys, axis=1), axis=1)
-    evidence, placebo, drawn = lengths[:, 0], rest[:, 0], rest[:, 1:]
-    between = np.where(np.arange(drawn.shape[1]) < ((count - 2) // 2)[:, None], drawn, 0).sum(axis=1)
-    room = lengths.sum(axis=1) + 4 * FILLER - evidence
-    return FILLER / room, (3 * FILLER + placebo + between) / room
+    placebo, drawn = rest[:, 0], rest[:, 1:]
+    lone = count == SENTENCES[0]  # a filler stands for a second one
+    drawn[lone, 1] = FILLER
+    others = np.maximum(count - 2, 2)
+    half = (others + rng.integers(0, 2, size=len(others))) // 2
+    near = np.where(np.arange(drawn.shape[1]) < half[:, None], drawn, 0).sum(axis=1)
+    far = drawn.sum(axis=1) - near
+    room = placebo + near + far + FILLER
+    return np.stack([placebo + near + FILLER, near], axis=1) / room[:, None]
 
 
 def measured(drawn: Drawn, orders: int, queries: int | None = None) -> Measured:

@@ -1,4 +1,4 @@
-"""Words that say nothing, to part the evidence from its neighbours: the most common words of the collection, so that a model knows them."""
+"""Words that say nothing of a query or its passage, to part the evidence from a neighbour: words of the collection's other passages, so that a model knows them."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import numpy as np
 from positionbias.core.seeds import choose
 from positionbias.text.words import split_words
 
-__all__ = ["FILLERS", "FILLER_WORDS", "TextsByRow", "common_words", "filler"]
+__all__ = ["FILLER_WORDS", "TextsByRow", "filler", "known_words"]
 
 FILLER_WORDS = 20
-FILLERS = 4  # in a text of the middle
 SAMPLE = 500  # passages
-KEPT = 100  # words
+COMMON = 100  # words
 LEAST = 5  # different words of a filler
-_PREFIX = 4  # letters that a word of filler must not share with a word of the query
+_TRIED = 4  # times as many words as wanted
+_PREFIX = 4  # letters that a word of filler must not share with a word of the query or the passage
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _PLAIN = "further sundry remarks various notes perhaps later among several unrelated matters".split()
 
 
 class TextsByRow(Protocol):
-    """The part of a collection that common words are counted in."""
+    """The part of a collection that words are taken from."""
 
     def __len__(self) -> int: ...
 
@@ -34,28 +34,37 @@ class TextsByRow(Protocol):
         ...
 
 
-def common_words(passages: TextsByRow, seed: int) -> list[str]:
-    """The 100 words that most of 500 passages hold, drawn by the seed; the most common first, ties by the word. Words have two letters or more."""
-    rows = np.sort(np.array(choose(len(passages), SAMPLE, seed, "common words"), dtype=np.int64))
+def known_words(passages: TextsByRow, seed: int) -> list[str]:
+    """The words of two letters or more that at least two of 500 passages hold, drawn by the seed, but for the 100 that most of them hold; in order.
+
+    The most common words are left out as a scorer may drop them, and would then see no filler at all.
+    """
+    rows = np.sort(np.array(choose(len(passages), SAMPLE, seed, "known words"), dtype=np.int64))
     counts: Counter[str] = Counter()
     for text in passages.texts_at(rows):
         counts.update({match.group().casefold() for match in _WORD.finditer(text)})
-    return sorted(counts, key=lambda word: (-counts[word], word))[:KEPT]
+    common = sorted(counts, key=lambda word: (-counts[word], word))[:COMMON]
+    return sorted({word for word, held in counts.items() if held > 1}.difference(common))
 
 
-def filler(query: str, common: Sequence[str] = (), *, words: int = FILLER_WORDS) -> str:
-    """So many of these words as a sentence, but for those that begin like a word of the query: alike in their first four letters.
+def filler(avoided: str, known: Sequence[str], seed: int, *of: str, words: int = FILLER_WORDS) -> str:
+    """So many of the known words as a sentence, drawn by the seed and what it is a filler ``of``, but for those that begin like a word of the text to be avoided: alike in their first four letters.
 
-    They are repeated where there are too few. Fewer than five different ones are replaced by fixed English words.
+    They are repeated where there are too few. Fewer than five are replaced by fixed English words.
 
-    >>> filler("What is the river?", ["the", "of", "rivers", "and", "to", "in", "on"], words=6)
-    'Of and to in on of.'
-    >>> len(filler("What is oil?").split())
+    >>> filler("What is the river?", ["boats", "rivers", "carts", "doors", "ovens", "winds"], 1, words=6)
+    'Carts boats ovens doors winds carts.'
+    >>> len(filler("What is oil?", [], 1).split())
     20
     """
-    known = {word.casefold()[:_PREFIX] for word in split_words(query).words}
-    free = [word for word in common if word[:_PREFIX] not in known]
-    if len(free) < LEAST:
-        free = [word for word in _PLAIN if word[:_PREFIX] not in known] or _PLAIN
+    beginnings = {word.casefold()[:_PREFIX] for word in split_words(avoided).words}
+    free = list[str]()
+    for tried in (_TRIED * words, len(known)):  # more than few begin alike only where few words are known
+        drawn = (known[place] for place in choose(len(known), tried, seed, "filler", *of)) if known else ()
+        free = [word for word in drawn if word[:_PREFIX] not in beginnings][:words]
+        if len(free) == words:
+            break
+    if len(free) < min(LEAST, words):
+        free = [word for word in _PLAIN if word[:_PREFIX] not in beginnings] or _PLAIN
     chosen = " ".join(free[place % len(free)] for place in range(words))
     return f"{chosen[:1].upper()}{chosen[1:]}."

@@ -20,12 +20,14 @@ __all__ = [
     "Exchange",
     "Needle",
     "exchanges",
+    "fillers",
     "move_sentence",
     "placebos",
     "thirds",
     "turned",
 ]
 
+LEAST_AROUND = 2  # sentences around the two that change places: else the middle is an end
 NO_PLACEBO = "no other sentence begins and ends like the evidence"
 _CLOSING = "\"'”’)]}»"
 _ENDING = ".!?…。！？"
@@ -80,11 +82,14 @@ def _edges_of(sentence: str) -> tuple[bool, bool]:
 def exchanges(parts: Parts, fill: str, orders: int, choose: Callable[[int, int, str], list[int]]) -> list[Exchange]:
     """The exchanges of one query in so many orders of the other sentences, which come in mirrored pairs.
 
-    ``choose(count, size, purpose)`` draws ``size`` different numbers below ``count``. With e the evidence, p the placebo and r the others in a drawn order, an order
-    gives  e r p → p r e , the next one the same with r reversed: neighbours and broken transitions are then the same on both sides. It also gives
-    f p f a f e f b  against  f e f a f p f b  (and the next order the reversal of both), r = a b. f is the filler ``fill``, of 20 words: a window or a pair of words may
-    reach over to the neighbours, of which a sentence in the middle has two and one at an end only one, so that without filler a scorer that takes the best window seems
-    to prefer the middle. The ends need none, and have none: it would also hide what a neighbour's words make of the evidence [decision].
+    ``choose(count, size, purpose)`` draws ``size`` different numbers below ``count``. With e the evidence, p the placebo and r = a b the others in a drawn order, split
+    in two halves (of an odd number, a is the larger one in every second pair), an order gives
+    e r p → p r e  and  e a f p b → p a f e b;
+    the next one the first with r reversed, and the second, read backwards, with a and b exchanged. Neighbours and broken transitions are then the same on both sides. f is the filler
+    ``fill``: a window or a pair of words may reach over to the neighbours, of which a sentence in the middle has two and one at an end only one, so that without
+    filler a scorer that takes the best window seems to prefer the middle. It stands on one side of the middle place alone, so that the ends are the passage's own
+    ends. The first exchange needs none, and has none: it would also hide what a neighbour's words make of the evidence [decision]. Where there are fewer than two other sentences, fillers stand for them
+    in the second.
 
     Raises:
         ValueError: no sentence can be the placebo.
@@ -93,27 +98,28 @@ def exchanges(parts: Parts, fill: str, orders: int, choose: Callable[[int, int, 
     if not candidates:
         raise ValueError(NO_PLACEBO)
     evidence = texts[parts.own]
+    larger = choose(2, 1, "half")[0]
     for order in range(orders):
         if order % 2 == 0:
             place = candidates[choose(len(candidates), 1, f"placebo {order}")[0]]
             others = [text for number, text in enumerate(texts) if number not in (parts.own, place)]
             drawn = [others[number] for number in choose(len(others), len(others), f"order {order}")]
+            around = [*drawn, *[fill] * (LEAST_AROUND - len(drawn))]
+            half = (len(around) + (larger + order // 2) % 2) // 2
+            near, far = around[:half], around[half:]
         else:
-            drawn = drawn[::-1]
+            drawn, near, far = drawn[::-1], far, near
         placebo = texts[place]
         made.append(Exchange(False, _joined(evidence, *drawn, placebo), _joined(placebo, *drawn, evidence)))
-        half = len(drawn) // 2 if order % 2 == 0 else len(drawn) - len(drawn) // 2
-
-        def arranged(edge: str, inner: str, *, mirrored: bool, half: int = half, drawn: list[str] = drawn) -> str:
-            first, last = [fill, edge, fill], [fill, inner, fill]
-            if mirrored:
-                return _joined(*drawn[:half], *last, *drawn[half:], *first)
-            return _joined(*first, *drawn[:half], *last, *drawn[half:])
-
-        mirrored = order % 2 == 1
-        before, after = (arranged(*pair, mirrored=mirrored) for pair in ((evidence, placebo), (placebo, evidence)))
+        sides = [[one, *near, fill, other, *far] for one, other in ((evidence, placebo), (placebo, evidence))]
+        before, after = (_joined(*(side if order % 2 == 0 else side[::-1])) for side in sides)
         made.append(Exchange(True, before, after))
     return made
+
+
+def fillers(others: int) -> int:
+    """How many fillers a text of the middle has, by the number of its other sentences."""
+    return 1 + max(0, LEAST_AROUND - others)
 
 
 def turned(parts: Parts) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from positionbias.audit.filler import FILLER_WORDS, FILLERS, common_words, filler
+from positionbias.audit.filler import filler, known_words
 from positionbias.audit.manipulate import Fits, Texts
 from positionbias.audit.systems import System, Task
 from positionbias.core.records import Query
@@ -24,6 +24,7 @@ __all__ = ["Reads", "everything", "reads_of"]
 TRIED = 200
 LEAST_EACH = 5
 MOST_WRONG = 0.05
+PADDING = 80  # words, at most
 SAME = 1e-5  # of the scores' deviation: rounding
 
 
@@ -75,12 +76,12 @@ def cliff(system: System, task: Task, seed: int) -> float | None:
     """The number of words after which a scorer's scores stop to change; None where they never do.
 
     For up to 200 queries the evidence stands before and behind the passage's other sentences, at a drawn place between them, and behind them and up to 80 words of
-    filler, as many as the texts of the middle have; and so does filler of as many words as the evidence. Where the evidence in front scores other than filler there, and at another place the same, it was not read there. A limit of L words is found where at
+    filler; and so does filler of as many words as the evidence. Where the evidence in front scores other than filler there, and at another place the same, it was not read there. A limit of L words is found where at
     least five texts with the evidence wholly behind L were not read, at least five with it wholly before L were (else it is not known to be words that count: a
     scorer of first sentences has none), and at most 5 % of the texts are on the wrong side: not read though wholly before L, or read though wholly behind it; of
     several such L the least, so that no text counts as read whole that is not [decision].
     """
-    common = common_words(task.collection, seed)
+    known = known_words(task.collection, seed)
     made: dict[str, str] = {}
     lists, starts, ends = [], [], []
     queries = {query.query_id: query.text for query in task.queries}
@@ -92,9 +93,10 @@ def cliff(system: System, task: Task, seed: int) -> float | None:
         evidence = parts.sentences[parts.own]
         others = [text for place, text in enumerate(parts.sentences) if place != parts.own]
         between = 1 + below(len(others) - 1, seed, "cliff", query_id, "between")
-        blank = filler(queries[query_id], common, words=len(evidence.split()))
-        more = 1 + below(FILLERS * FILLER_WORDS, seed, "cliff", query_id, "padding")
-        padding = filler(queries[query_id], common, words=more)
+        avoided = " ".join([queries[query_id], *parts.sentences])
+        blank = filler(avoided, known, seed, query_id, "blank", words=len(evidence.split()))
+        more = 1 + below(PADDING, seed, "cliff", query_id, "padding")
+        padding = filler(avoided, known, seed, query_id, "padding", words=more)
         before = [[], others, others[:between], [*others, padding]]
         behind = [others, [], others[between:], []]
         around = list(zip(before, behind, strict=True))

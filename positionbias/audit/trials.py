@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from positionbias.audit.filler import FILLERS, common_words, filler
-from positionbias.audit.perturb import NO_PLACEBO, exchanges, placebos, turned
+from positionbias.audit.filler import filler, known_words
+from positionbias.audit.perturb import NO_PLACEBO, exchanges, fillers, placebos, turned
 from positionbias.audit.systems import Task
 from positionbias.core.payloads import Contrast
 from positionbias.core.seeds import below, choose
@@ -79,7 +79,7 @@ def make_trials(
 ) -> tuple[list[Trial], dict[str, int]]:
     """Trials of the first ``most`` of these queries that can have one, and why the others that were looked at have none."""
     texts = {query.query_id: query.text for query in task.queries}
-    common = common_words(task.collection, seed)
+    known = known_words(task.collection, seed)
     trials: list[Trial] = []
     counts: Counter[str] = Counter()
     for query_id in query_ids:
@@ -92,7 +92,7 @@ def make_trials(
         elif not placebos(parts):
             counts[NO_PLACEBO] += 1
         else:
-            fill = filler(texts[query_id], common)
+            fill = filler(" ".join([texts[query_id], *parts.sentences]), known, seed, query_id)
             trials.append(_trial(query_id, item.passage_id, parts, fill, orders, seed, rotate))
     others = _placebo_queries(task, trials, seed) if rotate else {}
     trials = [replace(one, placebo_query=others.get(one.query_id, "")) for one in trials]
@@ -135,7 +135,7 @@ def _shortened(parts: Parts, fill: str, fits: Callable[[Sequence[str]], list[boo
 
     It fits with the fillers of the middle's texts, or where that cannot be without.
     """
-    for fillers in (FILLERS, 0):
+    for filled in (True, False):
         kept = list(range(len(parts.sentences)))
         for leaving in (None, *order):
             left = [place for place in kept if place != leaving]
@@ -143,7 +143,8 @@ def _shortened(parts: Parts, fill: str, fits: Callable[[Sequence[str]], list[boo
             if short is None or not placebos(short):
                 continue
             kept = left
-            if fits([" ".join([*short.sentences, *[fill] * fillers])])[0]:
+            fillings = [fill] * fillers(len(left) - 2) if filled else []
+            if fits([" ".join([*short.sentences, *fillings])])[0]:
                 return short
     return None
 

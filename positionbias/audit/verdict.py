@@ -95,17 +95,18 @@ def answer(effects: Sequence[Effect], margin: float) -> Answered:
     """The answer of several contrasts in one unit, those of a moved sentence before rotation.
 
     Of several that show a preference the largest decides, one of the moved sentence before rotation. Rotation counts only where the evidence moved from front to end
-    points to the same side, else the answer is *cannot tell*: rotation keeps the passage's order, and on real text the sentence before the evidence has more to do with
-    the query than the next [decision].
+    points to the same side and is not itself within the margin, else the answer is *cannot tell*: rotation keeps the passage's order, and on real text the sentence
+    before the evidence has more to do with the query than the next [decision].
     """
     moved = [effect for effect in effects if effect.contrast != Contrast.ROTATION and effect.queries]
-    ends = [effect.value or 0.0 for effect in moved if effect.contrast == Contrast.ENDS]
+    ends = next((effect for effect in moved if effect.contrast == Contrast.ENDS), None)
     showing = sorted(
         (effect for effect in effects if shows(effect, margin)),
         key=lambda one: (one.contrast == Contrast.ROTATION, -abs(one.value or 0)),
     )
-    if showing and showing[0].contrast == Contrast.ROTATION and any((showing[0].value or 0.0) * value <= 0 for value in ends):
-        return Answered(Preference.UNKNOWN, showing[0], None, None)
+    turned = showing[0] if showing and showing[0].contrast == Contrast.ROTATION else None
+    if turned and ends and (within(ends, margin) or (turned.value or 0.0) * (ends.value or 0.0) <= 0):
+        return Answered(Preference.UNKNOWN, turned, None, None)
     if showing:
         first = showing[0]
         side = _BELOW if (first.value or 0) < 0 else _ABOVE
@@ -223,7 +224,7 @@ def _headline(name: str, found: Answered, margin: float, restricted: bool) -> st
         detects = f"; detects {decimal(head.detectable)} with 80 % power" if head.detectable else ""
         return f"{name}: no preference larger than {decimal(largest)}{where}: {size}{detects}."
     if found.preference == Preference.UNKNOWN and head.contrast == Contrast.ROTATION and head.low is not None:
-        return f"{name}: cannot tell{where}: {size}, but moving the sentence alone does not point the same way."
+        return f"{name}: cannot tell{where}: {size}, but moving the sentence alone does not show it."
     if found.preference == Preference.UNKNOWN:
         more = f"; about {count(found.wanted)} queries would do" if found.wanted else ""
         return f"{name}: cannot tell{where}: {size}, margin {margin:g}{more}."

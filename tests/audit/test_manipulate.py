@@ -86,17 +86,18 @@ def test_a_scorer_that_adds_up_sentences_by_hand(two: Task) -> None:
 
 def test_the_middle_exchange_by_hand(tmp_path: Path) -> None:
     task = make_task_of(tmp_path / "five", {"p1": LONG, "p2": OIL}, {"q1": tasks.Asked("what oil", "p1", 1)})
-    # f e f a f p f b c: the evidence moves from 1 to 5 of 0 … 8; reversed from 7 to 3
+    # e a f p b c: the evidence moves from 0 to 3 of 0 … 5, in the mirror a p f b c e from 5 to 1; where a is the larger half, e a b f p c, to 4 and to 2
     hump = by_sentence(lambda place, count: -4 * (place / (count - 1) - 0.5) ** 2)
     found = measured(task, hump, ranked=Run("ranked", [("q1", ["p1", "p2", "p3"], [0, 3, 1])]))
-    at = {place: -4 * (place / 8 - 0.5) ** 2 for place in (1, 5, 7, 3)}
-    by_hand = ((at[5] - at[1]) + (at[3] - at[7])) / 2
-    assert by_hand == 0.5
+    at = {place: -4 * (place / 5 - 0.5) ** 2 for place in range(6)}
+    by_hand = ((at[3] - at[0]) + (at[1] - at[5])) / 2
+    assert by_hand == pytest.approx(0.8)
+    assert by_hand == pytest.approx(((at[4] - at[0]) + (at[2] - at[5])) / 2)
     # both ends are alike for the hump; there is no query of another passage to be the placebo of rotation
-    assert found.by_unit["score"][0].tolist() == [0, by_hand, 0]
-    # a straight line has no middle: its two orders take each other away
-    straight = measured(task, by_sentence(lambda place, count: place / (count - 1)))
-    assert straight.by_unit["score"][0].tolist()[:2] == [1, 0]
+    assert found.by_unit["score"][0].tolist() == pytest.approx([0, by_hand, 0])
+    # a straight line has no middle: the orders of the two halves take each other away
+    straight = measured(task, by_sentence(lambda place, count: place / (count - 1)), orders=4)
+    assert straight.by_unit["score"][0].tolist()[:2] == pytest.approx([1, 0], abs=1e-6)
 
 
 @pytest.fixture(scope="module")
@@ -231,8 +232,11 @@ def test_what_is_not_read_whole_is_marked(two: Task) -> None:
         return [not (query == "what oil" and text.startswith("Oil burns in lamps.")) for text in texts]
 
     found = measured(two, blind, orders=4, fits=fits)
-    # q1's exchanges of ENDS have a text that begins with oil; its rotation to the front does too
-    assert found.whole.tolist() == [[False, True, False], [True, True, True]]
+    # all of q1's contrasts have a text that begins with oil
+    assert found.whole.tolist() == [[False, False, False], [True, True, True]]
+    filled = measured(two, blind, orders=4, fits=lambda query, texts: [len(text.split()) < 25 for text in texts])
+    # only the middle has a filler of 20 words
+    assert filled.whole.tolist() == [[True, False, True], [True, False, True]]
 
 
 def test_queries_without_trial_say_why(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from positionbias.audit.filler import common_words, filler
-from positionbias.audit.perturb import NO_PLACEBO, Needle, exchanges, move_sentence, placebos, thirds, turned
+from positionbias.audit.filler import filler, known_words
+from positionbias.audit.perturb import NO_PLACEBO, Needle, exchanges, fillers, move_sentence, placebos, thirds, turned
 from positionbias.core.seeds import choose
 from positionbias.text.sentences import NOT_ONE_SENTENCE, TOO_FEW, Parts, sentences
 
@@ -78,7 +78,7 @@ def drawn_by(seed: int):
     return lambda count, size, purpose: choose(count, size, seed, "test", purpose)
 
 
-FILL = filler("")
+FILL = filler("", [], 1)
 
 
 def split(text: str) -> list[str]:
@@ -110,7 +110,7 @@ def test_an_exchange_swaps_the_evidence_with_a_placebo_and_nothing_else(
             assert (before[0], after[-1]) == (evidence, evidence)
 
 
-@given(st.integers(3, 8), st.integers(0, 1_000))
+@given(st.integers(4, 8), st.integers(0, 1_000))
 def test_every_second_order_is_the_reversal_of_the_one_before(count: int, seed: int) -> None:
     """So the ends of one order are the ends of the other: the neighbours and transitions of before and after are the same, read backwards."""
     made = exchanges(Parts(LETTERS[:count], 1), FILL, 4, drawn_by(seed))
@@ -118,72 +118,91 @@ def test_every_second_order_is_the_reversal_of_the_one_before(count: int, seed: 
         own = [one for one in made if one.middle == middle]
         for even, odd in zip(own[::2], own[1::2], strict=True):
             if middle:
-                # before is read as before, backwards: the evidence stays at the edge
-                assert sentences(odd.before) == sentences(even.before)[::-1]
-                assert sentences(odd.after) == sentences(even.after)[::-1]
+                # e a f p b  and  a p f b e, read backwards: the two halves have changed sides
+                text = sentences(even.before)
+                at = text.index(FILL)
+                evidence, near, placebo, far = text[0], text[1:at], text[at + 1], text[at + 2 :]
+                assert sentences(odd.before) == [evidence, *far, FILL, placebo, *near][::-1]
+                assert sentences(odd.after) == [placebo, *far, FILL, evidence, *near][::-1]
             else:
                 assert sentences(odd.after) == sentences(even.before)[::-1]
                 assert sentences(odd.before) == sentences(even.after)[::-1]
 
 
 @given(st.integers(4, 8), st.integers(0, 1_000))
-def test_in_the_middles_exchange_evidence_and_placebo_stand_between_fillers(count: int, seed: int) -> None:
+def test_in_the_middles_exchange_a_filler_stands_for_the_second_neighbour(count: int, seed: int) -> None:
     parts = Parts(LETTERS[:count], 2)
+    evidence = parts.sentences[2]
     for one in exchanges(parts, FILL, 4, drawn_by(seed)):
         if not one.middle:
             assert FILL not in one.before + one.after
             continue
-        for text in (one.before, one.after):
-            found = sentences(text)
-            at = found.index(parts.sentences[2])
-            assert (found[at - 1], found[at + 1]) == (FILL, FILL)
-            assert found.count(FILL) == 4
-        before, after = (sentences(text).index(parts.sentences[2]) / (count + 3) for text in (one.before, one.after))
-        assert min(before, 1 - before) < 0.15  # f e f …
-        assert 0.25 < after < 0.75
+        before, after = sentences(one.before), sentences(one.after)
+        assert before.count(FILL) == after.count(FILL) == 1
+        assert evidence in (before[0], before[-1])
+        assert FILL not in (before[0], before[-1])
+        at = after.index(evidence)
+        assert 0 < at < len(after) - 1
+        assert (after[at - 1], after[at + 1]).count(FILL) == 1
+
+
+@given(st.integers(4, 8), st.integers(0, 1_000))
+def test_over_an_order_and_its_mirror_a_sentence_stands_as_often_beside_the_evidence_at_an_end_as_in_the_middle(
+    count: int, seed: int
+) -> None:
+    parts = Parts(LETTERS[:count], 0)
+    beside = [Counter[str](), Counter[str]()]
+    for one in exchanges(parts, FILL, 2, drawn_by(seed)):
+        for found, text in zip(beside, (one.before, one.after), strict=True):
+            split_ = sentences(text) if one.middle else []
+            at = split_.index(parts.sentences[0]) if split_ else 0
+            found.update(place for near, place in enumerate(split_) if abs(near - at) == 1 and place != FILL)
+    assert beside[0] == beside[1]
 
 
 def test_exchanges_by_hand() -> None:
     a, b, c, e, p = "Aa.", "Bb.", "Cc.", "Ee.", "Pp."
-    # the placebo is the first candidate, the others stand as they come
+    # the placebo is the first candidate, the others stand as they come, the smaller half first
     made = exchanges(Parts([p, a, e, b, c], 2), FILL, 2, lambda count, size, purpose: list(range(size)))
     f = FILL
     assert [(one.middle, one.before, one.after) for one in made] == [
         (False, f"{e} {a} {b} {c} {p}", f"{p} {a} {b} {c} {e}"),
-        (True, f"{f} {e} {f} {a} {f} {p} {f} {b} {c}", f"{f} {p} {f} {a} {f} {e} {f} {b} {c}"),
+        (True, f"{e} {a} {f} {p} {b} {c}", f"{p} {a} {f} {e} {b} {c}"),
         (False, f"{e} {c} {b} {a} {p}", f"{p} {c} {b} {a} {e}"),
-        (True, f"{c} {b} {f} {p} {f} {a} {f} {e} {f}", f"{c} {b} {f} {e} {f} {a} {f} {p} {f}"),
+        (True, f"{a} {p} {f} {c} {b} {e}", f"{a} {e} {f} {c} {b} {p}"),
     ]
 
 
-def test_three_sentences_by_hand_have_a_middle_exchange_of_an_empty_half() -> None:
-    r, e, p = "Rr.", "Ee.", "Pp."
-    made = exchanges(Parts([p, e, r], 1), FILL, 2, lambda count, size, purpose: list(range(size)))
-    f = FILL
-    assert [(one.middle, one.before, one.after) for one in made] == [
-        (False, f"{e} {r} {p}", f"{p} {r} {e}"),
-        (True, f"{f} {e} {f} {f} {p} {f} {r}", f"{f} {p} {f} {f} {e} {f} {r}"),
-        (False, f"{e} {r} {p}", f"{p} {r} {e}"),
-        (True, f"{r} {f} {p} {f} {f} {e} {f}", f"{r} {f} {e} {f} {f} {p} {f}"),
+@pytest.mark.parametrize("others", [["Rr."], []])
+def test_where_other_sentences_are_too_few_fillers_stand_for_them(others: list[str]) -> None:
+    e, p, f = "Ee.", "Pp.", FILL
+    r = others[0] if others else f
+    made = exchanges(Parts([p, e, *others], 1), FILL, 2, lambda count, size, purpose: list(range(size)))
+    assert [(one.before, one.after) for one in made if one.middle] == [
+        (f"{e} {r} {f} {p} {f}", f"{p} {r} {f} {e} {f}"),
+        (f"{r} {p} {f} {f} {e}", f"{r} {e} {f} {f} {p}"),
     ]
+    assert made[0].before.count(f) == 0
+    assert {made[1].before.count(f), made[3].after.count(f)} == {fillers(len(others))}
 
 
-def test_what_stands_beside_the_evidence_helps_no_window_of_it() -> None:
-    # the query's words stand at the evidence's beginning, and one more in the last words of another sentence: a window of 20 words holds all where that one comes before
+def test_what_stands_beside_the_evidence_helps_a_window_as_often_at_an_end_as_in_the_middle() -> None:
+    # two words of the query stand in the evidence, and one more in one other sentence: a window of 20 words that reaches from one into the other holds all three
     words = ("colour", "tower", "north")
-    evidence = f"The tower has a colour {'and so on ' * 5}at last."
-    others = [f"Then {'came much more ' * 4}from the north.", "One came.", "Two left.", "Three stayed."]
+    evidence = "The tower has a colour."
+    others = ["Then came much more from the north.", "One came.", "Two left there.", "Three stayed."]
 
     def best(text: str) -> int:
         found = text.replace(".", "").split()
         return max(len({*found[place : place + 20]} & {*words}) for place in range(len(found)))
 
-    assert best(" ".join([others[0], evidence])) == 3
-    fill = filler(" ".join(words))
-    for own in range(4):
-        parts = Parts([*others[:own], evidence, *others[own:]], own)
-        made = exchanges(parts, fill, 8, drawn_by(own))
-        assert {best(text) for one in made if one.middle for text in (one.before, one.after)} == {2}
+    fill = filler(" ".join([*words, evidence, *others]), [], 1)
+    total = np.zeros(2)
+    for seed in range(400):
+        made = exchanges(Parts([evidence, *others], 0), fill, 2, drawn_by(seed))
+        total += np.sum([[best(one.before), best(one.after)] for one in made if one.middle], axis=0)
+    # deviations of 0 or 1 each: the standard error of 800 differences is below 0.02
+    assert abs(total[1] - total[0]) / 800 < 0.05
 
 
 def test_a_fragment_changes_places_with_a_fragment_only() -> None:
@@ -211,8 +230,8 @@ WORDS = "further remarks notes various follow perhaps sooner topic hint what oil
 @given(
     st.lists(st.sampled_from(WORDS), max_size=8), st.lists(st.sampled_from([*WORDS, "tree", "oily"]), max_size=20, unique=True)
 )
-def test_filler_shares_no_word_with_the_query(words: list[str], common: list[str]) -> None:
-    made = filler(" ".join(words), common)
+def test_filler_shares_no_word_with_the_text_to_be_avoided(words: list[str], known: list[str]) -> None:
+    made = filler(" ".join(words), known, 1, "q")
     used = {word.strip(".,").casefold() for word in made.split()}
     assert len(made.split()) == 20
     assert len(used) >= 5
@@ -222,6 +241,14 @@ def test_filler_shares_no_word_with_the_query(words: list[str], common: list[str
     assert len(sentences(f"{made} Oil burns. {made}")) == 3
 
 
+def test_each_query_has_a_filler_of_its_own() -> None:
+    known = [f"{a}{b}ord" for a in "bcdfghkl" for b in "aeiou"]
+    made = [filler("", known, 1, f"q{number}") for number in range(50)]
+    assert len(set(made)) == 50
+    assert made[0] == filler("", known, 1, "q0")
+    assert {word.strip(".").casefold() for text in made for word in text.split()} == {*known}
+
+
 class Texts(list[str]):
     """Passages in a list."""
 
@@ -229,14 +256,12 @@ class Texts(list[str]):
         return [self[row] for row in rows]
 
 
-def test_common_words_are_those_of_most_passages() -> None:
-    passages = Texts(["Oil, oil and oil's 3 a tree.", "A Tree and 30 seas.", "The tree is the sea."])
-    # tree 3; and 2; oil counts once
-    assert common_words(passages, 1) == ["tree", "and", "is", "oil", "sea", "seas", "the"]
-    assert common_words(passages, 2) == common_words(passages, 1)
-    many = Texts([f"word{'abcdefghij'[number % 10]} all" for number in range(2_000)])
-    assert common_words(many, 1)[0] == "all"
-    assert len(common_words(many, 1)) == 11
+def test_known_words_are_those_of_several_passages_but_not_of_most() -> None:
+    common = [f"{a}{b}" for a in "abcdefghij" for b in "abcdefghij"]
+    passages = Texts([" ".join(common)] * 3 + ["Oil, oil and Tree 3 aa.", "A Tree, oil's tree and x once."])
+    # the hundred stand in three passages; these words in two, and "once" in one
+    assert known_words(passages, 1) == ["and", "oil", "tree"]
+    assert known_words(Texts(passages[3:]), 1) == []
 
 
 @given(st.integers(3, 8), st.data())

@@ -18,7 +18,7 @@ from tests.audit.test_reads import stopping
 
 @pytest.fixture(scope="module")
 def task(tmp_path_factory: pytest.TempPathFactory) -> Task:
-    """60 passages of 82 to 115 words in short sentences, so that a dozen of them fit into 60, and three with four fillers of 20 words into 110."""
+    """60 passages of 82 to 115 words in short sentences, so that a dozen of them fit into 60 words."""
     return random_task(tmp_path_factory.mktemp("shortened") / "random", 60, sentences=(22, 26), words=(3, 5))
 
 
@@ -46,26 +46,24 @@ def test_a_scorer_that_stops_has_no_preference_within_what_it_reads(task: Task, 
     assert "no preference, within what it reads" in verdict.sentences[1]
     read = [one for one in verdict.effects if one.subset == "read"]
     assert {(one.value, one.low, one.high) for one in read} == {(0, 0, 0)}
-    # four fillers are 80 words: no middle
-    assert {one.contrast for one in read} == {Contrast.ENDS, Contrast.ROTATION}
+    assert {one.contrast for one in read} == {Contrast.ENDS, Contrast.MIDDLE, Contrast.ROTATION}
     # over all texts the three words of the query are lost at the end
     over_all = next(one for one in verdict.effects if not one.subset)
     assert (over_all.contrast, over_all.value, over_all.queries) == (Contrast.ENDS, -3, 60)
 
 
-def test_where_four_fillers_fit_there_is_a_middle(task: Task) -> None:
-    verdict = verdict_of(task, 110, 110)
+def test_where_the_filler_does_not_fit_there_is_no_middle(task: Task) -> None:
+    verdict = verdict_of(task, 25, 25)
     assert verdict.preference == Preference.NONE
     read = {one.contrast: one for one in verdict.effects if one.subset == "read" and one.unit == "deviations"}
     assert {contrast: (one.value, one.queries) for contrast, one in read.items()} == {
         Contrast.ENDS: (0, 60),
-        Contrast.MIDDLE: (0, 60),
         Contrast.ROTATION: (0, 60),
     }
 
 
 def test_shortened_passages_keep_the_evidence_and_leave_out_no_more_than_they_must(task: Task) -> None:
-    reads = reads_of(system(blind), task, declared=110, listwise=False, seed=1)
+    reads = reads_of(system(blind), task, declared=80, listwise=False, seed=1)
     trials, _ = make_trials(task, task.query_ids, most=60, orders=2, seed=1)
     short = shortened_trials(task, trials, NONE_READ, reads.fits, orders=2, seed=1)
     assert [one.query_id for one in short] == [one.query_id for one in trials]
@@ -79,7 +77,7 @@ def test_shortened_passages_keep_the_evidence_and_leave_out_no_more_than_they_mu
         )
         lengths = [len(text.split()) for text in one.texts]
         # the sentence left out last had at most five words
-        assert 110 - 5 < max(lengths) <= 110
+        assert 80 - 5 < max(lengths) <= 80
         known = set(sentences(task.collection.texts([one.passage_id])[0]))
         for text in one.texts:
             assert {*sentences(text)} - {fill} <= known

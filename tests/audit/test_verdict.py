@@ -47,10 +47,11 @@ def answered(ends: Sequence[Any], middle: Sequence[Any] = NOTHING, rotation: Seq
         ((-0.5, -0.6, -0.4), (-0.2, -0.3, -0.15), NOTHING, Preference.FRONT, ENDS, True),
         # one of the moved sentence before a larger one of rotation
         ((-0.2, -0.3, -0.15), NOTHING, (0.9, 0.8, 1.0), Preference.FRONT, ENDS, True),
-        # rotation is a preference too where the ends point the same way
-        ((-0.01, -0.05, 0.03), NOTHING, (-0.3, -0.4, -0.2), Preference.FRONT, ROTATION, True),
-        ((0.01, -0.05, 0.07), NOTHING, (0.3, 0.05, 0.4), Preference.END, ROTATION, False),
-        ((0.01, -0.05, 0.07), NOTHING, (-0.3, -0.4, -0.2), Preference.UNKNOWN, ROTATION, None),
+        # rotation is a preference too where the ends point the same way and do not deny it
+        ((-0.05, -0.15, 0.05), NOTHING, (-0.3, -0.4, -0.2), Preference.FRONT, ROTATION, True),
+        ((0.05, -0.05, 0.15), NOTHING, (0.3, 0.05, 0.4), Preference.END, ROTATION, False),
+        ((0.05, -0.05, 0.15), NOTHING, (-0.3, -0.4, -0.2), Preference.UNKNOWN, ROTATION, None),
+        ((-0.01, -0.05, 0.03), NOTHING, (-0.3, -0.4, -0.2), Preference.UNKNOWN, ROTATION, None),
         (NOTHING, NOTHING, (-0.3, -0.4, -0.2), Preference.UNKNOWN, ROTATION, None),
         (NOTHING, NOTHING, (0.3, 0.05, 0.4), Preference.UNKNOWN, ROTATION, None),
         # none: both of the moved sentence within the margin, the margin itself included; rotation may be wide

@@ -64,28 +64,24 @@ def test_scores_that_no_place_changes_are_exactly_0(script):
 
 def test_places_of_the_middle_exchange_are_those_of_its_texts(script):
     rng = generator(1, "places")
-    lengths = rng.integers(8, 26, size=(200, 7)).astype(float)
-    count = np.repeat([4, 5, 6, 7], 50)
+    lengths = rng.integers(8, 26, size=(250, 7)).astype(float)
+    count = np.repeat([3, 4, 5, 6, 7], 50)
     lengths[np.arange(7) >= count[:, None]] = 0
-    edge, inner = script._middle(lengths, count, rng)
-    fill = len(filler("").split())
-    assert fill == script.FILLER
-    found = {number: [] for number in (4, 5, 6, 7)}
+    drawn = script._middle(lengths, count, rng)
+    fill = filler("", [], 1)
+    assert len(fill.split()) == script.FILLER
+    found = []
     for row, number in enumerate(count):
         texts = [f"S{place} {'w ' * int(lengths[row, place] - 2)}w." for place in range(number)]
-        for one in exchanges(Parts(texts, 0), filler(""), 2, lambda n, k, purpose, row=row: choose(n, k, row, "test", purpose)):
-            if one.middle:
-                words = [text.split() for text in (one.before, one.after)]
-                places = [each.index("S0") / (len(each) - lengths[row, 0]) for each in words]
-                found[number].append([min(x, 1 - x) if at == 0 else x for at, x in enumerate(places)])
-    for number, places in found.items():
-        own = count == number
-        places = np.array(places)
-        # the edge is one place for both orders, mirrored; the other one depends on the drawn sentences: its mean and mirror
-        assert places[::2, 0] == pytest.approx(edge[own])
-        assert places[::2, 0] == pytest.approx(places[1::2, 0])
-        assert places[::2, 1] == pytest.approx(1 - places[1::2, 1])
-        assert places[::2, 1].mean() == pytest.approx(inner[own].mean(), abs=0.04)
+        made = exchanges(Parts(texts, 0), fill, 2, lambda n, k, purpose, row=row: choose(n, k, row, "test", purpose))
+        words = [text.split() for one in made if one.middle for text in (one.before, one.after)]
+        found.append([each.index("S0") / (len(each) - lengths[row, 0]) for each in words])
+    places = np.array(found)
+    assert (places[:, 0] == 0).all()
+    assert places[:, 2] == pytest.approx(1)
+    # the inner place depends on the drawn sentences: its mean
+    for number in range(3, 8):
+        assert places[count == number][:, [1, 3]].mean(axis=0) == pytest.approx(drawn[count == number].mean(axis=0), abs=0.05)
 
 
 def test_a_rank_of_order_bias_is_found_and_arrays_give_the_slopes_of_lists(script):
