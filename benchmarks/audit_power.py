@@ -212,7 +212,7 @@ def audited(cell: Cell, number: int) -> dict[str, Any]:
     """One audit: its answer, its effects, and in how many orders it asked."""
     drawn = draw(cell, cell.queries, generator(number, "audit power", cell.name))
     orders = orders_wanted(measured(drawn, 2, PILOT), cell.queries, MARGIN)
-    verdict = passage_verdict("scorer", measured(drawn, orders), NDCG, MARGIN, Reads(everything, None, ""), [])
+    verdict = passage_verdict("scorer", measured(drawn, orders), NDCG, MARGIN, Reads(everything, None, ""), {})
     return {**summary(verdict), "orders": orders}
 
 
@@ -410,7 +410,7 @@ def squad_audited(sample: Sample, scorer: Score, seed: int = 1) -> dict[str, Any
     if short:
         ask(how, short, known, "")
         shortened = measure(how, short, known, reads.fits)
-    verdict = passage_verdict("scorer", made, NDCG, MARGIN, reads, [], shortened)
+    verdict = passage_verdict("scorer", made, NDCG, MARGIN, reads, {}, shortened)
     return {**summary(verdict), "limit": reads.words, "queries": len(trials), "skipped": sum(skipped.values())}
 
 

@@ -254,13 +254,12 @@ class _Audit:
         trials, skipped = make_trials(task, piloted.query_ids, most=settings.needles, orders=orders, seed=settings.seed)
         ask(how, trials, piloted.known, f"{system.name}: evidence moved")
         measured = measure(how, trials, piloted.known, reads.fits)
-        notes = [f"{count:,} queries: {why}" for why, count in skipped.items()]
         short = shortened_trials(task, trials, measured.whole, reads.fits, orders=orders, seed=settings.seed)
         shortened = None
         if short:
             ask(how, short, piloted.known, f"{system.name}: shortened passages")
             shortened = measure(how, short, piloted.known, reads.fits)
-        verdict = passage_verdict(system.name, measured, settings.measures[0], settings.margin, reads, notes, shortened)
+        verdict = passage_verdict(system.name, measured, settings.measures[0], settings.margin, reads, skipped, shortened)
         self.verdicts.append(self._verdict(verdict))
         slopes = None
         if not piloted.nature.order_matters_not:

@@ -163,11 +163,11 @@ def _too_few(measured: Measured, at_most: float, wanted: int | None) -> str:
 
 
 def _measured(
-    contrast: str, unit: str | None, value: float | None, low: float | None, high: float | None, queries: int
+    contrast: str, unit: str | None, value: float | None, low: float | None, high: float | None, queries: int, drawn: int = 0
 ) -> Measured:
     """What was measured, as plain numbers; one that is not finite is undefined."""
     numbers = [None if number is None or not math.isfinite(number) else float(number) for number in (value, low, high)]
-    return Measured(str(contrast), unit or "", numbers[0], numbers[1], numbers[2], int(queries))
+    return Measured(str(contrast), unit or "", numbers[0], numbers[1], numbers[2], int(queries), drawn)
 
 
 def _defined(measured: Measured) -> bool:
@@ -202,18 +202,19 @@ def _outcome(measured: Measured, at_most: float) -> Outcome:
 def _would_do(measured: Measured, at_most: float) -> tuple[Outcome, int | None]:
     """What a check that cannot tell would become with more queries and the same estimate, and how many would do; None: beyond ``MOST_QUERIES``.
 
-    Half-widths shrink with √queries: the interval of n queries fits where its half-width is at most a share s of today's, so n = queries / s². That of queries that all
+    Half-widths shrink with √queries: the interval of n queries fits where its half-width is at most a share s of today's, so n = drawn / s². That of queries that all
     agree on 0 is ± 3 / queries.
     """
     value, low, high = _bounds(measured)
+    drawn = measured.drawn or measured.queries
     if value == 0 and high == -low == ZEROS / measured.queries:
-        return Outcome.PASS, _advice(ZEROS / at_most) if at_most else None
+        return Outcome.PASS, _advice(ZEROS / at_most * drawn / measured.queries) if at_most else None
     size, below, above = abs(value), value - low, high - value
     if size > at_most:
         share = _ratio(size - at_most, below if value > 0 else above)
-        return Outcome.FAIL, _advice(measured.queries / share**2, beyond=True)
+        return Outcome.FAIL, _advice(drawn / share**2, beyond=True)
     share = min(_ratio(at_most - value, above), _ratio(at_most + value, below))
-    return Outcome.PASS, _advice(measured.queries / share**2 if share > 0 else math.inf)
+    return Outcome.PASS, _advice(drawn / share**2 if share > 0 else math.inf)
 
 
 def _ratio(room: float, half: float) -> float:
@@ -230,12 +231,9 @@ def _advice(queries: float, *, beyond: bool = False) -> int | None:
 
 
 def _response(results: Sequence[Result], at_most: float, unit: str | None) -> _Ruling:
-    """Of the moved sentence: its ends, and its middle where any passage is long enough to have one."""
+    """Of the moved sentence: its ends and its middle."""
     takes = "it takes a model that can be asked again, --needles above 0, and passages of three sentences or more"
-    found = _verdicts(results, Question.PASSAGE)
-    middle = any(effect.contrast is Contrast.MIDDLE for verdict in found for effect in verdict.effects)
-    needed = ((Contrast.ENDS,), (Contrast.MIDDLE,)) if middle else ((Contrast.ENDS,),)
-    return _by_effects(found, at_most, needed, unit, takes)
+    return _by_effects(_verdicts(results, Question.PASSAGE), at_most, ((Contrast.ENDS,), (Contrast.MIDDLE,)), unit, takes)
 
 
 def _movement(results: Sequence[Result], at_most: float, unit: str | None) -> _Ruling:
@@ -259,9 +257,12 @@ def _by_effects(
 ) -> _Ruling:
     """From the effects over all queries; of each group in ``needed`` at least one contrast must have been measured."""
     named = [contrast for group in needed for contrast in group]
-    over_all = [effect for verdict in verdicts for effect in verdict.effects if not effect.subset]
+    over_all = {effect: verdict.drawn for verdict in verdicts for effect in verdict.effects if not effect.subset}
     effects = [effect for effect in over_all if effect.unit == unit and effect.contrast in named]
-    found = [_measured(one.contrast, one.unit, one.value, *_interval(one, over_all), one.queries) for one in effects]
+    found = [
+        _measured(one.contrast, one.unit, one.value, *_interval(one, [*over_all]), one.queries, over_all[one])
+        for one in effects
+    ]
     absent = [group for group in needed if not any(effect.contrast in group for effect in effects)]
     if not absent:
         return _ruled(found, at_most)

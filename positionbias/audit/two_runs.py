@@ -22,7 +22,7 @@ from positionbias.audit.systems import System, Task
 from positionbias.audit.verdict import RANKS, VERDICT, answer
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError, bad_input
-from positionbias.core.formatting import count, decimal, interval
+from positionbias.core.formatting import count, decimal, interval, percent
 from positionbias.core.payloads import Contrast, Effect, Preference, Question, Statistics, Verdict
 from positionbias.core.result import Result
 from positionbias.core.run import Run
@@ -48,6 +48,8 @@ MARGIN = 0.02
 """The smallest effect of interest, in the first measure [decision]."""
 CUT, UNCHANGED, NO_ROOM = "sentences cut through", "passages left as they were", "passages of one sentence"
 ALIKE = "Both runs are the same, scores included: make sure that the second was made over the rotated collection."
+FIRST, UNLIKE = 10, 0.2
+"""Runs that share less than this of their first ten passages are hardly of one system [decision]."""
 HOW = "To find out: posbias debias COLLECTION, run your system on it, then posbias audit COLLECTION RUN --rotated COLLECTION2 RUN2."
 
 
@@ -113,9 +115,13 @@ def two_run_verdict(
         )
 
     estimates = {measure: effect_of(values, 1.0), RANKS: effect_of(-ranks.astype(np.float64), float(cutoff))}
-    verdict = _verdict(system_name, measure, estimates, margin, queries, len(rotated))
+    verdict = _verdict(system_name, measure, estimates, margin, queries, len(items), len(rotated))
     if all(_alike(run, one.run) for one in rotated):
         verdict = replace(verdict, sentences=[verdict.sentences[0], ALIKE])
+    shared = float(np.mean([_shared(run, one.run) for one in rotated]))
+    if shared < UNLIKE:
+        said = f"The runs share only {percent(shared, 0)} of their first {FIRST} passages: make sure that one system made both, over these collections."
+        verdict = replace(verdict, sentences=[*verdict.sentences[:2], said])
     seen = ranks <= cutoff
     rows = {
         "queries": len(items),
@@ -129,6 +135,7 @@ def two_run_verdict(
         "passage in no run": int((~seen).all(axis=0).sum()),
         "passage in the original run alone": int((seen[0] & ~seen[1:].any(axis=0)).sum()),
         "passage in rotated runs alone": int((~seen[0] & seen[1:].any(axis=0)).sum()),
+        f"first {FIRST} passages that both runs share": shared,
         f"{measure}, original": float(values[0].mean()),
         f"{measure}, rotated": float(values[1:].mean()),
     }
@@ -179,6 +186,12 @@ def _alike(run: Run, other: Run) -> bool:
         and np.array_equal(run[query_id].scores, other[query_id].scores)
         for query_id in run
     )
+
+
+def _shared(run: Run, other: Run) -> float:
+    """The mean share of a query's first passages that both runs have; 1 where they rank no query in common."""
+    tops = [(set(run[name].passage_ids[:FIRST]), set(other[name].passage_ids[:FIRST])) for name in run if name in other]
+    return float(np.mean([len(a & b) / max(1, min(len(a), len(b))) for a, b in tops])) if tops else 1.0
 
 
 def _same_queries(run: Run, rotated: Run, task: Task) -> None:
@@ -265,7 +278,9 @@ def _rank(run: Run, item: Evidence, cutoff: int) -> int:
     return ids.index(item.passage_id) + 1 if item.passage_id in ids else cutoff + 1
 
 
-def _verdict(system: str, measure: str, estimates: dict[str, Estimate], margin: float, queries: int, rotations: int) -> Verdict:
+def _verdict(
+    system: str, measure: str, estimates: dict[str, Estimate], margin: float, queries: int, drawn: int, rotations: int
+) -> Verdict:
     effects = [_effect(unit, estimate, queries) for unit, estimate in estimates.items()]
     found, bounds = estimates[measure], estimates[measure].interval
     if found.value is None or bounds is None:
@@ -273,25 +288,25 @@ def _verdict(system: str, measure: str, estimates: dict[str, Estimate], margin: 
             f"{system}: cannot tell, {found.undefined}.",
             "Only rotations that leave the sentence with the answer whole can tell: posbias debias COLLECTION --mode sentences makes such.",
         ]
-        return Verdict(Question.PASSAGE, Preference.UNKNOWN, sentences, effects, margin, queries=queries)
+        return Verdict(Question.PASSAGE, Preference.UNKNOWN, sentences, effects, margin, queries=queries, drawn=drawn)
     size = f"{decimal(found.value, sign=True)} {measure} {interval(bounds, sign=True)}"
     turns = f"{count(rotations)} rotation{'s' if rotations > 1 else ''}"
     measured = f"{size} when the answer moves from the front to the end ({count(queries)} queries, {turns})."
-    answered = answer(effects[:1], margin)
+    answered = answer(effects[:1], margin, drawn)
     preference, exceeds = answered.preference, answered.exceeds
     if preference == Preference.NONE:
         sentences = [
             f"{system} has no position preference larger than {decimal(margin)}: {measured}",
             "Where an answer stands in its passage makes no difference that a user would notice.",
         ]
-        return Verdict(Question.PASSAGE, Preference.NONE, sentences, effects, margin, None, queries)
+        return Verdict(Question.PASSAGE, Preference.NONE, sentences, effects, margin, None, queries, drawn=drawn)
     if preference != Preference.UNKNOWN:
         sentences = [f"{system} {preference}: {measured}", _in_ranks(effects[1])]
         if not exceeds:
             sentences.append(f"The effect may still be smaller than the margin of {decimal(margin)} {measure}.")
         elif preference == Preference.FRONT:
             sentences.append("Training on rotated passages removes such a preference: posbias debias.")
-        return Verdict(Question.PASSAGE, preference, sentences, effects, margin, exceeds, queries)
+        return Verdict(Question.PASSAGE, preference, sentences, effects, margin, exceeds, queries, drawn=drawn)
     wanted = answered.wanted
     would = "" if wanted is None else f"about {count(wanted)} queries would do, and "
     sentences = [
@@ -299,7 +314,7 @@ def _verdict(system: str, measure: str, estimates: dict[str, Estimate], margin: 
         f"This test would detect {decimal(found.detectable)} (80 % power); the smallest effect of interest is {decimal(margin)}.",
         f"Use more data: {would}more rotations help (posbias debias COLLECTION --seed 2).",
     ]
-    return Verdict(Question.PASSAGE, Preference.UNKNOWN, sentences, effects, margin, None, queries, wanted)
+    return Verdict(Question.PASSAGE, Preference.UNKNOWN, sentences, effects, margin, None, queries, wanted, drawn=drawn)
 
 
 def _in_ranks(ranks: Effect) -> str:

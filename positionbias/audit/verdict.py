@@ -11,7 +11,7 @@ within the margin and none that shows one; rotation alone has one pair of texts 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,22 +77,23 @@ def beyond(effect: Effect, margin: float) -> bool:
     return effect.low is not None and effect.high is not None and (effect.low > margin or effect.high < -margin)
 
 
-def wanted_queries(effect: Effect, margin: float) -> int | None:
+def wanted_queries(effect: Effect, margin: float, drawn: int | None = None) -> int | None:
     """About how many queries would end in an answer, were the estimate right: an interval within the margin, or one that leaves out 0, whichever
-    comes first; two digits. None without an interval."""
+    comes first; two digits. Where ``drawn`` queries gave those of the effect, so many to draw. None without an interval."""
     if effect.value is None or effect.low is None or effect.high is None or not effect.queries:
         return None
     room = max(margin - abs(effect.value), abs(effect.value))
     half = (effect.high - effect.low) / 2
     if not room > 0 or not math.isfinite(half):
         return None
-    number = effect.queries * (half / room) ** 2
+    queries = drawn or effect.queries
+    number = queries * (half / room) ** 2
     step = 10 ** max(0, math.floor(math.log10(max(number, 1))) - 1)
-    return max(effect.queries + 1, math.ceil(number / step) * step)
+    return max(queries + 1, math.ceil(number / step) * step)
 
 
-def answer(effects: Sequence[Effect], margin: float) -> Answered:
-    """The answer of several contrasts in one unit, those of a moved sentence before rotation.
+def answer(effects: Sequence[Effect], margin: float, drawn: int | None = None) -> Answered:
+    """The answer of several contrasts in one unit, those of a moved sentence before rotation; ``drawn`` queries gave those that were measured.
 
     Of several that show a preference the largest decides, one of the moved sentence before rotation. Rotation counts only where the evidence moved from front to end
     points to the same side and is not itself within the margin, else the answer is *cannot tell*: rotation keeps the passage's order, and on real text the sentence
@@ -115,7 +116,7 @@ def answer(effects: Sequence[Effect], margin: float) -> Answered:
         largest = max(moved, key=lambda one: max(abs(one.low or 0), abs(one.high or 0)))
         return Answered(Preference.NONE, largest, None, None)
     open_ones = [effect for effect in moved if not within(effect, margin)] or list(effects)
-    needs = [number for effect in open_ones if (number := wanted_queries(effect, margin)) is not None]
+    needs = [number for effect in open_ones if (number := wanted_queries(effect, margin, drawn)) is not None]
     return Answered(Preference.UNKNOWN, open_ones[0], None, max(needs) if needs else None)
 
 
@@ -149,14 +150,15 @@ def passage_verdict(
     measure: str,
     margin: float,
     reads: Reads,
-    notes: Sequence[str],
+    skipped: Mapping[str, int],
     shortened: Measured | None = None,
 ) -> Verdict:
     """Does the place of the evidence in its passage matter to this system?
 
-    Where it does not read all texts whole, preference is taken over what it reads: texts that fit, and those made of ``shortened`` passages.
+    ``skipped`` counts the queries that could not be asked about, by why. Where it does not read all texts whole, preference is taken over what it reads: texts that fit, and those made of ``shortened`` passages.
     """
     queries = len(measured.query_ids)
+    drawn = queries + sum(skipped.values())
     over_all = effects_of(measured, measure, read=False)
     ends = COLUMNS.index(Contrast.ENDS)
     unread = float(1 - measured.whole[:, ends].mean()) if queries else 0.0
@@ -172,15 +174,18 @@ def passage_verdict(
             "Audit it on shorter passages, or let it read further.",
         ]
         return Verdict(
-            Question.PASSAGE, Preference.UNKNOWN, sentences, over_all, margin, None, queries, None, reads.words, unread
+            Question.PASSAGE, Preference.UNKNOWN, sentences, over_all, margin, None, queries, None, reads.words, unread, drawn
         )
     # a contrast that few texts are short enough for decides nothing
     in_unit = [effect for effect in own if effect.unit == DEVIATIONS and effect.queries >= LEAST_READ * queries]
     if not in_unit:
-        why = "; ".join(notes) or "no query has a passage with a sentence to move"
+        why = (
+            "; ".join(f"{count(number)} queries: {said}" for said, number in skipped.items())
+            or "no query has a passage with a sentence to move"
+        )
         sentence = f"{name}: cannot tell whether it prefers a place in the passage: {why}."
-        return Verdict(Question.PASSAGE, Preference.UNKNOWN, [sentence], margin=margin)
-    found = answer(in_unit, margin)
+        return Verdict(Question.PASSAGE, Preference.UNKNOWN, [sentence], margin=margin, drawn=drawn)
+    found = answer(in_unit, margin, drawn)
     effects = [*_deciding_first(own, found.deciding), *([] if own is over_all else over_all)]
     sentences = [_headline(name, found, margin, restricted), _meaning(found, own, measure), _next(found)]
     if unread:  # the more certain finding comes first
@@ -196,6 +201,7 @@ def passage_verdict(
         found.wanted,
         reads.words if unread else None,
         unread or None,
+        drawn,
     )
 
 
@@ -204,7 +210,8 @@ def _deciding_first(effects: Sequence[Effect], deciding: Effect) -> list[Effect]
 
 
 def _with_interval(effect: Effect) -> str:
-    places = 1 if effect.unit == RANKS else 3
+    largest = max(abs(number) for number in (effect.value, effect.low, effect.high, 0) if number is not None)
+    places = (1 if largest >= 1 else 2) if effect.unit == RANKS else 3
     value = decimal(effect.value, places, sign=True)
     if effect.low is None or effect.high is None:
         return f"{value} (no interval: queries of one passage only)"
@@ -279,11 +286,11 @@ def _next(found: Answered) -> str:
     if found.preference == Preference.UNKNOWN and found.deciding.low is None:
         return "Audit queries of other passages too."
     if found.preference == Preference.UNKNOWN:
-        return "Audit more queries (--needles, --queries), or accept a wider margin (--margin)."
+        return "Audit more queries if there are any (--queries, --needles), or accept a wider margin (--margin)."
     if found.preference == Preference.NONE:
         return ""
     if not found.exceeds:
-        return "It may be too small to matter: audit more queries to find out (--needles, --queries)."
+        return "It may be too small to matter: more queries would show it (--queries, --needles)."
     return "Train on rotated passages (posbias debias, or train --rotate) and audit again."
 
 

@@ -20,7 +20,8 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What was measured: a contrast in a unit with its 95 % interval, over ``queries``. Undefined numbers are None."""
+    """What was measured: a contrast in a unit with its 95 % interval, over ``queries``, which are those of ``drawn`` (0: not known) that could be measured. Undefined
+    numbers are None."""
 
     contrast: str
     unit: str
@@ -28,6 +29,7 @@ class Measured:
     low: float | None
     high: float | None
     queries: int
+    drawn: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +37,7 @@ class Check:
     """One limit of one system; its fields are those of ``posbias check --json``.
 
     ``limit`` is the limit's name ("max-response"), ``at_most`` its value. Of several contrasts ``measured`` is the one that decides.
-    ``wanted`` is the number of queries that would decide the check, None where no number can be given. ``reason`` says why
+    ``wanted`` is the number of queries that would decide the check, drawn as ``drawn`` are, None where no number can be given. ``reason`` says why
     the outcome does not follow from ``measured``, ``note`` what this limit cannot show. A check with ``decides`` false only describes.
     """
 

@@ -204,8 +204,8 @@ class Verdict:
 
     ``sentences`` say it in words: the answer with its effect, what that means for a user, and the next step where there is one. ``effects`` are what it
     rests on, the deciding one first. ``margin`` is the smallest effect of interest, in the unit of the first effect; ``exceeds`` says
-    whether the interval lies beyond it (None: no preference was found). ``queries`` were manipulated; ``wanted`` would do where the answer is
-    "cannot tell". ``reads`` is how many words the system reads where texts were longer, and ``unread`` the share of queries with such a text.
+    whether the interval lies beyond it (None: no preference was found). ``queries`` of ``drawn`` were manipulated, the others could not be; ``wanted`` to draw would
+    do where the answer is "cannot tell". ``reads`` is how many words the system reads where texts were longer, and ``unread`` the share of queries with such a text.
     """
 
     question: Question
@@ -218,6 +218,7 @@ class Verdict:
     wanted: int | None = None
     reads: float | None = None
     unread: float | None = None
+    drawn: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,6 +94,13 @@ def test_an_interval_within_passes_one_beyond_fails_all_else_is_open(
     assert ("more than 1,000,000 queries" in check.reason) == (outcome is Outcome.CANNOT_TELL and wanted is None)
 
 
+def test_wanted_queries_are_counted_as_they_are_drawn() -> None:
+    inside, open_ = effect(MIDDLE, 0.0, -0.001, 0.001), effect(ENDS, 0.0, -0.04, 0.04)
+    check = one([passage(inside, open_, drawn=250)], max_response=0.02)
+    assert check.measured == Measured("end − front", NDCG, 0.0, -0.04, 0.04, 100, 250)
+    assert check.wanted == 1_000
+
+
 def test_of_several_contrasts_all_must_pass_and_one_is_enough_to_fail() -> None:
     inside, open_, beyond = (0.0, -0.01, 0.01), (0.0, -0.04, 0.04), (0.05, 0.03, 0.07)
     assert response(inside, inside).outcome is Outcome.PASS
@@ -114,8 +121,7 @@ def test_a_contrast_that_was_not_measured_never_passes() -> None:
     assert (check.outcome, check.wanted) == (Outcome.CANNOT_TELL, None)
     assert check.reason.startswith("not measured in nDCG@10: end − front;")
     assert one([passage(beyond)], max_response=0.02).outcome is Outcome.FAIL
-    # where no passage has four sentences there is no middle
-    assert one([passage(inside)], max_response=0.02).outcome is Outcome.PASS
+    assert one([passage(inside)], max_response=0.02).outcome is Outcome.CANNOT_TELL
 
 
 @pytest.mark.parametrize(
@@ -182,9 +188,12 @@ def test_a_few_queries_that_all_agree_do_not_pass_unless_their_scores_agree_too(
     assert alike.outcome is Outcome.CANNOT_TELL
     assert (alike.measured.low, alike.measured.high) == (-0.03, 0.03)  # type: ignore[union-attr]
     assert response((0.0, 0.0, 0.0), (0.0, 0.0, 0.0), at_most=0.03).outcome is Outcome.PASS
-    invariant = [effect(ENDS, 0.0, 0.0, 0.0, unit=unit) for unit in (NDCG, "deviations")]
+    invariant = [effect(contrast, 0.0, 0.0, 0.0, unit=unit) for contrast in (ENDS, MIDDLE) for unit in (NDCG, "deviations")]
     assert one([passage(*invariant)], max_response=0.02).outcome is Outcome.PASS
     moved = [effect(ENDS, 0.0, 0.0, 0.0), effect(ENDS, 0.0, -0.1, 0.1, unit="deviations")]
+    assert one([passage(*moved, effect(MIDDLE, 0.0, 0.0, 0.0))], max_response=0.02).wanted == 150
+    # where 100 of 300 drawn queries could be asked about, three times as many must be drawn
+    assert one([passage(*moved, effect(MIDDLE, 0.0, 0.0, 0.0), drawn=300)], max_response=0.02).wanted == 450
     assert one([passage(*moved)], max_response=0.02).outcome is Outcome.CANNOT_TELL
     exact = response((0.0, 0.0, 0.0), at_most=0)
     assert (exact.outcome, exact.wanted) == (Outcome.CANNOT_TELL, None)
@@ -273,7 +282,7 @@ def test_a_check_is_json_with_the_names_of_its_fields() -> None:
         "at_most": 0.02,
         "outcome": "cannot tell",
         "measured": {
-            "contrast": "end − front", "unit": NDCG, "value": 0.01, "low": -0.03, "high": 0.05, "queries": 100,
+            "contrast": "end − front", "unit": NDCG, "value": 0.01, "low": -0.03, "high": 0.05, "queries": 100, "drawn": 0,
         },
         "wanted": 1_600,
         "reason": "",

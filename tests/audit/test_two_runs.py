@@ -276,6 +276,23 @@ def test_two_runs_that_are_one_say_so(task: Task, rotated: list[Collection]) -> 
     assert not any("Both runs" in line for line in verdict_of(two_run_verdict("mine", task, run, pairs, SETTINGS)).sentences)
 
 
+def test_runs_that_share_few_of_their_first_passages_say_so(tmp_path: Path) -> None:
+    texts = {"p1": TEXT, **{f"p{number}": "Nothing here. At all." for number in range(2, 30)}}
+    collection = small(tmp_path / "c", texts)
+    turned = small(tmp_path / "r", {**texts, "p1": "Two left the gold. Three stayed. One came here."})
+
+    def run(first: int) -> Run:
+        return Run("mine", [("q1", ["p1", *(f"p{number}" for number in range(first, first + 9))], -np.arange(10))])
+
+    task = make_task(collection, "test", run(2), SETTINGS)
+    alike, other = (two_run_verdict("mine", task, run(2), [RotatedRun(turned, run(first))], SETTINGS) for first in (9, 11))
+    rows = [found[1].payload.rows["first 10 passages that both runs share"] for found in (alike, other)]  # type: ignore[union-attr]
+    assert rows == pytest.approx([0.3, 0.1])
+    assert not any("share only" in line for line in verdict_of(alike).sentences)
+    assert "share only 10\u00a0% of their first 10 passages" in verdict_of(other).sentences[-1]
+    assert len(verdict_of(other).sentences) <= 3
+
+
 def test_a_run_that_lacks_queries_of_the_other_is_refused(task: Task, rotated: list[Collection]) -> None:
     whole, turned = run_of(blind, task, task.collection), run_of(blind, task, rotated[0])
     lacking = task.query_ids[3:5]

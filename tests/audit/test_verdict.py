@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -124,6 +125,12 @@ def test_wanted_queries_are_the_same_for_the_ends_and_the_middle(contrast: Contr
     assert wanted_queries(effect(contrast, 0.1, 0.05, 0.15), 0.1) == 101
 
 
+def test_wanted_queries_are_counted_as_they_are_drawn() -> None:
+    # 100 of 250 drawn queries could be asked about, and four times as many are wanted
+    assert wanted_queries(effect(ENDS, 0.0, -0.2, 0.2, 100), 0.1, 250) == 1_000
+    assert answer([effect(ENDS, 0.0, -0.2, 0.2, 100)], 0.1, 250).wanted == 1_000
+
+
 def test_wanted_queries_of_what_has_no_interval_and_the_most_of_several() -> None:
     assert wanted_queries(effect(ENDS, 0.3, None, None), 0.1) is None
     assert wanted_queries(effect(ENDS, None, None, None, 0), 0.1) is None
@@ -164,8 +171,10 @@ def everything(query: str, texts: Sequence[str]) -> list[bool]:
 READS_ALL = Reads(everything, None, "no limit found")
 
 
-def verdict(found: Measured, *, margin: float = 0.1, reads: Reads = READS_ALL, notes: Sequence[str] = ()) -> Verdict:
-    made = passage_verdict("minilm", found, NDCG, margin, reads, notes)
+def verdict(
+    found: Measured, *, margin: float = 0.1, reads: Reads = READS_ALL, skipped: Mapping[str, int] = MappingProxyType({})
+) -> Verdict:
+    made = passage_verdict("minilm", found, NDCG, margin, reads, skipped)
     check_words(made)
     return made
 
@@ -275,7 +284,7 @@ def test_queries_of_one_passage_alone_and_none_at_all() -> None:
     alone = verdict(Measured(found.query_ids, ["p"] * 200, found.by_unit, found.units, found.whole, 2, 0.0))
     assert alone.preference == Preference.UNKNOWN
     assert "no interval: queries of one passage only" in alone.sentences[0]
-    nothing = verdict(measured(0, queries=0), notes=["5 queries: passage of fewer than three sentences"])
+    nothing = verdict(measured(0, queries=0), skipped={"passage of fewer than three sentences": 5})
     assert nothing.preference == Preference.UNKNOWN
     assert nothing.sentences[0].endswith("prefers a place in the passage: 5 queries: passage of fewer than three sentences.")
     assert (nothing.effects, nothing.queries) == ((), 0)
