@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 
-from positionbias.cli.common import json_option, say, seed_option, workers_option
+from positionbias.cli.common import json_option, say, seed_option
 from positionbias.cli.studies.common import finish
 
 __all__ = ["demo"]
@@ -15,7 +17,13 @@ __all__ = ["demo"]
     "--out", default="posbias-demo", show_default=True, metavar="FOLDER", help="Where to write; an interrupted demo goes on."
 )
 @seed_option()
-@workers_option
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    default=lambda: min(2, os.cpu_count() or 1),
+    show_default="2, or 1 on one core",
+    help="Processes; the output is the same for any number.",
+)
 @json_option
 def demo(out: str, seed: int, workers: int, as_json: bool) -> None:
     """Plant a collection with a known bias, measure it, remove it, train on both, and show the difference.

@@ -1,4 +1,4 @@
-"""Progress with rate and time left: a bar on a terminal, elsewhere a line now and then; silent with ``--quiet``."""
+"""Progress with rate and time left: a bar on a terminal, elsewhere, and in worker processes, a line now and then; silent with ``--quiet``."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from typing import Any, Protocol, TextIO, TypeVar
 
 from positionbias.core.duration import duration_in_words
 
-__all__ = ["Progress", "set_quiet", "step", "track"]
+__all__ = ["Progress", "in_worker", "is_quiet", "set_quiet", "step", "track"]
 
 T = TypeVar("T")
 _quiet = False
+_bars = True
 _LINE_EVERY = 30.0  # seconds
 _LOOKS = 30  # between two lines
 _REMEMBERED = 10 * _LOOKS
@@ -129,6 +130,18 @@ def set_quiet(quiet: bool) -> None:
     _quiet = quiet
 
 
+def is_quiet() -> bool:
+    """Whether progress is off."""
+    return _quiet
+
+
+def in_worker(*, quiet: bool) -> None:
+    """Show progress as lines, on a terminal too: this process is one of several that share it."""
+    global _bars
+    _bars = False
+    set_quiet(quiet)
+
+
 @contextmanager
 def step(description: str, total: int | None, *, unit: str = "items") -> Iterator[Progress]:
     """Show a step of ``total`` units (None where it is unknown) on standard error.
@@ -138,7 +151,7 @@ def step(description: str, total: int | None, *, unit: str = "items") -> Iterato
     if _quiet or sys.stderr is None:
         yield _Silent()
         return
-    if not sys.stderr.isatty():
+    if not (_bars and sys.stderr.isatty()):
         lines = _Lines(description, total, unit, sys.stderr)
         lines.start()
         try:

@@ -14,6 +14,7 @@ from contextlib import ExitStack, contextmanager
 from typing import TypeVar
 
 from positionbias.core.errors import PositionBiasError, SettingError
+from positionbias.core.progress import in_worker, is_quiet
 from positionbias.core.shard_work import MapShards
 
 __all__ = ["check_workers", "map_shards", "processes"]
@@ -55,7 +56,7 @@ def processes(workers: int = 1) -> Iterator[MapShards]:
                 # never plain fork: libraries that this process has loaded may hold threads and locks
                 method = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
                 context = multiprocessing.get_context(method)
-                pools.append(stack.enter_context(ProcessPoolExecutor(workers, context, _end_with_the_parent)))
+                pools.append(stack.enter_context(ProcessPoolExecutor(workers, context, _begin, (is_quiet(),))))
             return _in_order(pools[0], function, items, workers)
 
         yield map if workers == 1 else over_processes
@@ -85,7 +86,8 @@ def _in_order(pool: ProcessPoolExecutor, function: Callable[[Item], Out], items:
         wait([future for future in pending if not future.cancel()])
 
 
-def _end_with_the_parent() -> None:
+def _begin(quiet: bool) -> None:
+    in_worker(quiet=quiet)
     # Ctrl-C reaches every process of the terminal; the parent alone speaks of it
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     # a parent that is killed says nothing to its workers, which would wait for work for ever

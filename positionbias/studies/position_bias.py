@@ -27,7 +27,7 @@ from positionbias.studies.measured import measure_study
 from positionbias.studies.model_settings import ModelSettings
 from positionbias.studies.systems import Subject, SystemRuns, subject_of
 from positionbias.studies.tested import Measured
-from positionbias.studies.workshop import Workshop
+from positionbias.studies.workshop import Training, Workshop
 
 __all__ = [
     "NOTES",
@@ -255,14 +255,17 @@ def trained(
         for model in settings.models:
             facts = Facts(model=model.kind, seed=seed, pretrained=model.pretrained, variant=variant)
             given = runs["train"], runs[settings.validation]
+            wanted: list[tuple[Facts, Training]] = []
             if "original" in settings.trainings:
                 plan = model.plan(*given, seed=seed, validation_split=settings.validation)
-                path = shop.trained(f"{model.kind}{part}-original-seed-{seed}", passages.original, plan)
-                yield subject_of(replace(facts, training="original"), path)
+                name = f"{model.kind}{part}-original-seed-{seed}"
+                wanted.append((replace(facts, training="original"), Training(name, passages.original, plan)))
             for draw, rotation in settings.rotations().items() if "rotated" in settings.trainings else ():
                 at_reading = settings.rotate_at_reading
                 rotate = rotation if at_reading else None
                 plan = model.plan(*given, seed=seed, rotate=rotate, validation_split=settings.validation)
                 name = f"{model.kind}{part}-rotated-{draw}-seed-{seed}"
-                path = shop.trained(name, passages.original if at_reading else passages.rotated[draw], plan)
-                yield subject_of(replace(facts, training="rotated", rotation=draw), path)
+                text = passages.original if at_reading else passages.rotated[draw]
+                wanted.append((replace(facts, training="rotated", rotation=draw), Training(name, text, plan)))
+            made = shop.trained_each([training for _, training in wanted])
+            yield from (subject_of(of, path) for (of, _), path in zip(wanted, made, strict=True))

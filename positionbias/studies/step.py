@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,8 +17,9 @@ from typing import Any
 from positionbias import __version__
 from positionbias.core.errors import InputError
 from positionbias.core.files import read_json, write_json
+from positionbias.core.shard_work import MapShards
 
-__all__ = ["Planned", "Steps", "Work", "content_of", "shown_time"]
+__all__ = ["Planned", "Step", "Steps", "Work", "content_of", "shown_time"]
 
 RECEIPTS = "steps"
 WHOLE = 1 << 26  # a larger file is known by its size, its beginning and its end
@@ -45,6 +46,51 @@ class Planned:
     done: bool
     seconds: float | None = None
     note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step: ``make()`` writes ``artefact``, replacing an outdated one.
+
+    ``settings`` must be JSON-ready; ``inputs`` are checksums by role, None of what a dry run has not made. ``name`` may hold
+    slashes. ``note`` is what a dry run adds.
+    """
+
+    name: str
+    artefact: Path
+    settings: Mapping[str, Any]
+    inputs: Mapping[str, str | None]
+    make: Callable[[], object]
+    work: Work | None = None
+    note: str = ""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What the artefact is made of."""
+        return {"settings": self.settings, "inputs": self.inputs, "version": __version__}
+
+    @property
+    def fingerprint(self) -> str:
+        """A checksum of the facts."""
+        return hashlib.sha256(json.dumps(self.facts, sort_keys=True, default=str).encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """A step to be made, perhaps in another process: what to call, and the receipt to write after it."""
+
+    make: Callable[[], object]
+    artefact: Path
+    receipt: Path
+    record: Mapping[str, Any]
+
+    def run(self) -> float:
+        """Make it, and say how many seconds that took."""
+        began = time.monotonic()
+        self.make()
+        seconds = time.monotonic() - began
+        write_json(self.receipt, {**self.record, "content": content_of(self.artefact), "seconds": round(seconds, 3)})
+        return seconds
 
 
 def content_of(artefact: Path) -> str:
@@ -93,32 +139,36 @@ class Steps:
         work: Work | None = None,
         note: str = "",
     ) -> Path:
-        """Make ``artefact`` by calling ``make()``, which writes it (replacing an outdated one), unless it is up to date.
-
-        ``settings`` must be JSON-ready; ``inputs`` are checksums by role, None of what a dry run has not made. ``name`` may hold
-        slashes. ``note`` is what a dry run adds.
-        """
-        facts = {"settings": settings, "inputs": inputs, "version": __version__}
-        fingerprint = hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
-        receipt = self.folder / RECEIPTS / f"{name}.json"
-        if None not in inputs.values() and self._holds(receipt, artefact, fingerprint):
-            if self.dry_run:
-                self.planned.append(Planned(name, True))
-            else:
-                self.tell(f"{name}: done before")
-            return artefact
-        if self.dry_run:
-            self.unmade.add(artefact)
-            self.planned.append(Planned(name, False, self._seconds(work), note))
-            return artefact
-        began = time.monotonic()
-        make()
-        seconds = time.monotonic() - began
-        record: dict[str, Any] = {"step": name, "artefact": artefact.relative_to(self.folder).as_posix()}
-        record |= {"fingerprint": fingerprint, "content": content_of(artefact), **facts, "seconds": round(seconds, 3)}
-        write_json(receipt, record | ({"work": {"unit": work.unit, "amount": work.amount}} if work else {}))
-        self.tell(f"{name}: {shown_time(seconds)}")
+        """Make ``artefact`` unless it is up to date: a ``Step`` of these."""
+        self.make_each([Step(name, artefact, settings, inputs, make, work, note)])
         return artefact
+
+    def make_each(self, steps: Sequence[Step], each: MapShards = map) -> None:
+        """Make the artefacts of those steps that are not up to date, none of which needs another one. ``each`` may use several processes where every ``make`` can be
+        sent to one."""
+        wanted = []
+        for one in steps:
+            if None not in one.inputs.values() and self._holds(self._receipt(one), one.artefact, one.fingerprint):
+                if self.dry_run:
+                    self.planned.append(Planned(one.name, True))
+                else:
+                    self.tell(f"{one.name}: done before")
+            elif self.dry_run:
+                self.unmade.add(one.artefact)
+                self.planned.append(Planned(one.name, False, self._seconds(one.work), one.note))
+            else:
+                wanted.append(one)
+        for one, seconds in zip(wanted, each(_Job.run, [self._job(one) for one in wanted]), strict=True):
+            self.tell(f"{one.name}: {shown_time(seconds)}")
+
+    def _receipt(self, one: Step) -> Path:
+        return self.folder / RECEIPTS / f"{one.name}.json"
+
+    def _job(self, one: Step) -> _Job:
+        record: dict[str, Any] = {"step": one.name, "artefact": one.artefact.relative_to(self.folder).as_posix()}
+        record |= {"fingerprint": one.fingerprint, **one.facts}
+        record |= {"work": {"unit": one.work.unit, "amount": one.work.amount}} if one.work else {}
+        return _Job(one.make, one.artefact, self._receipt(one), record)
 
     @staticmethod
     def _holds(receipt: Path, artefact: Path, fingerprint: str) -> bool:

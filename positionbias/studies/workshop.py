@@ -18,11 +18,11 @@ follow a study through artefacts that are not there yet.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from positionbias.core.collection import Collection
 from positionbias.core.files import sha256_file
@@ -36,6 +36,7 @@ from positionbias.core.seeds import key64
 from positionbias.dense.encode import encode_collection
 from positionbias.dense.retrieve import retrieve_dense
 from positionbias.dense.vectors import Vectors
+from positionbias.engine.local import map_shards
 from positionbias.evaluation.depth import apply_depth
 from positionbias.evaluation.fusion import fuse
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
@@ -49,12 +50,21 @@ from positionbias.ranking.teach import teach
 from positionbias.studies import estimate
 from positionbias.studies.artefacts import Artefacts, checkpoint_facts
 from positionbias.studies.by_position import position_only_run
-from positionbias.studies.step import Work
+from positionbias.studies.step import Step, Work
 from positionbias.training.plan import INPUTS, TrainPlan
 from positionbias.training.state import unfinished
 from positionbias.training.train import train_model
 
-__all__ = ["Workshop"]
+__all__ = ["Training", "Workshop"]
+
+
+class Training(NamedTuple):
+    """A training to be made: its name, the collection and the plan; ``groups`` is how many its training set has, for a dry run."""
+
+    name: str
+    collection: Path
+    plan: TrainPlan
+    groups: int | None = None
 
 
 class Workshop(Artefacts):
@@ -97,18 +107,31 @@ class Workshop(Artefacts):
 
     def trained(self, name: str, collection: Path, plan: TrainPlan, *, groups: int | None = None) -> Path:
         """The checkpoint of a training; one that was interrupted goes on. ``groups`` is how many its training set has, for a dry run."""
+        step = self._training(Training(name, collection, plan, groups))
+        self.steps.make_each([step])
+        return step.artefact
+
+    def trained_each(self, trainings: Sequence[Training]) -> Iterator[Path]:
+        """The checkpoints of several trainings, one after another as they are asked for. Where each of them takes one thread, as many as the study has workers go
+        on at once."""
+        if self.workers > 1 and all(one.plan.training.threads == 1 for one in trainings):
+            steps = [self._training(one) for one in trainings]
+            self.steps.make_each(steps, partial(map_shards, workers=min(self.workers, len(steps))))
+            yield from (step.artefact for step in steps)
+        else:
+            yield from (self.trained(one.name, one.collection, one.plan, groups=one.groups) for one in trainings)
+
+    def _training(self, wanted: Training) -> Step:
+        name, collection, plan, groups = wanted
         place = self.folder / "models" / name
         files = (getattr(plan, role) for role in INPUTS)
         made = self._made(collection, *(path for path in files if path is not None))
-
-        def make() -> None:
-            train_model(Collection(collection), plan, place, resume=unfinished(place) is not None, overwrite=True)
-
         settings = plan.settings(Collection(collection)) if made else {}
         inputs = {"collection": self.checksum(collection) if made else None}
         self._plans[place] = plan
         work, note = estimate.training(self.counted(collection), plan, unfinished(place), self._calibration, groups)
-        return self.steps.make(f"{self.prefix}train-{name}", place, settings, inputs, make, work=work, note=note)
+        make = partial(_train, collection, plan, place)
+        return Step(f"{self.prefix}train-{name}", place, settings, inputs, make, work, note)
 
     def some_queries(self, split: str, candidates: Path, number: int, *, seed: int) -> Path:
         """The candidates of ``number`` of their queries, the first in an order keyed by seed and id."""
@@ -295,3 +318,7 @@ def _at_work(model: Path) -> Checkpoint:
     checkpoint = load_checkpoint(model)
     checkpoint.model.to(pick_device("auto"))
     return checkpoint
+
+
+def _train(collection: Path, plan: TrainPlan, place: Path) -> None:
+    train_model(Collection(collection), plan, place, resume=unfinished(place) is not None, overwrite=True)

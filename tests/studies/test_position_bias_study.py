@@ -318,6 +318,21 @@ def test_stopped_in_the_middle_and_restarted(
     assert records[0] == records[1]
 
 
+def test_two_workers_train_both_at_once_to_the_same_bytes(collection: Collection, finished: Path, copied: Path) -> None:
+    shutil.rmtree(copied)
+    told: list[str] = []
+    position_bias(collection, SETTINGS, Workshop(copied, told.append, workers=2))
+    made = [line.split(":")[0] for line in told]
+    assert made.index(TRAINED[1]) == made.index(TRAINED[0]) + 1
+    assert sorted(made) == sorted(STEPS)
+    for folder in ("models", "results"):
+        for path in (finished / folder).rglob("*"):
+            if path.is_file() and path.name not in ("manifest.json", "log.jsonl"):  # which say when and how fast
+                assert (copied / path.relative_to(finished)).read_bytes() == path.read_bytes(), path
+    # and what one of them made, the other takes over
+    assert run(collection, copied) == []
+
+
 # -- what it refuses ----------------------------------------------------------------------------------------
 
 
