@@ -52,12 +52,14 @@ _ABOVE = {
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The answer of several effects: which preference, by which of them, whether its interval lies beyond the margin, and the queries that would do."""
+    """The answer of several effects: which preference, by which of them, whether its interval lies beyond the margin, and the queries that would do; and what else of
+    the moved sentence shows a preference."""
 
     preference: Preference
     deciding: Effect
     exceeds: bool | None
     wanted: int | None
+    besides: Sequence[Effect] = ()
 
 
 def within(effect: Effect, margin: float) -> bool:
@@ -111,7 +113,8 @@ def answer(effects: Sequence[Effect], margin: float, drawn: int | None = None) -
     if showing:
         first = showing[0]
         side = _BELOW if (first.value or 0) < 0 else _ABOVE
-        return Answered(side[first.contrast], first, beyond(first, margin), None)
+        besides = [effect for effect in showing[1:] if effect.contrast != Contrast.ROTATION]
+        return Answered(side[first.contrast], first, beyond(first, margin), None, besides)
     if moved and all(within(effect, margin) for effect in moved):
         largest = max(moved, key=lambda one: max(abs(one.low or 0), abs(one.high or 0)))
         return Answered(Preference.NONE, largest, None, None)
@@ -236,7 +239,8 @@ def _headline(name: str, found: Answered, margin: float, restricted: bool) -> st
         more = f"; about {count(found.wanted)} queries would do" if found.wanted else ""
         return f"{name}: cannot tell{where}: {size}, margin {margin:g}{more}."
     compared = "beyond the margin of" if found.exceeds else "perhaps within the margin of"
-    return f"{name} {found.preference}{where}: {size}, {compared} {margin:g}."
+    besides = "".join(f"; {one.contrast} {_with_interval(one)} too" for one in found.besides)
+    return f"{name} {found.preference}{where}: {size}, {compared} {margin:g}{besides}."
 
 
 def _meaning(found: Answered, effects: Sequence[Effect], measure: str) -> str:

@@ -246,6 +246,13 @@ def test_a_preference_in_words(means: tuple[float, float], preference: Preferenc
     assert (ranks, quality) == (pytest.approx(-10 * size, abs=0.06), pytest.approx(-size / 10, abs=6e-4))
 
 
+def test_of_two_preferences_the_smaller_one_is_named_too() -> None:
+    made = verdict(measured(0.3, 0.6))
+    assert made.preference == Preference.MIDDLE
+    assert re.search(r"beyond the margin of 0\.1; end − front \+0\.\d+ \[\+0\.\d+, \+0\.\d+\] too\.$", made.sentences[0])
+    assert " too" not in verdict(measured(0.0, 0.6)).sentences[0]
+
+
 def test_effects_are_in_deviations_ranks_and_the_measure() -> None:
     made = verdict(measured(-0.5, noise=0.01))
     ends = {one.unit: one for one in made.effects if one.contrast == ENDS}
