@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from positionbias.cli.before import say_before, yes_option
 from positionbias.cli.common import (
     all_of,
     emit,
@@ -87,6 +88,7 @@ _training_options: Decorator = all_of(
     click.option("--resume", is_flag=True, help="Continue an interrupted training with the same settings."),
     seed_option(),
     overwrite_option,
+    yes_option,
     json_option,
 )
 _tk_shape_options: Decorator = all_of(
@@ -137,15 +139,17 @@ def _train(kind: str, given: dict[str, Any]) -> None:
     if not main:
         set_quiet(True)
     collection, place, as_json = given.pop("collection"), output_place(given.pop("out")), given.pop("as_json")
-    resume, overwrite, board = given.pop("resume"), given.pop("overwrite"), given.pop("tensorboard")
+    resume, overwrite, board, yes = (given.pop(name) for name in ("resume", "overwrite", "tensorboard", "yes"))
     plan = _plan(kind, given)
     found = find_collection(collection)
+    alone = os.environ.get("WORLD_SIZE", "1") == "1"
     checkpoint = train_model(
         found,
         plan,
         place,
         resume=resume,
         overwrite=overwrite,
+        before=lambda: _say_before(found, plan, place, yes=yes) if alone else None,
         on_validation=lambda row: _say_row(row),
         tensorboard=Path(board) / place.stem if board else None,
     )
@@ -180,6 +184,17 @@ def _train(kind: str, given: dict[str, Any]) -> None:
         say(f"{checkpoint.name}: {remark}")
     emit([training_result(checkpoint, found.name)], as_json=as_json, table=lambda: f"{kept}; {ended}")
     say(f"next: posbias rerank --model {place} {collection} --split test --candidates RUN --out RUN2")
+
+
+def _say_before(found: Any, plan: Any, place: Path, *, yes: bool) -> None:
+    from positionbias.studies.calibrate import Calibration
+    from positionbias.studies.estimate import training
+    from positionbias.training.state import unfinished
+
+    work, _ = training(found, plan, unfinished(place), Calibration())
+    each = work.seconds_each()
+    seconds = None if each is None else each * work.amount
+    say_before(f"training of {work.amount:,.0f} steps", seconds, yes=yes, shorter="fewer --max-steps take less")
 
 
 def _plan(kind: str, given: dict[str, Any]) -> Any:

@@ -42,13 +42,14 @@ def train_model(
     *,
     resume: bool = False,
     overwrite: bool = False,
+    before: Callable[[], None] = lambda: None,
     on_validation: Callable[[Row], None] = lambda row: None,
     tensorboard: Path | None = None,
 ) -> Checkpoint:
     """Train a model as ``plan`` says, on the files that it names, and write its checkpoint to ``out``.
 
     Started by ``accelerate launch`` or ``torchrun`` in several processes, all of them make this call; ``out`` is a place that
-    all of them see, and ``on_validation`` is called in the main one.
+    all of them see, and ``on_validation`` is called in the main one. ``before`` is called when all has been checked and the first step is next.
 
     Raises:
         InputError: candidates that do not fit collection and split, nothing to resume, other settings than it began with.
@@ -74,6 +75,7 @@ def train_model(
     model, counted = build_model(collection, plan)
     options: dict[str, Any] = {"settings": settings, "resume": resume, "tensorboard": tensorboard}
     options["on_validation"] = on_validation
+    before()
     with devices.own_generator():
         validation = None if validation_candidates is None else _validation(collection, validation_candidates, plan)
         record = train(model, texts, validation, plan.training, out, devices, **options)

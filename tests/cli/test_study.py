@@ -46,6 +46,7 @@ def test_a_study(collection, tmp_path, capsys):
     assert code == 0, err
     assert "What was found" in out
     assert "tk-rotated" in out
+    assert err.splitlines()[0] == "17 steps to be made: under 10 seconds at most"
     assert f"report: {tmp_path / 'study' / 'report.html'}" in err
     page = (tmp_path / "study" / "report.html").read_text(encoding="utf-8")
     assert page.lstrip().startswith("<!DOCTYPE html>")
@@ -64,6 +65,7 @@ def test_a_study(collection, tmp_path, capsys):
         if line.startswith(("rotate", "bm25", "position", "train", "rerank", "probe", "measure"))
     ]
     assert len(steps) == 17
+    assert "to be made" not in err
     assert all(line.endswith(": done before") for line in steps)
     results = json.loads(out)["results"]
     assert {"finding", "nDCG@10", "MATS", "training", "answer positions", "rotation"} <= {r["measure"] for r in results}

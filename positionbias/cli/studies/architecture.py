@@ -32,4 +32,4 @@ def architecture(asked: Asked, collection: str, positions: tuple[Any, ...]) -> N
     from positionbias.studies.architecture import architecture as run_study
 
     found = find_collection(collection)
-    asked.answer(run_study(found, ArchitectureSettings(positions, asked.settings), asked.shop), found.name)
+    asked.running.run(lambda shop: run_study(found, ArchitectureSettings(positions, asked.settings), shop), found.name)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from positionbias.cli.before import say_before, yes_option
 from positionbias.cli.common import (
     all_of,
     emit,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from positionbias.core.result import Result
     from positionbias.report.table import Table
     from positionbias.studies.position_bias import StudySettings
-    from positionbias.studies.step import Steps
+    from positionbias.studies.step import Planned, Steps
     from positionbias.studies.workshop import Workshop
 
 __all__ = [
@@ -137,27 +138,50 @@ run_options: Decorator = all_of(
     dry_run_option,
     seed_option(),
     workers_option,
+    yes_option,
     json_option,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A study's command at work: where its steps are made, and how it answers."""
+    """How a study's command runs: where, in how many processes, whether for show, and how it answers."""
 
-    shop: Workshop
+    out: str
+    workers: int
+    dry_run: bool
+    yes: bool
     as_json: bool
 
-    @staticmethod
-    def begin(out: str, *, workers: int, dry_run: bool, as_json: bool) -> Running:
-        """What the options that every study has ask for."""
+    def run(self, study: Callable[[Workshop], Path], collection: str) -> None:
+        """Say how long ``study`` takes, ask where that is long, run it in its folder and answer with its report; after a dry run with its plan."""
         from positionbias.studies.workshop import Workshop
 
-        return Running(Workshop(output_place(out), say, workers=workers, dry_run=dry_run), as_json)
+        place = output_place(self.out)
+        shop = Workshop(place, say, workers=self.workers, dry_run=True)
+        study(shop)
+        if not self.dry_run:
+            _say_before(shop.planned, yes=self.yes)
+            shop = Workshop(place, say, workers=self.workers)
+            finish(study(shop), place, as_json=self.as_json)
+        else:
+            _show(shop.planned, collection, as_json=self.as_json)
 
-    def answer(self, results: Path, collection: str) -> None:
-        """As ``answer``."""
-        answer(self.shop.steps, results, collection, as_json=self.as_json)
+
+def _say_before(planned: Sequence[Planned], *, yes: bool) -> None:
+    left = [one for one in planned if not one.done]
+    if left:
+        known = [one.seconds for one in left if one.seconds is not None]
+        open_ = len(left) - len(known)
+        more = f" ({open_} of them not counted: nothing tells their time)" if open_ else ""
+        shorter = "--dry-run shows the steps; fewer --seeds and --rotations, or fewer --max-steps, take less"
+        say_before(f"{len(left)} steps to be made{more}", sum(known), yes=yes, shorter=shorter)
+
+
+def _show(planned: Sequence[Planned], collection: str, *, as_json: bool) -> None:
+    from positionbias.studies.plan import plan_result, plan_table
+
+    emit([plan_result(planned, collection)], as_json=as_json, table=lambda: plan_table(planned))
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,15 +190,6 @@ class Asked:
 
     settings: StudySettings
     running: Running
-
-    @property
-    def shop(self) -> Workshop:
-        """Where its steps are made."""
-        return self.running.shop
-
-    def answer(self, results: Path, collection: str) -> None:
-        """As ``Running.answer``."""
-        self.running.answer(results, collection)
 
 
 def study_options(*, both_texts: bool = True) -> Decorator:
@@ -194,10 +209,9 @@ def study_options(*, both_texts: bool = True) -> Decorator:
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
-        def with_study(*, out: str, dry_run: bool, workers: int, as_json: bool, **given: Any) -> Any:
-            settings = _settings(given)
-            running = Running.begin(out, workers=workers, dry_run=dry_run, as_json=as_json)
-            return command(asked=Asked(settings, running), **given)
+        def with_study(*, out: str, dry_run: bool, workers: int, yes: bool, as_json: bool, **given: Any) -> Any:
+            running = Running(out, workers, dry_run, yes, as_json)
+            return command(asked=Asked(_settings(given), running), **given)
 
         return all_of(*options)(with_study)
 
@@ -245,10 +259,8 @@ def runs_by_split(texts: Sequence[str]) -> dict[str, Path]:
 
 def answer(steps: Steps, results: Path, collection: str, *, as_json: bool) -> None:
     """Write the report and print what was found; after a dry run print the plan: each step, and the time of those to be made."""
-    from positionbias.studies.plan import plan_result, plan_table
-
     if steps.dry_run:
-        emit([plan_result(steps.planned, collection)], as_json=as_json, table=lambda: plan_table(steps.planned))
+        _show(steps.planned, collection, as_json=as_json)
     else:
         finish(results, steps.folder, as_json=as_json)
 

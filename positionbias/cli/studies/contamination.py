@@ -131,7 +131,15 @@ _measuring_options: Decorator = all_of(
 @_measuring_options
 @run_options
 def contamination(
-    collection: str, out: str, dry_run: bool, workers: int, as_json: bool, seed: int, seeds: tuple[int, ...], **given: Any
+    collection: str,
+    out: str,
+    dry_run: bool,
+    workers: int,
+    yes: bool,
+    as_json: bool,
+    seed: int,
+    seeds: tuple[int, ...],
+    **given: Any,
 ) -> None:
     """Does a teacher that was trained on a test of COLLECTION make its students look better on it?
 
@@ -149,7 +157,7 @@ def contamination(
     from positionbias.studies.contamination import contamination as run_study
     from positionbias.studies.contamination_settings import ContaminationSettings, Distillation
 
-    running = Running.begin(out, workers=workers, dry_run=dry_run, as_json=as_json)
+    running = Running(out, workers, dry_run, yes, as_json)
     stated = click.get_current_context().get_parameter_source("warmup_share") is click.core.ParameterSource.COMMANDLINE
     if given["warmup_steps"] and not stated:
         given["warmup_share"] = 0.0
@@ -166,7 +174,7 @@ def contamination(
     students = models_of(given, depth=own["train_depth"])
     found = find_collection(collection)
     settings = ContaminationSettings(teacher=teacher, students=students, seeds=keys(seeds, seed), seed=seed, **named, **own)
-    running.answer(run_study(found, settings, running.shop), found.name)
+    running.run(lambda shop: run_study(found, settings, shop), found.name)
 
 
 def _teacher_of(given: dict[str, Any]) -> ModelSettings:

@@ -54,4 +54,4 @@ def dose(asked: Asked, collection: str, doses: tuple[str, ...], queries: int | N
     matching = Matching(words=asked.settings.rotation.words)
     found = find_collection(collection)
     settings = DoseSettings(ranges, asked.settings, queries, several, matching)
-    asked.answer(run_study(found, settings, asked.shop), found.name)
+    asked.running.run(lambda shop: run_study(found, settings, shop), found.name)

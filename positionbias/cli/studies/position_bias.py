@@ -21,4 +21,4 @@ def position_bias(asked: Asked, collection: str) -> None:
     from positionbias.studies.position_bias import position_bias as run_study
 
     found = find_collection(collection)
-    asked.answer(run_study(found, asked.settings, asked.shop), found.name)
+    asked.running.run(lambda shop: run_study(found, asked.settings, shop), found.name)

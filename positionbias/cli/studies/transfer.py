@@ -55,4 +55,4 @@ def transfer(
         tests=(),
     )
     found = find_collection(source), find_collection(target)
-    asked.answer(run_study(*found, settings, before, asked.shop), found[1].name)
+    asked.running.run(lambda shop: run_study(*found, settings, before, shop), found[1].name)

@@ -132,7 +132,15 @@ _measuring_options: Decorator = all_of(
 @_measuring_options
 @run_options
 def tripclick(
-    collection: str, out: str, dry_run: bool, workers: int, as_json: bool, seed: int, seeds: tuple[int, ...], **given: Any
+    collection: str,
+    out: str,
+    dry_run: bool,
+    workers: int,
+    yes: bool,
+    as_json: bool,
+    seed: int,
+    seeds: tuple[int, ...],
+    **given: Any,
 ) -> None:
     """How well do re-rankers and dense retrieval do on COLLECTION's clicks, and what do better negatives gain?
 
@@ -151,7 +159,7 @@ def tripclick(
     from positionbias.studies.tripclick import tripclick as run_study
     from positionbias.studies.tripclick_settings import JudgedSplit, TripClickSettings
 
-    running = Running.begin(out, workers=workers, dry_run=dry_run, as_json=as_json)
+    running = Running(out, workers, dry_run, yes, as_json)
     named: dict[str, Any] = {
         "tests": tuple(map(JudgedSplit.read, given.pop("tests"))),
         "others": _other_sets(given.pop("negatives_of"), given.pop("trainsets")),
@@ -162,7 +170,7 @@ def tripclick(
     models = _models(given, depth=own["depth"])
     found = find_collection(collection)
     settings = TripClickSettings(models=models, seeds=keys(seeds, seed), seed=seed, **named, **own)
-    running.answer(run_study(found, settings, running.shop), found.name)
+    running.run(lambda shop: run_study(found, settings, shop), found.name)
 
 
 def _models(given: dict[str, Any], *, depth: int) -> tuple[ModelSettings, ...]:

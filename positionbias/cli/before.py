@@ -1,0 +1,42 @@
+"""What is said before something that may take long: how long, and in a terminal whether to begin."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from positionbias.cli.common import say
+from positionbias.core.duration import duration_in_words
+
+__all__ = ["LONG", "say_before", "yes_option"]
+
+LONG = 30 * 60  # seconds
+yes_option: Callable[[Callable[..., Any]], Callable[..., Any]] = click.option(
+    "--yes", is_flag=True, help=f"Begin without asking; a terminal is asked where it may take over {LONG // 60} minutes."
+)
+
+
+def say_before(what: str, seconds: float | None, *, yes: bool, shorter: str) -> None:
+    """Say how long ``what`` takes at most (None: not known), and ask a terminal where that is long; ``shorter`` says what to do instead.
+
+    Raises:
+        Exit: the person said no; exit code 0, as nothing went wrong.
+    """
+    if seconds is None:
+        say(f"{what}: how long it takes is not known")
+        return
+    say(f"{what}: {duration_in_words(seconds)} at most")
+    if seconds <= LONG:
+        return
+    if yes or not _terminal():
+        return
+    if not click.confirm("Begin?", err=True):
+        say(f"nothing was made; {shorter}")
+        raise click.exceptions.Exit(0)
+
+
+def _terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
