@@ -264,7 +264,9 @@ class _Audit:
         slopes = None
         if not piloted.nature.order_matters_not:
             slopes = order_slopes(system, task, [one.query_id for one in trials], settings.seed)
-        self.verdicts.append(self._verdict(list_verdict(system.name, piloted.nature, slopes)))
+        self.verdicts.append(
+            self._verdict(list_verdict(system.name, piloted.nature, slopes, len(trials) + sum(skipped.values())))
+        )
         self.found.append(self._counts(trials, skipped, orders, piloted.nature, reads.found))
 
     def _verdict(self, verdict: Verdict) -> Result:

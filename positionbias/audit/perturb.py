@@ -2,7 +2,7 @@
 
 Two sentences of a passage change places: the evidence and a *placebo*, a sentence without the answer that begins and ends like the evidence (so that
 a fragment at the passage's edge changes places with a fragment only). Nothing else differs between the two texts of such an exchange, so a
-scorer that reads every sentence, window or pair of neighbours for itself gives both the same score on average, and one that adds up its sentences
+scorer that takes the best of its sentences or short windows, whatever their place, gives both the same score on average, and one that adds up its sentences
 exactly.
 """
 

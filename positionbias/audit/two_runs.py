@@ -49,7 +49,7 @@ MARGIN = 0.02
 CUT, UNCHANGED, NO_ROOM = "sentences cut through", "passages left as they were", "passages of one sentence"
 ALIKE = "Both runs are the same, scores included: make sure that the second was made over the rotated collection."
 FIRST, UNLIKE = 10, 0.2
-"""Runs that share less than this of their first ten passages are hardly of one system [decision]."""
+"""Runs whose first ten passages agree less than this beyond chance are hardly of one system [decision]."""
 HOW = "To find out: posbias debias COLLECTION, run your system on it, then posbias audit COLLECTION RUN --rotated COLLECTION2 RUN2."
 
 
@@ -118,10 +118,9 @@ def two_run_verdict(
     verdict = _verdict(system_name, measure, estimates, margin, queries, len(items), len(rotated))
     if all(_alike(run, one.run) for one in rotated):
         verdict = replace(verdict, sentences=[verdict.sentences[0], ALIKE])
-    shared = float(np.mean([_shared(run, one.run) for one in rotated]))
-    if shared < UNLIKE:
-        said = f"The runs share only {percent(shared, 0)} of their first {FIRST} passages: make sure that one system made both, over these collections."
-        verdict = replace(verdict, sentences=[*verdict.sentences[:2], said])
+    shared, alike = min((_shared(run, one.run) for one in rotated), key=lambda pair: pair[1])
+    if alike < UNLIKE:
+        verdict = _of_unlike(verdict, shared)
     seen = ranks <= cutoff
     rows = {
         "queries": len(items),
@@ -188,10 +187,35 @@ def _alike(run: Run, other: Run) -> bool:
     )
 
 
-def _shared(run: Run, other: Run) -> float:
-    """The mean share of a query's first passages that both runs have; 1 where they rank no query in common."""
-    tops = [(set(run[name].passage_ids[:FIRST]), set(other[name].passage_ids[:FIRST])) for name in run if name in other]
-    return float(np.mean([len(a & b) / max(1, min(len(a), len(b))) for a, b in tops])) if tops else 1.0
+def _shared(run: Run, other: Run) -> tuple[float, float]:
+    """The mean share of a query's first passages that both runs have; and how far that is beyond what the second run's passages, where they are many, would share in any
+    order (1: all are shared). Both are 1 where the runs rank no query in common."""
+    shares, chances = [], []
+    for name in run:
+        if name not in other or not len(other[name].passage_ids):
+            continue
+        top, ids = set(run[name].passage_ids[:FIRST]), other[name].passage_ids
+        size = min(len(top), len(ids[:FIRST]))
+        shares.append(len(top.intersection(ids[:FIRST])) / size)
+        chances.append(len(top.intersection(ids)) / len(ids) if len(ids) >= 2 * FIRST else 0.0)
+    if not shares:
+        return 1.0, 1.0
+    share, chance = float(np.mean(shares)), float(np.mean(chances))
+    return share, (share - chance) / (1 - chance) if chance < 1 else 1.0
+
+
+def _of_unlike(verdict: Verdict, shared: float) -> Verdict:
+    """A verdict on runs that are hardly of one system: a preference stays and is doubted, and nothing is said to be the same."""
+    said = f"The runs share {percent(shared, 0)} of their first {FIRST} passages, hardly more than by chance: make sure that one system made both, over these collections."
+    if verdict.preference != Preference.NONE:
+        return replace(verdict, sentences=[*verdict.sentences[:2], said])
+    return Verdict(
+        Question.PASSAGE,
+        Preference.UNKNOWN,
+        ["Cannot tell from these runs.", said],
+        queries=verdict.queries,
+        drawn=verdict.drawn,
+    )
 
 
 def _same_queries(run: Run, rotated: Run, task: Task) -> None:

@@ -32,6 +32,7 @@ RANKS = "ranks"
 ORDER_MARGIN = 0.5  # ranks from a list's first place to its last [decision]
 READ = "read"
 LEAST_READ = 0.1  # of the trials: below it nothing is said of preference within what is read
+LEAST_SHOWN = 20  # queries of a contrast of fewer, which may still show a preference
 _BELOW = {
     Contrast.ENDS: Preference.FRONT,
     Contrast.MIDDLE: Preference.ENDS,
@@ -81,11 +82,11 @@ def beyond(effect: Effect, margin: float) -> bool:
 
 def wanted_queries(effect: Effect, margin: float, drawn: int | None = None) -> int | None:
     """About how many queries would end in an answer, were the estimate right: an interval within the margin, or one that leaves out 0, whichever
-    comes first; two digits. Where ``drawn`` queries gave those of the effect, so many to draw. None without an interval."""
+    comes first, with 80 % power; two digits. Where ``drawn`` queries gave those of the effect, so many to draw. None without an interval."""
     if effect.value is None or effect.low is None or effect.high is None or not effect.queries:
         return None
     room = max(margin - abs(effect.value), abs(effect.value))
-    half = (effect.high - effect.low) / 2
+    half = effect.detectable or (effect.high - effect.low) / 2  # the room for what 80 % of further audits would show
     if not room > 0 or not math.isfinite(half):
         return None
     queries = drawn or effect.queries
@@ -179,8 +180,13 @@ def passage_verdict(
         return Verdict(
             Question.PASSAGE, Preference.UNKNOWN, sentences, over_all, margin, None, queries, None, reads.words, unread, drawn
         )
-    # a contrast that few texts are short enough for decides nothing
-    in_unit = [effect for effect in own if effect.unit == DEVIATIONS and effect.queries >= LEAST_READ * queries]
+    # a contrast that few texts are short enough for shows a preference or decides nothing
+    in_unit = [
+        effect
+        for effect in own
+        if effect.unit == DEVIATIONS
+        and (effect.queries >= LEAST_READ * queries or (effect.queries >= LEAST_SHOWN and shows(effect, margin)))
+    ]
     if not in_unit:
         why = (
             "; ".join(f"{count(number)} queries: {said}" for said, number in skipped.items())
@@ -256,6 +262,8 @@ def _meaning(found: Answered, effects: Sequence[Effect], measure: str) -> str:
         return f"Moving an answer within its passage changes {measure} by at most {decimal(largest)} on average."
     if found.preference == Preference.UNKNOWN:
         return f"Measured so far: {_with_interval(quality)} {measure}."
+    if not any((ranks.value, ranks.low, ranks.high, quality.value, quality.low, quality.high)):
+        return "Yet no passage changes its rank by it: each stands too far from the next."
     moved = {
         Preference.FRONT: ("front", "end"), Preference.END: ("end", "front"),
         Preference.MIDDLE: ("middle", "ends"), Preference.ENDS: ("ends", "middle"),
@@ -298,8 +306,8 @@ def _next(found: Answered) -> str:
     return "Train on rotated passages (posbias debias, or train --rotate) and audit again."
 
 
-def list_verdict(name: str, nature: Nature, slopes: OrderSlopes | None) -> Verdict:
-    """Does the place of a passage in the list that a scorer is handed matter to its rank?
+def list_verdict(name: str, nature: Nature, slopes: OrderSlopes | None, drawn: int | None = None) -> Verdict:
+    """Does the place of a passage in the list that a scorer is handed matter to its rank? ``drawn`` queries gave those whose lists were measured.
 
     A scorer that does not repeat itself is measured too: its noise may hide that it looks at the list.
     """
@@ -321,12 +329,14 @@ def list_verdict(name: str, nature: Nature, slopes: OrderSlopes | None) -> Verdi
         for contrast, e in zip((Contrast.ORDER, Contrast.ORDER_MIDDLE), estimates, strict=True)
         if e.count
     ]
-    found = answer(effects, ORDER_MARGIN)
+    found = answer(effects, ORDER_MARGIN, drawn)
     if found.preference == Preference.NONE:
         sentence = (
             f"{name}, order in the list: no preference larger than {ORDER_MARGIN:g} ranks: {_ranks_lost(effects[0])}.{unsteady}"
         )
-        return Verdict(Question.LIST, Preference.NONE, [sentence], effects, ORDER_MARGIN, None, effects[0].queries)
+        return Verdict(
+            Question.LIST, Preference.NONE, [sentence], effects, ORDER_MARGIN, None, effects[0].queries, drawn=drawn or 0
+        )
     head = found.deciding
     if found.preference == Preference.UNKNOWN:
         more = f"; about {count(found.wanted)} queries would do" if found.wanted else ""
@@ -345,6 +355,7 @@ def list_verdict(name: str, nature: Nature, slopes: OrderSlopes | None) -> Verdi
         found.exceeds,
         head.queries,
         found.wanted,
+        drawn=drawn or 0,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 from positionbias.audit.audit import make_task
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import Task
-from positionbias.audit.two_runs import RotatedRun, found_cut, moves_of, run_alone_verdict, two_run_verdict
+from positionbias.audit.two_runs import RotatedRun, _of_unlike, _shared, found_cut, moves_of, run_alone_verdict, two_run_verdict
 from positionbias.audit.verdict import answer as answer_of
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
@@ -288,9 +289,33 @@ def test_runs_that_share_few_of_their_first_passages_say_so(tmp_path: Path) -> N
     alike, other = (two_run_verdict("mine", task, run(2), [RotatedRun(turned, run(first))], SETTINGS) for first in (9, 11))
     rows = [found[1].payload.rows["first 10 passages that both runs share"] for found in (alike, other)]  # type: ignore[union-attr]
     assert rows == pytest.approx([0.3, 0.1])
-    assert not any("share only" in line for line in verdict_of(alike).sentences)
-    assert "share only 10\u00a0% of their first 10 passages" in verdict_of(other).sentences[-1]
+    assert not any("share" in line for line in verdict_of(alike).sentences)
+    assert "share 10\u00a0% of their first 10 passages" in verdict_of(other).sentences[-1]
     assert len(verdict_of(other).sentences) <= 3
+
+
+def test_runs_of_the_same_candidates_in_any_order_are_unlike_and_show_no_sameness(
+    task: Task, rotated: list[Collection]
+) -> None:
+    # 30 candidates each: in any order a third of the first ten are shared
+    ids = [f"c{number:02d}" for number in range(30)]
+    queries = [f"q{number}" for number in range(200)]
+    drawn = {
+        (query, turn): list(np.random.default_rng([number, turn]).permutation(ids))
+        for number, query in enumerate(queries)
+        for turn in (1, 2)
+    }
+    first, second = (Run("mine", [(query, drawn[query, turn], -np.arange(30)) for query in queries]) for turn in (1, 2))
+    share, beyond = _shared(first, second)
+    assert (share, beyond) == (pytest.approx(1 / 3, abs=0.03), pytest.approx(0, abs=0.04))
+    assert _shared(first, first) == (1.0, 1.0)
+    none = Verdict(
+        Question.PASSAGE, Preference.NONE, ["mine has no position preference"], verdict_of(judged(blind, task, rotated)).effects
+    )
+    found = _of_unlike(none, share)
+    assert (found.preference, list(found.effects)) == (Preference.UNKNOWN, [])
+    front = replace(none, preference=Preference.FRONT)
+    assert _of_unlike(front, share).preference == Preference.FRONT
 
 
 def test_a_run_that_lacks_queries_of_the_other_is_refused(task: Task, rotated: list[Collection]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -27,7 +28,7 @@ WIDE = (0.0, -0.3, 0.3)
 
 
 def effect(contrast: Contrast, value: float | None, low: float | None, high: float | None, queries: int = 100) -> Effect:
-    return Effect(contrast, "deviations", value, low, high, 0.1, queries)
+    return Effect(contrast, "deviations", value, low, high, None, queries)
 
 
 def answered(ends: Sequence[Any], middle: Sequence[Any] = NOTHING, rotation: Sequence[Any] = NOTHING, margin: float = 0.1):
@@ -123,6 +124,11 @@ def test_wanted_queries_are_the_same_for_the_ends_and_the_middle(contrast: Contr
     # 0 is left out already: one more
     assert wanted_queries(effect(contrast, 0.08, 0.02, 0.14), 0.1) == 101
     assert wanted_queries(effect(contrast, 0.1, 0.05, 0.15), 0.1) == 101
+
+
+def test_wanted_queries_have_80_percent_power_where_that_is_known() -> None:
+    # what is found with 80 % power must shrink from 0.3 to the margin, and not the half-width of 0.2
+    assert wanted_queries(Effect(ENDS, "deviations", 0.0, -0.2, 0.2, 0.3, 100), 0.1) == 900
 
 
 def test_wanted_queries_are_counted_as_they_are_drawn() -> None:
@@ -244,6 +250,26 @@ def test_a_preference_in_words(means: tuple[float, float], preference: Preferenc
     ranks, quality = (float(number.replace("−", "-")) for number in found.groups())
     size = abs(made.effects[0].value or 0)
     assert (ranks, quality) == (pytest.approx(-10 * size, abs=0.06), pytest.approx(-size / 10, abs=6e-4))
+
+
+def test_a_preference_that_changes_no_rank_says_so_and_asks_for_nothing() -> None:
+    found = measured(-0.5)
+    still = replace(found, by_unit={**found.by_unit, "ranks": np.zeros((200, 3)), NDCG: np.zeros((200, 3))})
+    made = verdict(still)
+    assert made.preference == Preference.FRONT
+    assert made.sentences[1] == "Yet no passage changes its rank by it: each stands too far from the next."
+
+
+def test_where_few_texts_are_read_whole_their_contrast_shows_a_preference_or_decides_nothing() -> None:
+    whole = np.ones((400, 3), bool)
+    whole[25:, 1] = False  # the middle of 25 queries
+    whole[350:, 0] = False
+    reads = Reads(everything, 60.0, "its scores")
+    shown = verdict(measured(0.0, 0.8, queries=400, whole=whole), reads=reads)
+    assert (shown.preference, shown.effects[0].queries) == (Preference.MIDDLE, 25)
+    assert verdict(measured(0.0, 0.05, queries=400, whole=whole), reads=reads).preference == Preference.NONE
+    whole[15:, 1] = False
+    assert verdict(measured(0.0, 0.8, queries=400, whole=whole), reads=reads).preference == Preference.NONE
 
 
 def test_of_two_preferences_the_smaller_one_is_named_too() -> None:
@@ -398,6 +424,16 @@ def test_the_middle_of_the_list(slope: float, middle: float, preference: Prefere
     assert f"ranks lost from the list's {places} (100 queries)" in made.sentences[0]
     assert {one.contrast for one in made.effects} == {Contrast.ORDER, Contrast.ORDER_MIDDLE}
     assert made.effects[0].contrast == (Contrast.ORDER if "first" in places else Contrast.ORDER_MIDDLE)
+
+
+def test_queries_wanted_of_lists_are_counted_as_they_are_drawn() -> None:
+    slopes = 9 * generator(1, "list").normal(size=(100, 2))
+    few, many = (list_verdict("x", LISTWISE, OrderSlopes(slopes, [f"p{i}" for i in range(100)]), drawn) for drawn in (100, 300))
+    assert few.preference == Preference.UNKNOWN
+    assert few.wanted
+    assert few.wanted > 100
+    assert many.wanted == pytest.approx(3 * few.wanted, rel=0.1)
+    assert many.drawn == 300
 
 
 def test_lists_without_a_middle_are_judged_by_their_ends_alone() -> None:
