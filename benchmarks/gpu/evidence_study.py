@@ -60,7 +60,7 @@ class Unit:
 @dataclass(frozen=True, slots=True)
 class Size:
     """How much is done: trainings of encoders and of TK, TK's shape, validation queries, candidates of SQuAD's and of MS MARCO's queries, what an audit
-    asks of how many queries, and the rounds ``(study, seed)``, most valuable first."""
+    asks of how many queries, and the rounds ``(study, seed, models)``, most valuable first."""
 
     encoders: TrainConfig
     tk: TrainConfig
@@ -69,11 +69,11 @@ class Size:
     depths: Mapping[str, int]
     audit: AuditSettings
     audited: int
-    rounds: tuple[tuple[str, int], ...]
+    rounds: tuple[tuple[str, int, tuple[str, ...]], ...]
 
     def seeds(self, study: str) -> list[int]:
         """A study's training seeds."""
-        return [seed for name, seed in self.rounds if name == study]
+        return list(dict.fromkeys(seed for name, seed, _ in self.rounds if name == study))
 
 
 _QUIET: dict[str, Any] = {"probe_passages": 0, "save_minutes": 1.0}
@@ -98,9 +98,9 @@ SIZES = {
         audit=AuditSettings(**_AUDIT),
         audited=1_000,
         rounds=(
-            *(("squad", seed) for seed in (1, 2, 3)),
-            *(("msmarco", seed) for seed in (1, 2, 3)),
-            *(("squad", seed) for seed in (4, 5)),
+            *(("squad", seed, MODELS) for seed in (1, 2, 3)),
+            *(("msmarco", seed, MODELS) for seed in (1, 2, 3)),
+            *(("squad", seed, MODELS) for seed in (4, 5)),
         ),
     ),
     "toy": Size(
@@ -111,7 +111,40 @@ SIZES = {
         depths={"squad": 5, "msmarco": 5},
         audit=AuditSettings(needles=6, depth=5, minimum=2, **_AUDIT),
         audited=6,
-        rounds=(("squad", 1), ("msmarco", 1)),
+        rounds=(("squad", 1, MODELS), ("msmarco", 1, MODELS)),
+    ),
+    # two cores and ten hours: a small TK with five seeds, encoders with two
+    "cpu": Size(
+        encoders=TrainConfig(
+            batch_size=16,
+            learning_rate=3e-5,
+            warmup_steps=20,
+            max_steps=300,
+            validate_every=50,
+            patience=4,
+            dropout=False,
+            bucket=16,
+            **_QUIET,
+        ),
+        tk=TrainConfig(
+            learning_rate=2e-3,
+            kernel_learning_rate=1e-2,
+            warmup_share=0.05,
+            schedule="linear",
+            max_steps=2_400,
+            validate_every=120,
+            threads=1,
+            **_QUIET,
+        ),
+        shape=TKConfig(dimension=128, layers=1, heads=8, head_size=16, feed_forward=64),
+        validation={"squad": 500, "msmarco": 200},
+        depths={"squad": 10, "msmarco": 50},
+        audit=AuditSettings(**_AUDIT),
+        audited=500,
+        rounds=(
+            *(("squad", seed, ("tk",)) for seed in (1, 2, 3, 4, 5)),
+            *(("squad", seed, ("bert_cat", "bert_dot")) for seed in (1, 2)),
+        ),
     ),
 }
 
@@ -153,12 +186,9 @@ class Study:
 
 
 def studies(data: Path, work: Path, size: Size) -> dict[str, Study]:
-    """Both studies, their collections imported and placed where that was not done before."""
-    return {
-        study.name: study
-        for study in (_squad(data / "squad", work / "squad", size), _msmarco(data / "msmarco", work / "msmarco", size))
-        if size.seeds(study.name)
-    }
+    """The studies of the size's rounds, their collections imported and placed where that was not done before."""
+    made = {"squad": _squad, "msmarco": _msmarco}
+    return {name: make(data / name, work / name, size) for name, make in made.items() if size.seeds(name)}
 
 
 def _tell(line: str) -> None:
@@ -233,7 +263,7 @@ def models(size: Size, study: Study, encoder: Path) -> dict[str, ModelSettings]:
 
 def units(size: Size, found: Mapping[str, Study]) -> Iterator[Unit]:
     """All units, most valuable first: round by round, so that what is done when time is up are whole comparisons."""
-    for name, seed in size.rounds:
-        for model in MODELS:
+    for name, seed, kinds in size.rounds:
+        for model in kinds:
             for arm in found[name].trainings:
                 yield Unit(name, model, arm, seed)
