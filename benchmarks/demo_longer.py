@@ -8,17 +8,17 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from datetime import date
+from itertools import zip_longest
 from pathlib import Path
 
 from measuring import hardware, result_place
 
-from positionbias.core.formatting import decimal
+from positionbias.core.payloads import Finding
 from positionbias.core.result import Result, load_results
 from positionbias.studies import demo
 from positionbias.studies.workshop import Workshop
 
 TIMES = 3
-MEASURE = "nDCG@10"
 
 
 def longer(study: demo.StudySettings) -> demo.StudySettings:
@@ -29,19 +29,9 @@ def longer(study: demo.StudySettings) -> demo.StudySettings:
     return replace(study, models=(replace(model, training=more),))
 
 
-def rows(results: list[Result]) -> dict[str, str]:
-    """nDCG@10 of each training on each test set, and what rotating the test passages changes."""
-    found = {}
-    for one in results:
-        named = f"{one.system}, {one.facts.test or 'original'} test passages"
-        if one.measure == MEASURE and one.value is not None and one.facts.training and one.kind == "per_query":
-            bounds = "" if one.interval is None else f" [{decimal(one.interval.low)}, {decimal(one.interval.high)}]"
-            found[named] = f"{decimal(one.value)}{bounds}"
-        if one.measure == "finding" and one.payload is not None and "when the test passages are rotated" in one.payload.text:  # type: ignore[union-attr]
-            name, _, said = one.payload.text.partition(":")  # type: ignore[union-attr]
-            if "left whole" not in said:
-                found[f"{name}, change by rotation"] = said.split(f"{MEASURE} ")[1].split(", over queries")[0] + ")"
-    return found
+def sentences(results: list[Result]) -> list[str]:
+    """What was found, as the page says it."""
+    return [one.payload.text for one in results if isinstance(one.payload, Finding)]
 
 
 def main() -> None:
@@ -54,18 +44,18 @@ def main() -> None:
     found = []
     for name, study in (("demo", short), ("longer", longer(short))):
         demo.DEMO_STUDY = study
-        found.append(rows(load_results(demo.run_demo(Workshop(given.state / name, print, workers=2), seed=given.seed))))
+        found.append(sentences(load_results(demo.run_demo(Workshop(given.state / name, print, workers=2), seed=given.seed))))
     steps = model.training.max_steps
     lines = [
         "# The demo, and three times its steps",
         "",
-        f"{hardware()}; {date.today():%Y-%m-%d}; seed {given.seed}. {MEASURE}; intervals over the test queries.",
+        f"{hardware()}; {date.today():%Y-%m-%d}; seed {given.seed}. What the page says is found, sentence by sentence.",
         "",
         "    python benchmarks/demo_longer.py STATE",
         "",
-        f"| | {steps:,} steps | {TIMES * steps:,} steps |",
-        "|---|---|---|",
-        *(f"| {name} | {value} | {found[1].get(name, '–')} |" for name, value in found[0].items()),
+        f"| {steps:,} steps | {TIMES * steps:,} steps |",
+        "|---|---|",
+        *(f"| {first} | {second} |" for first, second in zip_longest(*found, fillvalue="–")),
     ]
     result_place("demo_longer").write_text("\n".join(lines) + "\n", encoding="utf-8")
     print("\n".join(lines))

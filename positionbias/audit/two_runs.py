@@ -192,10 +192,10 @@ def _shared(run: Run, other: Run) -> tuple[float, float]:
     order (1: all are shared). Both are 1 where the runs rank no query in common."""
     shares, chances = [], []
     for name in run:
-        if name not in other or not len(other[name].passage_ids):
-            continue
-        top, ids = set(run[name].passage_ids[:FIRST]), other[name].passage_ids
+        top, ids = set(run[name].passage_ids[:FIRST]), other[name].passage_ids if name in other else []
         size = min(len(top), len(ids[:FIRST]))
+        if not size:
+            continue
         shares.append(len(top.intersection(ids[:FIRST])) / size)
         chances.append(len(top.intersection(ids)) / len(ids) if len(ids) >= 2 * FIRST else 0.0)
     if not shares:

@@ -80,7 +80,7 @@ def beyond(effect: Effect, margin: float) -> bool:
     return effect.low is not None and effect.high is not None and (effect.low > margin or effect.high < -margin)
 
 
-def wanted_queries(effect: Effect, margin: float, drawn: int | None = None) -> int | None:
+def wanted_queries(effect: Effect, margin: float, drawn: int = 0) -> int | None:
     """About how many queries would end in an answer, were the estimate right: an interval within the margin, or one that leaves out 0, whichever
     comes first, with 80 % power; two digits. Where ``drawn`` queries gave those of the effect, so many to draw. None without an interval."""
     if effect.value is None or effect.low is None or effect.high is None or not effect.queries:
@@ -95,7 +95,7 @@ def wanted_queries(effect: Effect, margin: float, drawn: int | None = None) -> i
     return max(queries + 1, math.ceil(number / step) * step)
 
 
-def answer(effects: Sequence[Effect], margin: float, drawn: int | None = None) -> Answered:
+def answer(effects: Sequence[Effect], margin: float, drawn: int = 0) -> Answered:
     """The answer of several contrasts in one unit, those of a moved sentence before rotation; ``drawn`` queries gave those that were measured.
 
     Of several that show a preference the largest decides, one of the moved sentence before rotation. Rotation counts only where the evidence moved from front to end
@@ -306,7 +306,7 @@ def _next(found: Answered) -> str:
     return "Train on rotated passages (posbias debias, or train --rotate) and audit again."
 
 
-def list_verdict(name: str, nature: Nature, slopes: OrderSlopes | None, drawn: int | None = None) -> Verdict:
+def list_verdict(name: str, nature: Nature, slopes: OrderSlopes | None, drawn: int = 0) -> Verdict:
     """Does the place of a passage in the list that a scorer is handed matter to its rank? ``drawn`` queries gave those whose lists were measured.
 
     A scorer that does not repeat itself is measured too: its noise may hide that it looks at the list.
@@ -334,9 +334,7 @@ def list_verdict(name: str, nature: Nature, slopes: OrderSlopes | None, drawn: i
         sentence = (
             f"{name}, order in the list: no preference larger than {ORDER_MARGIN:g} ranks: {_ranks_lost(effects[0])}.{unsteady}"
         )
-        return Verdict(
-            Question.LIST, Preference.NONE, [sentence], effects, ORDER_MARGIN, None, effects[0].queries, drawn=drawn or 0
-        )
+        return Verdict(Question.LIST, Preference.NONE, [sentence], effects, ORDER_MARGIN, None, effects[0].queries, drawn=drawn)
     head = found.deciding
     if found.preference == Preference.UNKNOWN:
         more = f"; about {count(found.wanted)} queries would do" if found.wanted else ""
@@ -355,7 +353,7 @@ def list_verdict(name: str, nature: Nature, slopes: OrderSlopes | None, drawn: i
         found.exceeds,
         head.queries,
         found.wanted,
-        drawn=drawn or 0,
+        drawn=drawn,
     )
 
 

@@ -36,7 +36,6 @@ from positionbias.core.seeds import key64
 from positionbias.dense.encode import encode_collection
 from positionbias.dense.retrieve import retrieve_dense
 from positionbias.dense.vectors import Vectors
-from positionbias.engine.local import map_shards
 from positionbias.evaluation.depth import apply_depth
 from positionbias.evaluation.fusion import fuse
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
@@ -107,19 +106,17 @@ class Workshop(Artefacts):
 
     def trained(self, name: str, collection: Path, plan: TrainPlan, *, groups: int | None = None) -> Path:
         """The checkpoint of a training; one that was interrupted goes on. ``groups`` is how many its training set has, for a dry run."""
-        step = self._training(Training(name, collection, plan, groups))
-        self.steps.make_each([step])
-        return step.artefact
+        (place,) = self.trained_each([Training(name, collection, plan, groups)])
+        return place
 
     def trained_each(self, trainings: Sequence[Training]) -> Iterator[Path]:
         """The checkpoints of several trainings, one after another as they are asked for. Where each of them takes one thread, as many as the study has workers go
         on at once."""
-        if self.workers > 1 and all(one.plan.training.threads == 1 for one in trainings):
-            steps = [self._training(one) for one in trainings]
-            self.steps.make_each(steps, partial(map_shards, workers=min(self.workers, len(steps))))
+        together = len(trainings) > 1 and all(one.plan.training.threads == 1 for one in trainings)
+        for some in [trainings] if together and self.workers > 1 else [[one] for one in trainings]:
+            steps = [self._training(one) for one in some]
+            self.steps.make_each(steps, self.map_shards if len(steps) > 1 else map)
             yield from (step.artefact for step in steps)
-        else:
-            yield from (self.trained(one.name, one.collection, one.plan, groups=one.groups) for one in trainings)
 
     def _training(self, wanted: Training) -> Step:
         name, collection, plan, groups = wanted

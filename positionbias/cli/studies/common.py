@@ -134,13 +134,6 @@ _text_options: Decorator = all_of(
 dry_run_option: Decorator = click.option(
     "--dry-run", is_flag=True, help="Show the steps, which are done and about how long the others take; write nothing."
 )
-run_options: Decorator = all_of(
-    dry_run_option,
-    seed_option(),
-    workers_option,
-    yes_option,
-    json_option,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +161,16 @@ class Running:
             _show(shop.planned, collection, as_json=self.as_json)
 
 
+def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options of how a study runs, which the command gets as one ``running``, with its --out; and --seed."""
+
+    @wraps(command)
+    def with_running(*, out: str, dry_run: bool, workers: int, yes: bool, as_json: bool, **given: Any) -> Any:
+        return command(running=Running(out, workers, dry_run, yes, as_json), **given)
+
+    return all_of(dry_run_option, seed_option(), workers_option, yes_option, json_option)(with_running)
+
+
 def _say_before(planned: Sequence[Planned], *, yes: bool) -> None:
     left = [one for one in planned if not one.done]
     if left:
@@ -175,7 +178,7 @@ def _say_before(planned: Sequence[Planned], *, yes: bool) -> None:
         open_ = len(left) - len(known)
         more = f" ({open_} of them not counted: nothing tells their time)" if open_ else ""
         shorter = "--dry-run shows the steps; fewer --seeds and --rotations, or fewer --max-steps, take less"
-        say_before(f"{len(left)} steps to be made{more}", sum(known), yes=yes, shorter=shorter)
+        say_before(f"{len(left)} steps to be made{more}", sum(known) if known else None, yes=yes, shorter=shorter)
 
 
 def _show(planned: Sequence[Planned], collection: str, *, as_json: bool) -> None:
@@ -209,8 +212,7 @@ def study_options(*, both_texts: bool = True) -> Decorator:
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
-        def with_study(*, out: str, dry_run: bool, workers: int, yes: bool, as_json: bool, **given: Any) -> Any:
-            running = Running(out, workers, dry_run, yes, as_json)
+        def with_study(*, running: Running, **given: Any) -> Any:
             return command(asked=Asked(_settings(given), running), **given)
 
         return all_of(*options)(with_study)

@@ -132,11 +132,7 @@ _measuring_options: Decorator = all_of(
 @run_options
 def contamination(
     collection: str,
-    out: str,
-    dry_run: bool,
-    workers: int,
-    yes: bool,
-    as_json: bool,
+    running: Running,
     seed: int,
     seeds: tuple[int, ...],
     **given: Any,
@@ -157,7 +153,6 @@ def contamination(
     from positionbias.studies.contamination import contamination as run_study
     from positionbias.studies.contamination_settings import ContaminationSettings, Distillation
 
-    running = Running(out, workers, dry_run, yes, as_json)
     stated = click.get_current_context().get_parameter_source("warmup_share") is click.core.ParameterSource.COMMANDLINE
     if given["warmup_steps"] and not stated:
         given["warmup_share"] = 0.0

@@ -52,7 +52,7 @@ _measuring_options: Decorator = all_of(
 @_measuring_options
 @run_options
 def leakage(
-    collection: str, out: str, dry_run: bool, workers: int, yes: bool, as_json: bool, target: str, sources: tuple[str, ...], drawn: Drawn,
+    collection: str, running: Running, target: str, sources: tuple[str, ...], drawn: Drawn,
     seed: int, seeds: tuple[int, ...], **given: Any,
 ) -> None:  # fmt: skip
     """Do training queries of COLLECTION that near-duplicate its test queries change what re-rankers are worth?
@@ -70,7 +70,6 @@ def leakage(
     from positionbias.studies.leakage import LeakageSettings
     from positionbias.studies.leakage import leakage as run_study
 
-    running = Running(out, workers, dry_run, yes, as_json)
     settings = LeakageSettings(
         target=target,
         sources=sources,

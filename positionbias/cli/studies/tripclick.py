@@ -133,11 +133,7 @@ _measuring_options: Decorator = all_of(
 @run_options
 def tripclick(
     collection: str,
-    out: str,
-    dry_run: bool,
-    workers: int,
-    yes: bool,
-    as_json: bool,
+    running: Running,
     seed: int,
     seeds: tuple[int, ...],
     **given: Any,
@@ -159,7 +155,6 @@ def tripclick(
     from positionbias.studies.tripclick import tripclick as run_study
     from positionbias.studies.tripclick_settings import JudgedSplit, TripClickSettings
 
-    running = Running(out, workers, dry_run, yes, as_json)
     named: dict[str, Any] = {
         "tests": tuple(map(JudgedSplit.read, given.pop("tests"))),
         "others": _other_sets(given.pop("negatives_of"), given.pop("trainsets")),
