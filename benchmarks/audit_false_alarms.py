@@ -1,11 +1,12 @@
 """How often does an audit accuse a scorer that is blind to places, and how often can it not tell? On planted queries, where the truth is known.
 
-    python benchmarks/audit_false_alarms.py audit STATE [--collections 600]     # one receipt a collection; a stopped call goes on
-    python benchmarks/audit_false_alarms.py squad|spans STATE --data FILE        # real text
-    python benchmarks/audit_false_alarms.py minilm|old STATE --collections 3     # an encoder; the rule of before
-    python benchmarks/audit_false_alarms.py table STATE                         # writes benchmarks/results/audit_false_alarms_HARDWARE_DATE.md
+    python benchmarks/audit_false_alarms.py audit STATE [--first N] [--collections 150]  # one receipt a collection; a stopped call goes on
+    python benchmarks/audit_false_alarms.py squad|spans STATE --data FILE                # real text
+    python benchmarks/audit_false_alarms.py minilm|old STATE --collections 3             # an encoder; the rule of before
+    python benchmarks/audit_false_alarms.py keep STATE --name NAME                       # the receipts' counts: benchmarks/results/audit_false_alarms_NAME.json
+    python benchmarks/audit_false_alarms.py table                                        # of all kept counts: benchmarks/results/audit_false_alarms_HARDWARE_DATE.md
 
-A collection has 4,000 queries of its own seed: one audit of 4,000, and in the first 150 of a condition four of 1,000 and twenty of 200, on disjoint parts. Exchanges, placebos, rotated texts, the
+A collection has 4,000 queries of its own seed: one audit of 4,000, four of 1,000 and twenty of 200, on disjoint parts. Exchanges, placebos, rotated texts, the
 numbers of orders, the intervals and the answer are the audit's own; only scores are taken from arrays (``blind_scorers``), and first held to ``audit()`` itself.
 """
 
@@ -13,12 +14,9 @@ from __future__ import annotations
 
 import argparse
 import json
-import platform
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import date
 from functools import cached_property, partial
-from importlib.metadata import version
 from itertools import pairwise
 from pathlib import Path
 from random import Random
@@ -26,8 +24,23 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from blind_scorers import EDGED, NOISES, ORDERED, PLAIN, UNORDERED, Block, Instance, Vocabulary, score_all
-from measuring import hardware, kept_part, result_place
+from blind_scorers import EDGED, PLAIN, Block, Instance, Vocabulary, score_all
+from false_alarm_counts import (
+    CONDITIONS,
+    ENCODER_QUERIES,
+    MARGIN,
+    MENTIONS,
+    OLD_SIZE,
+    QUERIES,
+    READINGS,
+    SCORERS,
+    SIZES,
+    STRANGERS,
+    Condition,
+    Counts,
+    table,
+)
+from measuring import kept_part, result_place
 
 from positionbias.audit.audit import ORDERS, PILOT, audit, make_task, orders_wanted
 from positionbias.audit.filler import filler, known_words
@@ -35,16 +48,16 @@ from positionbias.audit.manipulate import ROUNDED, Measured
 from positionbias.audit.perturb import exchanges, placebos, turned
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
-from positionbias.audit.trials import COLUMNS, Trial, _placebo_queries
+from positionbias.audit.trials import Trial, _placebo_queries
 from positionbias.audit.verdict import DEVIATIONS, answer, effects_of
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.payloads import Effect, Preference, Question, Verdict
+from positionbias.core.payloads import Question, Verdict
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.run import Run
 from positionbias.core.seeds import choose, key64
 from positionbias.evaluation.buckets import Buckets
-from positionbias.evaluation.clustered import clustered_mean, clustered_slope, family_wise
+from positionbias.evaluation.clustered import clustered_slope, family_wise
 from positionbias.evaluation.sensitivity import bucket_means
 from positionbias.models.encoder_source import MINILM, encoder_folder
 from positionbias.models.user_code import UserFunction
@@ -52,28 +65,9 @@ from positionbias.planted.generator import PlantedSettings, _Builder, plan_queri
 from positionbias.planted.grammar import ATTRIBUTES, FIRST_NAMES, SECOND_NAMES, PlantedQuery, Thing, question
 from positionbias.text.sentences import Parts, parts_of
 
-QUERIES = 4_000
-SIZES = (200, 1_000, 4_000)
-MENTIONS, STRANGERS = 7, 2  # a query's candidates: passages that mention its words, and passages of other queries
+RESULTS = Path(__file__).parent / "results"
 PER_PASSAGE = 5
-MARGIN = AuditSettings().margin
 CHUNK = 200
-ALL_SIZES = 150  # collections of a condition whose parts are audited too: 600 audits of 1,000 queries
-SCORERS = (*UNORDERED, *ORDERED)
-
-
-class Condition(NamedTuple):
-    """How a collection is planted."""
-
-    front_loading: float
-    clustered: bool
-
-    @property
-    def name(self) -> str:
-        return f"{self.front_loading:g}-{'clustered' if self.clustered else 'flat'}"
-
-
-CONDITIONS = tuple(Condition(front, clustered) for front in (0.0, 0.7) for clustered in (False, True))
 
 
 @dataclass(frozen=True)
@@ -391,9 +385,6 @@ def collection(
     }
 
 
-OLD_SIZE = 1_000
-
-
 def old_rule(asked: Sequence[Asked], seed: int) -> dict[str, dict[str, float | None]]:
     """By scorer the p-values that accused before manipulations did: PSI's and the slope's of nDCG@10 over start / words, and the plain moved sentence's, whose
     neighbours stay in their order; the last corrected by Holm among the three."""
@@ -520,10 +511,6 @@ def run_old(state: Path, collections: int) -> None:
 
 def _old(condition: Condition, seed: int) -> dict[str, Any]:
     return {"what": condition.name, "old": old_rule(planted(condition, seed, OLD_SIZE), seed)}
-
-
-ENCODER_QUERIES = 200
-READINGS = ("sentences", "windows")
 
 
 class Encoder:
@@ -672,246 +659,34 @@ def _task(folder: Path, asked: Sequence[Asked], seed: int) -> Task:
     return make_task(collection, "test", Run("candidates", lists), AuditSettings(depth=MENTIONS + STRANGERS, seed=seed))
 
 
-def run_all(state: Path, collections: int, first: int) -> None:
-    """Audit so many collections of each condition, from the one of this number on; those with a receipt are done."""
-    for number in range(first, collections):
+def run_all(state: Path, numbers: range, sizes: Sequence[int]) -> None:
+    """Audit the collections of these numbers of each condition, at these sizes; those with a receipt are done."""
+    for number in numbers:
         for place, condition in enumerate(CONDITIONS):
             receipt = state / f"{condition.name}-{number:04d}.json"
-            sizes, seed = SIZES if number < ALL_SIZES else SIZES[-1:], 1 + number * len(CONDITIONS) + place
-            kept_part(receipt, partial(collection, condition, seed, sizes=sizes, edged=number == 0))
-
-
-NOMINAL, MOST, LEVEL = 0.05, 0.06, 0.95
-TELLS = {200: 1.0, 1_000: 0.2, 4_000: 0.05}  # the largest share of "cannot tell"
-
-
-class Counted(NamedTuple):
-    """Audits of one scorer and size: how many, how many found a preference, how many could not tell, and in how many an interval left out 0, margin or not."""
-
-    audits: int
-    found: int
-    unknown: int
-    off_zero: int
-
-    @staticmethod
-    def of(rows: Sequence[Mapping[str, Any]]) -> Counted:
-        """Answered anew from the intervals of the receipts."""
-        answers = [answer(_effects(row), MARGIN).preference for row in rows]
-        found = sum(one not in (Preference.NONE, Preference.UNKNOWN) for one in answers)
-        off = [any(low > 0 or high < 0 for _, low, high in row["effects"].values() if low is not None) for row in rows]
-        return Counted(len(rows), found, answers.count(Preference.UNKNOWN), sum(off))
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The exact 95 % interval of the share that found a preference."""
-        from scipy.stats import binomtest
-
-        bounds = binomtest(self.found, self.audits).proportion_ci(LEVEL, method="exact")
-        return float(bounds.low), float(bounds.high)
-
-    @property
-    def p(self) -> float:
-        """Of the exact test that the share is above 5 %."""
-        from scipy.stats import binomtest
-
-        return float(binomtest(self.found, self.audits, NOMINAL, alternative="greater").pvalue)
-
-
-def _effects(row: Mapping[str, Any]) -> list[Effect]:
-    found = [(contrast, row["effects"].get(contrast)) for contrast in COLUMNS]
-    return [Effect(contrast, DEVIATIONS, each[0], each[1], each[2], queries=1) for contrast, each in found if each is not None]
-
-
-def receipts(state: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Those of planted collections, and all others."""
-    found = [json.loads(path.read_text()) for path in sorted(state.glob("*.json"))]
-    return [one for one in found if "condition" in one], [one for one in found if "condition" not in one]
-
-
-def planted_tables(found: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Rates by cell, pooled ones with their bounds, and what the scorers show in truth."""
-    cells = {
-        (name, size, condition.name): Counted.of([row for one in found if one["condition"] == condition.name for row in one["audits"][name].get(str(size), [])])
-        for name in SCORERS for size in SIZES for condition in CONDITIONS
-    }  # fmt: skip
-    held = {key: cell for key, cell in cells.items() if cell.audits}
-    adjusted = family_wise({"|".join(map(str, key)): cell.p for key, cell in held.items()})
-    conditions = [condition.name for condition in CONDITIONS]
-    collections = {name: sum(one["condition"] == name for one in found) for name in conditions}
-    lines = [
-        "## Rates",
-        "",
-        f"Collections of {QUERIES:,} queries: " + ", ".join(f"{count} {name}" for name, count in collections.items()) + f"; from each one audit of 4,000 queries, from the first {ALL_SIZES} of a condition also four of 1,000 and twenty of 200, on disjoint parts.",
-        "A cell (0-flat: front-loading 0, one question a passage; clustered: five questions a passage) has audits that found any preference / audits, with the exact 95 % interval. Pooled: over the four cells. Holm: the least adjusted p, over all cells of the table, that a cell's share is above 5 %. "
-        "Off 0: audits in which an interval left out 0, whether or not it lay within the margin of 0.1. The noise of *noise …* is one draw at several sizes, so that these scorers are accused together.",
-        "",
-        f"| scorer | queries | {' | '.join(conditions)} | pooled | upper bound | Holm | off 0 | cannot tell | orders |",
-        f"|---|---:|{'---|' * len(conditions)}---:|---:|---:|---:|---:|---:|",
-    ]  # fmt: skip
-    broken, open_ones = list[str](), list[str]()
-    for name in SCORERS:
-        for size in SIZES:
-            own = {key: cell for key, cell in held.items() if key[:2] == (name, size)}
-            if not own:
-                continue
-            pooled = Counted(*(sum(values) for values in zip(*own.values(), strict=True)))
-            p = min(value for key in own if (value := adjusted["|".join(map(str, key))]) is not None)
-            orders = np.mean([row["orders"] for one in found for row in one["audits"][name].get(str(size), [])])
-            shown = [_cell(cells[name, size, condition]) for condition in conditions]
-            high = pooled.interval[1]
-            lines.append(
-                f"| {name} | {size:,} | {' | '.join(shown)} | {pooled.found}/{pooled.audits} | {100 * high:.1f} % | {p:.2g} | "
-                f"{100 * pooled.off_zero / pooled.audits:.1f} % | {100 * pooled.unknown / pooled.audits:.1f} % | {orders:.1f} |"
-            )
-            said = f"{name} at {size:,}: {pooled.found} of {pooled.audits}, upper bound {100 * high:.1f} %, Holm {p:.2g}"
-            if p < NOMINAL or pooled.found > NOMINAL * pooled.audits:
-                broken.append(said)
-            elif high > MOST:
-                open_ones.append(f"{name} at {size:,} ({pooled.found}/{pooled.audits})")
-            if pooled.unknown > TELLS[size] * pooled.audits:
-                broken.append(f"{name} at {size:,}: cannot tell in {pooled.unknown} of {pooled.audits}")
-    all_of = [Counted(*(sum(values) for values in zip(*(cell for key, cell in held.items() if key[0] in battery), strict=True))) for battery in (UNORDERED, ORDERED)]  # fmt: skip
-    lines += ["", *(f"Battery {name}: {one.found} of {one.audits:,} audits found a preference, {100 * one.found / one.audits:.2f} % (exact upper bound {100 * one.interval[1]:.2f} %)." for name, one in zip("AB", all_of, strict=True))]  # fmt: skip
-    bars = "Bars: no cell above 5 % by Holm, pooled upper bounds at most 6 %, cannot tell at most 20 % at 1,000 queries and 5 % at 4,000."
-    lines += [
-        "",
-        bars,
-        "",
-        f"Broken: {'; '.join(broken) or 'none'}.",
-        f"Held so far, by too few audits for an upper bound of 6 %: {'; '.join(open_ones) or 'none'}.",
-    ]
-    return [*lines, *_sizes(found)]
-
-
-def _cell(one: Counted) -> str:
-    if not one.audits:
-        return "–"
-    low, high = one.interval
-    return f"{one.found}/{one.audits} [{100 * low:.1f}, {100 * high:.1f}]"
-
-
-def _sizes(found: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The effects over all collections, and of the scorers that are not blind to edges."""
-    lines = ["", "## What the scorers show over all collections", "", "Means over the audits of 4,000 queries, in deviations, with 95 % t intervals over audits. *cut window* is in neither battery: its windows are cut at the edges of a text, so that fewer of them hold what stands there, and it does prefer places.", ""]  # fmt: skip
-    lines += [f"| scorer | {' | '.join(COLUMNS)} |", f"|---|{'---:|' * len(COLUMNS)}"]
-    for name in (*SCORERS, *EDGED):
-        rows = [row["effects"] for one in found for row in one["audits"].get(name, {}).get(str(SIZES[-1]), [])]
-        if len(rows) > 1:
-            lines.append(f"| {name} | {' | '.join(_mean([row[str(column)][0] for row in rows if str(column) in row]) for column in COLUMNS)} |")  # fmt: skip
-    return lines
-
-
-def _mean(values: Sequence[float]) -> str:
-    estimate = clustered_mean(np.array(values), None)
-    if estimate.value is None or estimate.interval is None:
-        return "–"
-    return f"{estimate.value:+.4f} [{estimate.interval.low:+.4f}, {estimate.interval.high:+.4f}]"
-
-
-def real_tables(found: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Counts on real text, and the old rule's beside them."""
-    groups = sorted({(one["what"], one["queries"]) for one in found if "audits" in one})
-    lines = ["", "## Real text", "", "Counts only: samples of one set share its articles' style, and blindness is known of the scorer, not of the set. SQuAD: samples of whole articles, disjoint; candidates are nine other paragraphs of the article. "
-             "MS MARCO: the answers found word for word in a passage; candidates are nine other passages. Found / cannot tell / samples.", ""]  # fmt: skip
-    lines += [
-        f"| scorer | {' | '.join(f'{what}, {size:,} queries' for what, size in groups)} |",
-        f"|---|{'---:|' * len(groups)}",
-    ]
-    for name in (*SCORERS, *EDGED):
-        cells = []
-        for group in groups:
-            rows = [
-                one["audits"][name]
-                for one in found
-                if "audits" in one and (one["what"], one["queries"]) == group and name in one["audits"]
-            ]
-            counted = Counted.of(rows)
-            cells.append(f"{counted.found} / {counted.unknown} / {counted.audits}")
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    old = [one for one in found if one.get("old")]
-    kinds = sorted({(one["what"], one.get("queries", OLD_SIZE)) for one in old})
-    lines += ["", "## The rule that manipulations replaced", "", "PSI (permutation) or the slope of nDCG@10 over start / words with p < 0.05, uncorrected; and the plain moved sentence (neighbours in their order) with Holm's p < 0.05 among the three. "
-              "PSI or slope / moved sentence / samples; the planted ones have 1,000 queries.", ""]  # fmt: skip
-    lines += [f"| scorer | {' | '.join(f'{what}, {size:,}' for what, size in kinds)} |", f"|---|{'---:|' * len(kinds)}"]
-    for name in SCORERS:
-        cells = []
-        for kind in kinds:
-            rows = [one["old"][name] for one in old if (one["what"], one.get("queries", OLD_SIZE)) == kind]
-            by_place = sum(any(row[test] is not None and row[test] < NOMINAL for test in ("PSI", "slope")) for row in rows)
-            moved = sum(row["moved"] is not None and row["moved"] < NOMINAL for row in rows)
-            cells.append(f"{by_place} / {moved} / {len(rows)}")
-        lines.append(f"| {name} | {' | '.join(cells)} |")
-    return lines
-
-
-def encoder_table(found: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Each reading of MiniLM with its own bound."""
-    lines = ["", "## MiniLM", "", f"all-MiniLM-L6-v2 over the pieces of a passage, the best of which counts: its sentences, or its windows of 20 words, one each 10 words from the front; {ENCODER_QUERIES} queries, front-loading 0.7. "
-             "Within a window MiniLM may prefer a place itself, and windows that begin at the front never cut the first sentence: that reading need not be blind. Not pooled with the others.", ""]  # fmt: skip
-    lines += ["| pieces | found / audits | exact 95 % interval | cannot tell | effects: end − front; middle − ends; rotation |", "|---|---:|---|---:|---|"]  # fmt: skip
-    for reading in READINGS:
-        rows = [one["audit"] for one in found if one.get("encoder") == reading]
-        if rows:
-            counted = Counted.of(rows)
-            low, high = counted.interval
-            effects = [
-                "; ".join(f"{value:+.3f} [{below:+.3f}, {above:+.3f}]" for value, below, above in row["effects"].values())
-                for row in rows
-            ]
-            lines.append(f"| {reading} | {counted.found}/{counted.audits} | {100 * low:.1f} to {100 * high:.1f} % | {counted.unknown} | {' <br> '.join(effects)} |")  # fmt: skip
-    return lines if len(lines) > 7 else []
-
-
-def table(state: Path) -> str:
-    """All tables."""
-    collections, others = receipts(state)
-    seconds = sum(one["seconds"] for one in collections)
-    versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "positionbias"))
-    described = [
-        f"- *{name}*: {' '.join((PLAIN[name].__doc__ or DESCRIBED.get(name, '')).split())}" for name in (*SCORERS, *EDGED)
-    ]
-    return "\n".join(
-        [
-            "# How often the audit accuses scorers that are blind to places",
-            "",
-            f"{hardware()}; Python {platform.python_version()}, {versions}; {date.today().isoformat()}; {seconds / 60:.0f} minutes of one processor for the planted collections.",
-            "",
-            *(f"    python benchmarks/audit_false_alarms.py {line}" for line in ("audit STATE", "squad STATE --data FILE", "spans STATE --data FILE", "minilm STATE --collections 3", "old STATE --collections 5", "table STATE")),
-            "",
-            "The audit's own exchanges, placebos, rotations, numbers of orders (2 to 8, from a pilot of 50 queries), intervals and answers; scores from arrays, which equal the scorers of plain text, and whose verdicts equal those of `audit()` itself (`check`, and a test). "
-            f"Margin 0.1 deviations of a query's candidates' scores; {MENTIONS} candidates mention a planted query's words, {STRANGERS} do not.",
-            "",
-            *described,
-            "",
-            *planted_tables(collections),
-            *encoder_table(others),
-            *real_tables(others),
-        ]
-    ) + "\n"  # fmt: skip
-
-
-DESCRIBED = {
-    **{
-        name: f"overlap, and normal noise of {level:g} of its deviation, keyed by the query and the text."
-        for name, level in NOISES.items()
-    },
-    "length": "fewer words are better.",
-    "noise alone": "normal noise, keyed by the query and the text.",
-    "best sentence": "the most of the query's words in one sentence.",
-    "window": "the most of the query's words in 20 neighbouring words.",
-}
+            seed = 1 + number * len(CONDITIONS) + place
+            kept_part(receipt, partial(collection, condition, seed, sizes=sizes, edged=number == numbers.start))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("audit", "old", "squad", "spans", "minilm", "table"))
-    parser.add_argument("state", type=Path)
+    parser.add_argument("what", choices=("audit", "old", "squad", "spans", "minilm", "keep", "table"))
+    parser.add_argument("state", type=Path, nargs="?")
+    parser.add_argument("--name", help="of kept counts")
     parser.add_argument("--data", type=Path, action="append", default=[], help="files of SQuAD, or of MS MARCO's answers")
-    parser.add_argument("--collections", type=int, default=600, help="of each of the four conditions")
-    parser.add_argument("--first", type=int, default=0, help="begin with this one, so that two calls can share the work")
+    parser.add_argument("--collections", type=int, default=150, help="of each of the four conditions")
+    parser.add_argument("--first", type=int, default=0, help="the number of the first one: another number is another draw")
+    parser.add_argument(
+        "--sizes",
+        type=int,
+        nargs="+",
+        choices=SIZES,
+        default=SIZES,
+        help="queries of an audit: all parts of a collection that are so large",
+    )
     given = parser.parse_args()
     if given.what == "audit":
-        run_all(given.state, given.collections, given.first)
+        run_all(given.state, range(given.first, given.first + given.collections), sorted(given.sizes))
     elif given.what == "old":
         run_old(given.state, given.collections)
     elif given.what == "squad":
@@ -923,8 +698,14 @@ def main() -> None:
             audit_samples("MS MARCO", [spans(path)], given.state)
     elif given.what == "minilm":
         run_encoder(given.state, given.collections)
+    elif given.what == "keep":
+        Counts.of(given.state).write(RESULTS / f"audit_false_alarms_{given.name}.json")
     else:
-        text = table(given.state)
+        parts = sorted(RESULTS.glob("audit_false_alarms_*.json"))
+        counts = Counts()
+        for part in parts:
+            counts.add(Counts.read(part))
+        text = table(counts, [part.name for part in parts])
         result_place("audit_false_alarms").write_text(text)
         print(text)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -24,6 +25,42 @@ def script() -> ModuleType:
         patch.setitem(sys.modules, "audit_false_alarms", module)  # its dataclasses look their module up
         spec.loader.exec_module(module)
     return module
+
+
+def test_counts_of_parts_add_up_to_those_of_the_whole(script: ModuleType, tmp_path: Path) -> None:
+    effects = [
+        ("noise 1", 0.3, 0.2, 0.4),
+        ("noise 1", 0.01, -0.02, 0.04),
+        ("noise 1", 0.05, -0.2, 0.3),
+        ("window", 0.02, 0.01, 0.03),
+    ]
+    for number, (name, *effect) in enumerate(effects):
+        row = {"orders": 2 + number, "effects": {"end − front": effect}}
+        receipt = {"condition": "0-flat", "seconds": 1.5, "audits": {name: {"4000": [row]}}}
+        for folder in ("whole", "first" if number < 2 else "second"):
+            (tmp_path / folder).mkdir(exist_ok=True)
+            (tmp_path / folder / f"{number}.json").write_text(json.dumps(receipt))
+    whole, first = script.Counts.of(tmp_path / "whole"), script.Counts.of(tmp_path / "first")
+    # one beyond the margin, one within it, one that reaches over it; two leave out 0
+    assert whole.planted["noise 1|4000|0-flat"] == (3, 1, 1, 1, 9)
+    assert whole.planted["window|4000|0-flat"] == (1, 0, 0, 1, 5)
+    assert whole.effects["noise 1|end − front"] == pytest.approx((3, 0.36, 0.0926))
+    assert str(whole.effects["noise 1|end − front"]) == "+0.1200 [-0.2704, +0.5104]"  # 0.12 ± 4.303 · 0.1572 / √3
+    first.add(script.Counts.of(tmp_path / "second"))
+    first.write(tmp_path / "counts.json")
+    again = script.Counts.read(tmp_path / "counts.json")
+    assert (again.planted, again.collections, again.seconds) == (whole.planted, {"0-flat": 4}, 6)
+
+
+def test_the_committed_table_is_that_of_the_kept_counts(script: ModuleType) -> None:
+    parts = sorted(script.RESULTS.glob("audit_false_alarms_*.json"))
+    counts = script.Counts()
+    for part in parts:
+        counts.add(script.Counts.read(part))
+    made = script.table(counts, [part.name for part in parts]).split("\n")
+    newest = max(script.RESULTS.glob("audit_false_alarms_*.md"), key=lambda path: path.stem[-10:])
+    for line in newest.read_text("utf-8").split("\n")[3:]:  # after the machine and the day
+        assert line in made
 
 
 @pytest.mark.parametrize("clustered", [False, True])
@@ -51,9 +88,11 @@ def test_verdicts_are_those_of_the_audit_itself(script: ModuleType, tmp_path: Pa
 def test_blind_scorers_are_not_accused(script: ModuleType) -> None:
     found = script.collection(script.Condition(0.7, clustered=False), seed=11, queries=400, sizes=(200,))["audits"]
     answers = {name: [row["preference"] for rows in sizes.values() for row in rows] for name, sizes in found.items()}
-    for name in script.UNORDERED:
+    unordered, ordered = script.SCORERS[:3], script.SCORERS[3:]
+    assert unordered == ("overlap", "length", "random")
+    for name in unordered:
         assert answers[name] == ["no preference"] * 2
     # at 5 % each, 5 or more of 20 audits accuse in 3 of a thousand times
-    accused = sum(one not in ("no preference", "cannot tell") for name in script.ORDERED for one in answers[name])
+    accused = sum(one not in ("no preference", "cannot tell") for name in ordered for one in answers[name])
     assert accused < 5
     assert "cannot tell" not in answers["best sentence"]
