@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from positionbias.models.kinds import KINDS
 
@@ -41,6 +42,7 @@ __all__ = [
     "ranking_options",
     "say",
     "seed_option",
+    "stated",
     "words_option",
     "workers_option",
 ]
@@ -221,6 +223,12 @@ def model_place(name: str) -> Path | str:
     """What ``--model`` means: a folder as ``input_place`` finds it, else the name itself, which may be a hub id or ``minilm``."""
     place = input_place(name)
     return place if place.exists() else name
+
+
+def stated(name: str) -> bool:
+    """Whether the command that runs was given this option, rather than having it by default."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source not in (None, ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
 
 
 def say(text: str = "") -> None:

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 import click
-from click.core import ParameterSource
 
 from positionbias.cli.common import (
     Engine,
@@ -20,6 +19,7 @@ from positionbias.cli.common import (
     output_place,
     overwrite_option,
     say,
+    stated,
 )
 
 __all__ = ["retrieve"]
@@ -132,7 +132,7 @@ def _refuse(context: click.Context, names: tuple[str, ...], wanted: str, found: 
     from positionbias.core.errors import SettingError
 
     for parameter in context.command.params:
-        if parameter.name in names and context.get_parameter_source(parameter.name) != ParameterSource.DEFAULT:
+        if parameter.name in names and stated(parameter.name):
             raise SettingError(
                 f"{parameter.opts[0]}: wanted {wanted} beside it; found {found}; leave it out, or mend the command"
             )

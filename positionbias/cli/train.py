@@ -21,7 +21,9 @@ from positionbias.cli.common import (
     overwrite_option,
     say,
     seed_option,
+    stated,
 )
+from positionbias.cli.quick import quick_train_option
 from positionbias.cli.train_encoders import ENCODERS, encoder_commands
 from positionbias.cli.train_words import dimension_option, length_options, vectors_option, word_commands
 from positionbias.cli.training_options import embedding_option, training_options
@@ -88,6 +90,7 @@ _training_options: Decorator = all_of(
     click.option("--resume", is_flag=True, help="Continue an interrupted training with the same settings."),
     seed_option(),
     overwrite_option,
+    quick_train_option,
     yes_option,
     json_option,
 )
@@ -140,6 +143,7 @@ def _train(kind: str, given: dict[str, Any]) -> None:
         set_quiet(True)
     collection, place, as_json = given.pop("collection"), output_place(given.pop("out")), given.pop("as_json")
     resume, overwrite, board, yes = (given.pop(name) for name in ("resume", "overwrite", "tensorboard", "yes"))
+    given.pop("quick")
     plan = _plan(kind, given)
     found = find_collection(collection)
     alone = os.environ.get("WORLD_SIZE", "1") == "1"
@@ -194,7 +198,7 @@ def _say_before(found: Any, plan: Any, place: Path, *, yes: bool) -> None:
     work, _ = training(found, plan, unfinished(place), Calibration())
     each = work.seconds_each()
     seconds = None if each is None else each * work.amount
-    say_before(f"training of {work.amount:,.0f} steps", seconds, yes=yes, shorter="fewer --max-steps take less")
+    say_before(f"training of {work.amount:,.0f} steps", seconds, yes=yes, shorter="--quick is a small one")
 
 
 def _plan(kind: str, given: dict[str, Any]) -> Any:
@@ -215,12 +219,11 @@ def _plan(kind: str, given: dict[str, Any]) -> Any:
         given["encoder"] = ENCODERS[kind]
     if given.get("encoder") is not None:
         given["encoder"] = str(model_place(given["encoder"]))
-    context = click.get_current_context()
-    if training.epochs is not None and context.get_parameter_source("max_steps") is not click.core.ParameterSource.DEFAULT:
+    if training.epochs is not None and stated("max_steps"):
         raise SettingError(
             f"--epochs, --max-steps: wanted one of the two; found {training.epochs} and {training.max_steps}; give one"
         )
-    asked = [name for name in own if context.get_parameter_source(name) is not click.core.ParameterSource.DEFAULT]
+    asked = [name for name in own if stated(name)]
     if given["start"] is not None and asked:
         flag = f"--{asked[0].replace('_', '-')}"
         raise SettingError(f"{flag}: wanted no shape beside --start, which has its own; found {own[asked[0]]}; leave it out")

@@ -252,15 +252,13 @@ def _idle(results: Sequence[Result]) -> list[_Idle]:
 
 
 def _re_ranks(result: Result, idle: Sequence[_Idle]) -> bool:
-    """Whether a comparison has a model that re-ranks in it: what it says of a model is then said of one."""
+    """Whether what a comparison says of models is said of models that re-rank: a model that leaves BM25's order is none, beside a baseline too it is named apart."""
     if not isinstance(result.payload, Comparison):
         return True
     facts = result.facts
     resting = {item.system for item in idle if item.seed == facts.seed and item.rotation in (None, facts.rotation)}
     systems = set(result.payload.notes["systems"])
-    if result.payload.notes["axis"] == DOSES:  # the change of a model less the change of none is no effect of the dose
-        return not systems & resting
-    return not systems <= resting
+    return result.payload.notes["axis"] == "baseline" or not systems & resting
 
 
 def _idleness(idle: Sequence[_Idle], results: Sequence[Result]) -> list[Finding]:

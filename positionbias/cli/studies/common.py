@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -23,6 +23,7 @@ from positionbias.cli.common import (
     words_option,
     workers_option,
 )
+from positionbias.cli.quick import quick_study_option
 from positionbias.cli.studies.models import Decorator, model_options, models_of
 
 if TYPE_CHECKING:
@@ -32,14 +33,15 @@ if TYPE_CHECKING:
     from positionbias.studies.step import Planned, Steps
     from positionbias.studies.workshop import Workshop
 
+Made = TypeVar("Made", bound="Steps | Workshop")
+
 __all__ = [
     "Asked",
     "Running",
-    "answer",
-    "dry_run_option",
     "finish",
     "keys",
     "run_options",
+    "run_steps_options",
     "runs_by_split",
     "seeds_option",
     "study_options",
@@ -63,7 +65,7 @@ seeds_option: Decorator = click.option(
     "--seeds",
     multiple=True,
     type=click.IntRange(min=0),
-    help=f"Of a training; may be given again. Three or more have intervals over trainings. [default: {SEEDS}, from --seed on]",
+    help=f"Of a training; may be given again. Three or more have intervals over trainings. [default: {SEEDS}, from --seed on; 1 with --quick]",
 )
 _repeat_options: Decorator = all_of(
     seeds_option,
@@ -72,7 +74,7 @@ _repeat_options: Decorator = all_of(
         "draws",
         multiple=True,
         type=click.IntRange(min=0),
-        help=f"Seed of a rotation draw; may be given again; every training seed meets every draw. [default: {DRAWS}, from --seed on]",
+        help=f"Seed of a rotation draw; may be given again; every training seed meets every draw. [default: {DRAWS}, from --seed on; 1 with --quick]",
     ),
 )
 _candidate_options: Decorator = all_of(
@@ -131,7 +133,8 @@ _text_options: Decorator = all_of(
         "--probe-passages", type=click.IntRange(min=1), help="Passages MATS is measured on at the end; by default all."
     ),
 )
-dry_run_option: Decorator = click.option(
+_quick_option = quick_study_option(depth=10, train_depth=10, probe_passages=2_000)
+_dry_run_option: Decorator = click.option(
     "--dry-run", is_flag=True, help="Show the steps, which are done and about how long the others take; write nothing."
 )
 
@@ -150,34 +153,49 @@ class Running:
         """Say how long ``study`` takes, ask where that is long, run it in its folder and answer with its report; after a dry run with its plan."""
         from positionbias.studies.workshop import Workshop
 
-        place = output_place(self.out)
-        shop = Workshop(place, say, workers=self.workers, dry_run=True)
-        study(shop)
-        if not self.dry_run:
-            _say_before(shop.planned, yes=self.yes)
-            shop = Workshop(place, say, workers=self.workers)
-            finish(study(shop), place, as_json=self.as_json)
+        shorter = "--quick is a small one, and --dry-run shows the steps"
+        self._run(partial(Workshop, output_place(self.out), say, workers=self.workers), study, collection, shorter)
+
+    def run_steps(self, study: Callable[[Steps], Path], what: str, shorter: str) -> None:
+        """The same for a study without models. ``shorter`` says what takes less time."""
+        from positionbias.studies.step import Steps
+
+        self._run(partial(Steps, output_place(self.out), say), study, what, shorter)
+
+    def _run(self, opened: Callable[..., Made], study: Callable[[Made], Path], what: str, shorter: str) -> None:
+        made = opened(dry_run=True)
+        study(made)
+        if self.dry_run:
+            _show(made.planned, what, as_json=self.as_json)
         else:
-            _show(shop.planned, collection, as_json=self.as_json)
+            _say_before(made.planned, yes=self.yes, shorter=shorter)
+            finish(study(opened()), output_place(self.out), as_json=self.as_json)
 
 
-def run_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """The options of how a study runs, which the command gets as one ``running``, with its --out; and --seed."""
+def _as_running(options: Decorator) -> Decorator:
+    """These options, which the command gets as one ``running``, with its --out."""
 
-    @wraps(command)
-    def with_running(*, out: str, dry_run: bool, workers: int, yes: bool, as_json: bool, **given: Any) -> Any:
-        return command(running=Running(out, workers, dry_run, yes, as_json), **given)
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def with_running(*, out: str, dry_run: bool, yes: bool, as_json: bool, workers: int = 1, **given: Any) -> Any:
+            return command(running=Running(out, workers, dry_run, yes, as_json), **given)
 
-    return all_of(dry_run_option, seed_option(), workers_option, yes_option, json_option)(with_running)
+        return options(with_running)
+
+    return decorate
 
 
-def _say_before(planned: Sequence[Planned], *, yes: bool) -> None:
+# the second without processes of its own; both with --seed
+run_options = _as_running(all_of(_dry_run_option, seed_option(), workers_option, yes_option, json_option))
+run_steps_options = _as_running(all_of(_dry_run_option, seed_option(), yes_option, json_option))
+
+
+def _say_before(planned: Sequence[Planned], *, yes: bool, shorter: str) -> None:
     left = [one for one in planned if not one.done]
     if left:
         known = [one.seconds for one in left if one.seconds is not None]
         open_ = len(left) - len(known)
         more = f" ({open_} of them not counted: nothing tells their time)" if open_ else ""
-        shorter = "--dry-run shows the steps; fewer --seeds and --rotations, or fewer --max-steps, take less"
         say_before(f"{len(left)} steps to be made{more}", sum(known) if known else None, yes=yes, shorter=shorter)
 
 
@@ -208,7 +226,7 @@ def study_options(*, both_texts: bool = True) -> Decorator:
         _measure_options,
         words_option,
     )
-    options += (*((_text_options,) if both_texts else ()), run_options)
+    options += (*((_text_options,) if both_texts else ()), _quick_option, run_options)
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
@@ -226,11 +244,11 @@ def _settings(given: dict[str, Any]) -> StudySettings:
     from positionbias.positions.rotate import Rotation
     from positionbias.studies.position_bias import StudySettings
 
+    quick, seed = given["quick"], given.pop("seed")
     models = models_of(given, depth=given["depth"])
-    seed: int = given.pop("seed")
     made: dict[str, Any] = {
-        "seeds": keys(given.pop("seeds"), seed, SEEDS),
-        "draws": keys(given.pop("draws"), seed, DRAWS),
+        "seeds": keys(given.pop("seeds"), seed, quick=quick),
+        "draws": keys(given.pop("draws"), seed, DRAWS, quick=quick),
         "rotation": Rotation(words=given.pop("words")),
         "bm25": Bm25Settings(given.pop("k1"), given.pop("b")),
         "candidates": runs_by_split(given.pop("candidates")),
@@ -241,9 +259,9 @@ def _settings(given: dict[str, Any]) -> StudySettings:
     return StudySettings(models=models, seed=seed, **made)
 
 
-def keys(named: tuple[int, ...], seed: int, number: int = SEEDS) -> tuple[int, ...]:
-    """The seeds that were named, or as many as a study has where none are, from ``seed`` on."""
-    return named or tuple(range(seed, seed + number))
+def keys(named: tuple[int, ...], seed: int, number: int = SEEDS, *, quick: bool) -> tuple[int, ...]:
+    """The seeds that were named, or as many as a study has where none are, one where it is quick, from ``seed`` on."""
+    return named or tuple(range(seed, seed + (1 if quick else number)))
 
 
 def runs_by_split(texts: Sequence[str]) -> dict[str, Path]:
@@ -257,14 +275,6 @@ def runs_by_split(texts: Sequence[str]) -> dict[str, Path]:
             raise SettingError(f"--candidates: wanted SPLIT=RUN; found {text!r}; write it so")
         runs[split] = input_place(place)
     return runs
-
-
-def answer(steps: Steps, results: Path, collection: str, *, as_json: bool) -> None:
-    """Write the report and print what was found; after a dry run print the plan: each step, and the time of those to be made."""
-    if steps.dry_run:
-        _show(steps.planned, collection, as_json=as_json)
-    else:
-        finish(results, steps.folder, as_json=as_json)
 
 
 def finish(results: Path, place: Path, *, as_json: bool) -> None:

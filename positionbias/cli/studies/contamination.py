@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from positionbias.cli.common import all_of, out_option
+from positionbias.cli.common import all_of, out_option, stated
+from positionbias.cli.quick import quick_study_option
 from positionbias.cli.studies.common import Running, keys, run_options, runs_by_split, seeds_option
 from positionbias.cli.studies.models import Decorator, model_options, models_of
 from positionbias.models.kinds import KINDS
@@ -129,6 +130,7 @@ _measuring_options: Decorator = all_of(
 @model_options
 @_dose_options
 @_measuring_options
+@quick_study_option(losses=("kl",), no_doses=True, student_queries=1_000, depth=10, train_depth=10)
 @run_options
 def contamination(
     collection: str,
@@ -153,8 +155,7 @@ def contamination(
     from positionbias.studies.contamination import contamination as run_study
     from positionbias.studies.contamination_settings import ContaminationSettings, Distillation
 
-    stated = click.get_current_context().get_parameter_source("warmup_share") is click.core.ParameterSource.COMMANDLINE
-    if given["warmup_steps"] and not stated:
+    if given["warmup_steps"] and not stated("warmup_share"):
         given["warmup_share"] = 0.0
     shares = given.pop("shares")
     named: dict[str, Any] = {
@@ -164,11 +165,11 @@ def contamination(
         "bm25": Bm25Settings(given.pop("k1"), given.pop("b")),
         "candidates": runs_by_split(given.pop("candidates")),
     }
-    teacher = _teacher_of(given)
+    teacher, repeated = _teacher_of(given), keys(seeds, seed, quick=given["quick"])
     own = {name: given.pop(name) for name in ContaminationSettings.__dataclass_fields__ if name in given}
     students = models_of(given, depth=own["train_depth"])
     found = find_collection(collection)
-    settings = ContaminationSettings(teacher=teacher, students=students, seeds=keys(seeds, seed), seed=seed, **named, **own)
+    settings = ContaminationSettings(teacher=teacher, students=students, seeds=repeated, seed=seed, **named, **own)
     running.run(lambda shop: run_study(found, settings, shop), found.name)
 
 

@@ -8,6 +8,7 @@ import click
 
 from positionbias.cli.common import all_of, out_option
 from positionbias.cli.leakage.material import Drawn, material_options
+from positionbias.cli.quick import quick_study_option
 from positionbias.cli.studies.common import Running, keys, run_options, runs_by_split, seeds_option
 from positionbias.cli.studies.models import Decorator, model_options, models_of
 
@@ -50,6 +51,7 @@ _measuring_options: Decorator = all_of(
 @out_option(what="The study, a folder.")
 @model_options
 @_measuring_options
+@quick_study_option(sizes=(1_000, 4_000), depth=20)
 @run_options
 def leakage(
     collection: str, running: Running, target: str, sources: tuple[str, ...], drawn: Drawn,
@@ -76,7 +78,7 @@ def leakage(
         pairs=drawn.pairs,
         kinds=given.pop("kinds"),
         sizes=given.pop("sizes") or SIZES,
-        seeds=keys(seeds, seed),
+        seeds=keys(seeds, seed, quick=given["quick"]),
         leaked_queries=drawn.leaked_queries,
         prefixes=drawn.prefixes,
         material=drawn.settings,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from positionbias.cli.common import all_of, input_place, model_place
+from positionbias.cli.quick import quick_models
 from positionbias.cli.training_options import embedding_option, training_options
 from positionbias.models.kinds import KINDS
 
@@ -51,6 +52,7 @@ def models_of(given: dict[str, Any], *, depth: int) -> tuple[ModelSettings, ...]
     from positionbias.training.config import TrainConfig
 
     kinds, encoder, vectors = given.pop("models"), given.pop("encoder"), given.pop("word_vectors")
+    quick = given.pop("quick")
     names = [name for name in TrainConfig.__dataclass_fields__ if name in given and name not in ("seed", "probe_passages")]
     training = TrainConfig(most_depth=depth, **{name: given.pop(name) for name in names})
     deviation = given.pop("embedding_deviation")
@@ -75,7 +77,7 @@ def models_of(given: dict[str, Any], *, depth: int) -> tuple[ModelSettings, ...]
     for flag, value, wanted, of in (("--word-vectors", vectors, "words", kinds), ("--encoder", encoder, "encoder", begun)):
         if value and not any(begins_with(kind) == wanted for kind in of):
             raise SettingError(f"{flag}: wanted a model that it is for; found {', '.join(kinds)}; leave it out")
-    return with_assignments(models, given.pop("assignments"))
+    return with_assignments(quick_models(models) if quick else models, given.pop("assignments"))
 
 
 def _there(name: str) -> Path:

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import click
 
-from positionbias.cli.common import Decorator, all_of, input_place, json_option, out_option, output_place, say, seed_option
+from positionbias.cli.common import Decorator, all_of, input_place, out_option
 from positionbias.cli.pool.inputs import depth_option, measure_option
-from positionbias.cli.studies.common import answer, dry_run_option
+from positionbias.cli.studies.common import Running, run_steps_options
 
 __all__ = ["pooling"]
 
@@ -35,17 +35,15 @@ _options: Decorator = all_of(
         help="Of the runs, whose kind is changed at random, again and again; 0: not.",
     ),
     click.option("--repeats", type=click.IntRange(min=1), default=20, show_default=True, help="Of --relabel."),
-    dry_run_option,
-    seed_option(),
-    json_option,
+    run_steps_options,
 )  # fmt: skip
 
 
 @click.command()
 @_options
 def pooling(
-    tasks: Sequence[tuple[str, str, str, str]], out: str, depth: int, pools: int, measures: tuple[str, ...], gold: str, levels: Sequence[str],
-    deepest: int, relabel: float, repeats: int, dry_run: bool, seed: int, as_json: bool,
+    tasks: Sequence[tuple[str, str, str, str]], running: Running, depth: int, pools: int, measures: tuple[str, ...], gold: str, levels: Sequence[str],
+    deepest: int, relabel: float, repeats: int, seed: int,
 ) -> None:  # fmt: skip
     """Can test collections made by one kind of system judge another?
 
@@ -60,7 +58,6 @@ def pooling(
     from positionbias.pooling.pools import PoolSettings
     from positionbias.studies.pooling import PoolingSettings, PoolingTask
     from positionbias.studies.pooling import pooling as run_study
-    from positionbias.studies.step import Steps
 
     grades = _grades(levels, [name for name, *_ in tasks])
     settings = PoolingSettings(
@@ -74,8 +71,7 @@ def pooling(
         relabel=relabel,
         repeats=repeats,
     )
-    steps = Steps(output_place(out), say, dry_run=dry_run)
-    answer(steps, run_study(settings, steps), ", ".join(grades), as_json=as_json)
+    running.run_steps(lambda steps: run_study(settings, steps), ", ".join(grades), "fewer --pools and --repeats take less")
 
 
 def _grades(levels: Sequence[str], tasks: Sequence[str]) -> Mapping[str, int]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from positionbias.cli.common import all_of, input_place, out_option
+from positionbias.cli.quick import quick_study_option
 from positionbias.cli.studies.common import Running, keys, run_options, runs_by_split, seeds_option
 from positionbias.cli.studies.models import Decorator, model_options, models_of, starts_of
 
@@ -130,6 +131,7 @@ _measuring_options: Decorator = all_of(
 @model_options
 @_set_options
 @_measuring_options
+@quick_study_option(depth=20, depths=(5, 10, 20), retrieval_depth=100, train_depth=100)
 @run_options
 def tripclick(
     collection: str,
@@ -162,9 +164,10 @@ def tripclick(
         "candidates": runs_by_split(given.pop("candidates")),
     }
     own = {name: given.pop(name) for name in TripClickSettings.__dataclass_fields__ if name in given and name != "models"}
+    repeated = keys(seeds, seed, quick=given["quick"])
     models = _models(given, depth=own["depth"])
     found = find_collection(collection)
-    settings = TripClickSettings(models=models, seeds=keys(seeds, seed), seed=seed, **named, **own)
+    settings = TripClickSettings(models=models, seeds=repeated, seed=seed, **named, **own)
     running.run(lambda shop: run_study(found, settings, shop), found.name)
 
 

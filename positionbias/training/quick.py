@@ -1,0 +1,42 @@
+"""Settings for trainings that end within minutes on two cores and still learn; found by trying, on SQuAD (docs/studies.md)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from positionbias.models.kinds import begins_with
+
+__all__ = ["quick_shape", "quick_training"]
+
+_ENCODER: dict[str, Any] = {
+    "batch_size": 16,
+    "learning_rate": 3e-5,
+    "warmup_share": 0.1,
+    "schedule": "linear",
+    "max_steps": 200,
+    "validate_every": 40,
+    "dropout": False,
+    "bucket": 16,
+}
+_WORDS: dict[str, Any] = {
+    "warmup_share": 0.05,
+    "schedule": "linear",
+    "max_steps": 1_000,
+    "validate_every": 100,
+    "probe_passages": 200,
+    "threads": 1,
+}
+_TK: dict[str, Any] = {"learning_rate": 2e-3, "kernel_learning_rate": 1e-2}
+_SHAPE: dict[str, Any] = {"layers": 1, "heads": 8, "head_size": 16, "feed_forward": 64}
+
+
+def quick_training(kind: str) -> dict[str, Any]:
+    """The settings of a quick training of a kind, by their names in ``TrainConfig``."""
+    if begins_with(kind) == "encoder":
+        return dict(_ENCODER)
+    return _WORDS | (_TK if kind == "tk" else {})
+
+
+def quick_shape(kind: str) -> dict[str, Any]:
+    """What of a kind's shape is smaller in a quick training, by the names in its config."""
+    return dict(_SHAPE) if kind == "tk" else {}

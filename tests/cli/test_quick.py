@@ -1,0 +1,97 @@
+"""``--quick``: a small study or training, in which an option that is given counts more."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from positionbias.cli.studies import common
+from positionbias.cli.studies.common import Asked
+from positionbias.cli.studies.contamination import contamination
+from positionbias.cli.studies.leakage import leakage
+from positionbias.cli.studies.position_bias import position_bias
+from positionbias.cli.studies.tripclick import tripclick
+from positionbias.cli.train import train
+from positionbias.core.manifest import read_manifest
+
+from ..tiny import candidates, planted
+
+
+def settings_of(*arguments: str) -> Any:
+    """What ``study position-bias`` would be run with."""
+    found: list[Asked] = []
+    command = click.Command(
+        "x", params=position_bias.params, callback=common.study_options()(lambda asked, **_: found.append(asked))
+    )
+    command.main(["squad", "--out", "x", *arguments], standalone_mode=False)
+    return found[0].settings
+
+
+def test_a_quick_study_has_one_small_training() -> None:
+    quick, full = settings_of("--quick"), settings_of()
+    assert (quick.seeds, quick.draws, quick.depth, quick.train_depth, quick.probe_passages) == ((1,), (1,), 10, 10, 2_000)
+    assert (full.seeds, full.draws, full.depth) == ((1, 2, 3), (1, 2), 100)
+    (model,) = quick.models
+    assert (model.training.max_steps, model.training.threads, model.training.most_depth) == (1_000, 1, 10)
+    assert (model.model.layers, model.model.dimension) == (1, 300)
+
+
+def test_what_is_given_counts_more() -> None:
+    given = ("--quick", "--depth", "20", "--seeds", "4", "--seeds", "5", "--max-steps", "100000", "--set", "layers=3")
+    for arguments in (given, (*given[1:], given[0])):  # before the flag or behind it
+        quick = settings_of(*arguments)
+        (model,) = quick.models
+        assert (quick.depth, quick.train_depth, quick.seeds, quick.draws) == (20, 10, (4, 5), (1,))
+        assert (model.training.max_steps, model.training.validate_every) == (100_000, 100)
+        assert (model.model.layers, model.model.heads) == (3, 8)
+
+
+def test_each_kind_of_model_has_its_own_settings() -> None:
+    tk, cat = settings_of("--quick", "--models", "tk", "--models", "bert_cat", "--encoder", "minilm").models
+    assert (tk.training.learning_rate, cat.training.learning_rate) == (2e-3, 3e-5)
+    assert (tk.training.batch_size, cat.training.batch_size) == (32, 16)
+    assert not cat.training.dropout
+
+
+@pytest.mark.parametrize("study", [position_bias, leakage, contamination, tripclick], ids=lambda study: study.name)
+def test_every_size_of_a_quick_study_is_an_option_of_it(study: click.Command) -> None:
+    (flag,) = (one for one in study.params if one.name == "quick")
+    context = click.Context(study)
+    assert flag.callback is not None
+    flag.callback(context, flag, True)
+    names = {one.name for one in study.params}
+    assert context.default_map is not None
+    assert set(context.default_map) <= names
+
+
+@pytest.mark.parametrize("kind", ["tk", "knrm", "bert_cat"])
+def test_every_setting_of_a_quick_training_is_an_option_of_it(kind: str) -> None:
+    command = train.commands[kind]
+    (flag,) = (one for one in command.params if one.name == "quick")
+    context = click.Context(command)
+    assert flag.callback is not None
+    flag.callback(context, flag, True)
+    assert context.default_map is not None
+    unknown = set(context.default_map) - {one.name for one in command.params}
+    assert unknown <= {"probe_passages"}  # TK alone has it
+
+
+def test_a_quick_training(tmp_path: Path, run_posbias: Any) -> None:
+    collection = planted(tmp_path / "planted")
+    runs = candidates(collection, tmp_path)
+    sizes = ("--dimension", 8, "--heads", 2, "--head-size", 3, "--max-steps", 2, "--validate-every", 1, "--batch-size", 4)
+    ran = run_posbias(
+        "train", "tk", collection.path, "--quick", "--candidates", runs["train"], "--validation-candidates", runs["validation"],
+        "--out", tmp_path / "tk", *sizes, "--json",
+    )  # fmt: skip
+    assert ran.returncode == 0, ran.stderr
+    settings = read_manifest(tmp_path / "tk").settings
+    assert json.loads(ran.stdout)["results"]
+    shown = json.dumps(settings)
+    assert '"layers": 1' in shown
+    assert '"learning_rate": 0.002' in shown
+    assert '"max_steps": 2' in shown
