@@ -1,7 +1,7 @@
 """Draw a study's figures from its results: ``python figures/draw.py NAME STUDY`` writes ``figures/NAME-*.svg``.
 
-``python figures/draw.py figure-1 RESULTS`` draws the six histograms of the position-bias paper's Figure 1 from the results of one
-``posbias histogram`` over original, word-rotated and sentence-rotated collections. A NAME with ``doses`` in it is a dose study's, one with ``audit`` an audit's
+``python figures/draw.py figure-1`` draws the six histograms of the position-bias paper's Figure 1 from the kept numbers of one
+``posbias histogram`` over original, word-rotated and sentence-rotated collections, the latter two in several draws. A NAME with ``doses`` in it is a dose study's, one with ``audit`` an audit's
 (its --out), one with ``leakage`` a leakage study's, one with ``contamination`` a contamination study's, one with ``tripclick`` a TripClick study's, one with ``pool`` a study's of pools, or a verdict's
 on one run. ``python figures/draw.py leakage-memory TABLE`` draws
 what models remember of leaked passages, from that of ``benchmarks/leakage_planted.py``; ``pool-simulated TABLE`` what is measured of a known pool
@@ -12,8 +12,13 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
+
+import numpy as np
+from kept_numbers import histograms
+from scipy.stats import t
 
 from positionbias.core.payloads import AtsCurve, Comparison, PositionHistogram, TrainingCurve
 from positionbias.core.result import Result, load_results
@@ -27,7 +32,6 @@ from positionbias.report.pool_page import pool_figures
 from positionbias.report.tripclick_page import tripclick_figures
 
 HERE = Path(__file__).parent
-FIGURE_1 = {"msmarco": "MS MARCO", "squad": "SQuAD", "words": "word-rotated", "sentences": "sentence-rotated"}
 README_WIDTH = 8.4  # inches: what a repository's page shows without shrinking it
 
 
@@ -74,11 +78,27 @@ def draw_pools(name: str, results: list[Result]) -> None:
         save_figure(figure, HERE / f"{name}-{part}.svg", overwrite=True)
 
 
-def figure_1(results: list[Result]) -> None:
-    """Three panels a data set; collections are named ``squad``, ``squad-words``, ``squad-sentences``."""
-    named = [result.collection.partition("-") for result in results]
-    titles = [f"{FIGURE_1[source]}, {FIGURE_1[rotation] if rotation else 'original'}" for source, _, rotation in named]
-    save_figure(answer_positions(results, width=README_WIDTH, columns=3, titles=titles), HERE / "figure-1.svg", overwrite=True)
+def figure_1() -> None:
+    """Three panels a data set, from the kept numbers. Draws of a rotation are one panel: all their answers, and an interval over the draws."""
+    panels = histograms("figure-1")
+    results = [_together([Result.from_json(row) for row in rows]) for rows in panels.values()]
+    save_figure(
+        answer_positions(results, width=README_WIDTH, columns=3, titles=list(panels)), HERE / "figure-1.svg", overwrite=True
+    )
+
+
+def _together(draws: list[Result]) -> Result:
+    first = draws[0].payload
+    assert isinstance(first, PositionHistogram)
+    if len(draws) == 1:
+        return draws[0]
+    counts = np.array([result.payload.counts for result in draws])
+    expected = np.array([result.payload.expected for result in draws])
+    shares, weights = counts / counts.sum(1, keepdims=True), counts.sum(1, keepdims=True) / counts.sum()
+    mean, half = shares.mean(0), t.ppf(0.975, len(draws) - 1) * shares.std(0, ddof=1) / len(draws) ** 0.5
+    bounds = {"bin_intervals": {"low": (mean - half).clip(0).tolist(), "high": (mean + half).tolist()}}
+    counted, unbiased = counts.sum(0).tolist(), (expected * weights).sum(0).tolist()
+    return replace(draws[0], payload=replace(first, counts=counted, expected=unbiased, figures=bounds))
 
 
 def leakage_memory(table: Path) -> None:
@@ -152,9 +172,9 @@ def _share(cell: str) -> float:
 
 
 if __name__ == "__main__":
-    name, place = sys.argv[1], Path(sys.argv[2])
+    name, place = sys.argv[1], Path(*sys.argv[2:])
     if name == "figure-1":
-        figure_1(load_results(place))
+        figure_1()
     elif name == "leakage-memory":
         leakage_memory(place)
     elif "leakage" in name:

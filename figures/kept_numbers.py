@@ -12,13 +12,15 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any
 
-from positionbias.core.formatting import count, decimal
+from positionbias.core.formatting import as_form, count, decimal
 from positionbias.core.manifest import read_manifest
 from positionbias.core.result import load_results
+from positionbias.report.select import over_axis
 
 __all__ = ["TABLES", "keep", "numbers", "with_tables"]
 
@@ -111,7 +113,97 @@ def audits() -> list[str]:
     return lines
 
 
-TABLES: Mapping[str, Callable[[], list[str]]] = {"audits": audits}
+PLANTED = (("planted-1", "1: from the front alone"), ("planted-0.5", "½: half of them"), ("planted-0", "0: anywhere"))
+
+
+def planted() -> list[str]:
+    """What rotation costs two trainings at several front-loadings, over seeds and draws."""
+    lines = [
+        "| front-loading | trained on | nDCG@10, original test | rotated test | change by rotation | the same, answer left whole | above BM25, original test |",
+        "|---|---|---:|---:|---:|---:|---:|",
+    ]
+    for name, label in PLANTED:
+        for training in ("original", "rotated"):
+            system = f"tk-{training}"
+            both = _compared(name, "test sets", system, "all queries")
+            whole = _compared(name, "test sets", system, "queries whose answer was left whole")
+            above = _compared(name, "baseline", system, "all queries")
+            means = (decimal(both[side], 3) for side in ("baseline_mean", "candidate_mean"))
+            changes = (_interval(one, "relative", "+.1%") for one in (both, whole))
+            lines.append(
+                f"| {label} | {training} | {' | '.join((*means, *changes))} | {_interval(above, 'difference', '+.3f')} |"
+            )
+            label = ""
+    return lines
+
+
+def _compared(name: str, axis: str, system: str, subset: str) -> Mapping[str, Any]:
+    """The comparison over trainings and queries of nDCG@10 along an axis, on the original test where there are several."""
+    return next(
+        row["payload"]
+        for row in numbers(name)
+        if row["measure"] == "nDCG@10"
+        and row["system"] == system
+        and (notes := row["payload"].get("notes", {})).get("axis") == over_axis(axis)
+        and row["payload"]["subset"] == subset
+        and (axis == "test sets" or (notes["systems"][0], notes["test_sets"][1]) == ("bm25", "original"))
+    )
+
+
+def _interval(comparison: Mapping[str, Any], figure: str, form: str) -> str:
+    interval = comparison[f"{figure}_interval"]
+    low, high = (as_form(interval[end], form) for end in ("low", "high"))
+    return f"{as_form(comparison[figure], form)} [{low}, {high}]"
+
+
+def positions() -> list[str]:
+    """Where answers sit before and after rotation; of several draws the mean, with the lowest and the highest."""
+    lines = [
+        "| | draws | share in the first tenth | if unbiased | mean position | if unbiased | total variation | by chance alone, 95 % below | draws beyond that |",
+        "|---|---:|---|---:|---|---:|---|---:|---:|",
+    ]
+    for title, rows in histograms("figure-1").items():
+        figures = [row["payload"]["figures"] for row in rows]
+        tenth, mean, variation = ([one[name] for one in figures] for name in ("first_tenth", "mean", "total_variation"))
+        beyond = sum(one["value"] > one["by_chance_high"] for one in variation)
+        high = sum(one["by_chance_high"] for one in variation) / len(variation)
+        cells = [
+            _over_draws(tenth),
+            _expected(tenth),
+            _over_draws(mean),
+            _expected(mean),
+            _over_draws(variation),
+            decimal(high, 3),
+        ]
+        lines.append(f"| {title} | {len(rows)} | {' | '.join(cells)} | {beyond} |")
+    return lines
+
+
+DATA = {"msmarco": "MS MARCO", "squad": "SQuAD"}
+ROTATIONS = {"": "original", "words": "word-rotated", "sentences": "sentence-rotated"}
+
+
+def histograms(name: str) -> dict[str, list[dict[str, Any]]]:
+    """The rows of a panel by its title, of collections named ``squad``, ``squad-words-1``, ``squad-words-2`` and so on; in the figure's order."""
+    rows = numbers(name)
+    found = {}
+    for data, rotation in product(DATA, ROTATIONS):
+        wanted = re.compile(rf"{data}-{rotation}-\d+" if rotation else data)
+        found[f"{DATA[data]}, {ROTATIONS[rotation]}"] = [row for row in rows if wanted.fullmatch(row["collection"])]
+    return found
+
+
+def _over_draws(figures: Sequence[Mapping[str, Any]]) -> str:
+    values = [one["value"] for one in figures]
+    low, high = (figures[0]["interval"][end] for end in ("low", "high")) if len(values) == 1 else (min(values), max(values))
+    return f"{decimal(sum(values) / len(values), 3)} [{decimal(low, 3)}, {decimal(high, 3)}]"
+
+
+def _expected(figures: Sequence[Mapping[str, Any]]) -> str:
+    return decimal(sum(one["expected"] for one in figures) / len(figures), 3)
+
+
+TABLES: Mapping[str, Callable[[], list[str]]] = {"audits": audits, "positions": positions}
 
 
 def with_tables(page: str) -> str:
