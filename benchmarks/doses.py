@@ -1,7 +1,7 @@
 """The demo's study at several front-loadings, with three training seeds and two rotation draws each.
 
-    python benchmarks/doses.py FOLDER [--dose 1 --dose 0 --dose 0.5] [--workers 2]    # a stopped call goes on; a finished study is skipped
-    python figures/kept_numbers.py keep planted-1 FOLDER/1/results                     # what README's table and figure are made of
+python benchmarks/doses.py FOLDER [--dose 1 --dose 0 --dose 0.5] [--workers 2]    # a stopped call goes on; a finished study is skipped
+python figures/kept_numbers.py keep planted-1 FOLDER/1/results                     # what README's table and figure are made of
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ def run(folder: Path, dose: float, workers: int) -> Path:
     place = folder / "collection"
     if not place.exists():
         write_planted(place, replace(DEMO_COLLECTION, front_loading=dose), name=f"planted-{dose:g}")
-    return position_bias(Collection(place), replace(DEMO_STUDY, seeds=SEEDS, draws=DRAWS), Workshop(folder, print, workers=workers))
+    return position_bias(
+        Collection(place), replace(DEMO_STUDY, seeds=SEEDS, draws=DRAWS), Workshop(folder, print, workers=workers)
+    )
 
 
 def main() -> None:
