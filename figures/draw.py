@@ -5,7 +5,7 @@
 (its --out), one with ``leakage`` a leakage study's, one with ``contamination`` a contamination study's, one with ``tripclick`` a TripClick study's, one with ``pool`` a study's of pools, or a verdict's
 on one run. ``python figures/draw.py leakage-memory TABLE`` draws
 what models remember of leaked passages, from that of ``benchmarks/leakage_planted.py``; ``pool-simulated TABLE`` what is measured of a known pool
-bias, from that of ``benchmarks/pool_simulated.py``.
+bias, from that of ``benchmarks/pool_simulated.py``. ``story`` is the README's first picture, from the kept numbers of ``benchmarks/doses.py``.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
+import kept_numbers
 import numpy as np
-from kept_numbers import histograms
 from scipy.stats import t
 
-from positionbias.core.payloads import AtsCurve, Comparison, PositionHistogram, TrainingCurve
+from positionbias.core.payloads import AtsCurve, Comparison, PerQuery, PositionHistogram, TrainingCurve
 from positionbias.core.result import Result, load_results
 from positionbias.report.audit_page import audit_figures
 from positionbias.report.contamination_page import contamination_figures
-from positionbias.report.drawing import DASHES, MARKERS, colour_of, legend_above, line_handle, new_figure, under_all
+from positionbias.report.drawing import DASHES, MARKERS, colour_of, legend_above, line_handle, new_figure, percent_marks, under_all
 from positionbias.report.figure import MUTED, save_figure, styled
 from positionbias.report.leakage_figure import sizes_figure
 from positionbias.report.plots import answer_positions, ats_curves, dose_figure, relative_change, training_curves
@@ -80,7 +80,7 @@ def draw_pools(name: str, results: list[Result]) -> None:
 
 def figure_1() -> None:
     """Three panels a data set, from the kept numbers. Draws of a rotation are one panel: all their answers, and an interval over the draws."""
-    panels = histograms("figure-1")
+    panels = kept_numbers.histograms("figure-1")
     results = [_together([Result.from_json(row) for row in rows]) for rows in panels.values()]
     save_figure(
         answer_positions(results, width=README_WIDTH, columns=3, titles=list(panels)), HERE / "figure-1.svg", overwrite=True
@@ -99,6 +99,56 @@ def _together(draws: list[Result]) -> Result:
     bounds = {"bin_intervals": {"low": (mean - half).clip(0).tolist(), "high": (mean + half).tolist()}}
     counted, unbiased = counts.sum(0).tolist(), (expected * weights).sum(0).tolist()
     return replace(draws[0], payload=replace(first, counts=counted, expected=unbiased, figures=bounds))
+
+
+def story(name: str) -> None:
+    """What the toolkit is about, from the kept numbers of one study: where answers stand, what rotation costs a model trained so, and one trained on rotated passages.
+
+    A line is a training; where it meets several rotations, their mean.
+    """
+    results = kept_numbers.results(name)
+    histogram = next(r.payload for r in results if isinstance(r.payload, PositionHistogram))
+    shares = [number / sum(histogram.counts) for number in histogram.counts]
+    with styled():
+        figure = new_figure(README_WIDTH, 3.1)
+        left, *others = figure.subplots(1, 3)
+        left.stairs(shares, histogram.edges, fill=True, color=colour_of(0), alpha=0.3, linewidth=0)
+        left.stairs(shares, histogram.edges, color=colour_of(0), linewidth=1.4)
+        left.stairs(histogram.expected, histogram.edges, color=MUTED.light, linestyle=DASHES[1], baseline=None)
+        left.set_xlim(0, 1)
+        left.set_xticks([0, 0.5, 1], ["front", "middle", "end"])
+        left.set_title("Answers stand in front\n")
+        left.set_ylabel("Share of answers")
+        percent_marks(left.yaxis)
+        titles = ("A model trained on them\nloses where text is rotated", "Trained on rotated text,\nit does not")
+        for index, (axes, training, title) in enumerate(zip(others, ("original", "rotated"), titles, strict=True)):
+            for values in _by_training(results, training):
+                axes.plot([0, 1], values, color=colour_of(index + 1), marker=MARKERS[index], markersize=4, linewidth=1)
+            axes.set_title(title)
+            axes.set_xlim(-0.3, 1.3)
+            axes.set_xticks([0, 1], ["original test", "rotated test"])
+            axes.set_ylim(0.6, 1)
+        others[0].set_ylabel("nDCG@10")
+        handles = [
+            line_handle(MUTED.light, DASHES[1]),
+            *(line_handle(colour_of(i + 1), "-", marker=MARKERS[i]) for i in (0, 1)),
+        ]
+        texts = ["where unbiased answers would stand", "a training on original passages", "on rotated passages"]
+        legend_above(figure, handles, texts, README_WIDTH)
+    save_figure(figure, HERE / "story.svg", overwrite=True)
+
+
+def _by_training(results: list[Result], training: str) -> list[list[float]]:
+    """nDCG@10 on the original and on the rotated test, of each training."""
+    found: dict[tuple[int | None, int | None], dict[str, list[float]]] = {}
+    for result in results:
+        facts = result.facts
+        if result.measure == "nDCG@10" and isinstance(result.payload, PerQuery) and facts.training == training:
+            of = found.setdefault(
+                (facts.seed, facts.rotation if training == "rotated" else None), {"original": [], "rotated": []}
+            )
+            of[facts.test].append(result.value or 0.0)
+    return [[float(np.mean(values)) for values in tests.values()] for tests in found.values()]
 
 
 def leakage_memory(table: Path) -> None:
@@ -175,6 +225,8 @@ if __name__ == "__main__":
     name, place = sys.argv[1], Path(*sys.argv[2:])
     if name == "figure-1":
         figure_1()
+    elif name == "story":
+        story("planted-1")
     elif name == "leakage-memory":
         leakage_memory(place)
     elif "leakage" in name:

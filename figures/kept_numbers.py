@@ -19,7 +19,7 @@ from typing import Any
 
 from positionbias.core.formatting import as_form, count, decimal
 from positionbias.core.manifest import read_manifest
-from positionbias.core.result import load_results
+from positionbias.core.result import Result, load_results
 from positionbias.report.select import over_axis
 
 __all__ = ["TABLES", "keep", "numbers", "with_tables"]
@@ -55,6 +55,14 @@ def _rounded(value: Any) -> Any:
 def numbers(name: str) -> list[dict[str, Any]]:
     """The results that were kept under a name, as JSON."""
     return list(json.loads((NUMBERS / f"{name}.json").read_text("utf-8"))["results"])
+
+
+def results(name: str) -> list[Result]:
+    """The same as results, without the values of queries."""
+    for row in (rows := numbers(name)):
+        if row["kind"] == "per_query":
+            row["payload"] |= {"query_ids": [], "values": []}
+    return [Result.from_json(row) for row in rows]
 
 
 def _verdict(name: str, system: str, question: str) -> Mapping[str, Any]:

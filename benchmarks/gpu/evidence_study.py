@@ -113,7 +113,7 @@ SIZES = {
         audited=6,
         rounds=(("squad", 1, MODELS), ("msmarco", 1, MODELS)),
     ),
-    # two cores and ten hours: a small TK with five seeds, encoders with two
+    # two cores and ten hours: a small TK with three seeds, encoders with two
     "cpu": Size(
         encoders=TrainConfig(
             batch_size=16,
@@ -137,13 +137,14 @@ SIZES = {
             **_QUIET,
         ),
         shape=TKConfig(dimension=128, layers=1, heads=8, head_size=16, feed_forward=64),
-        validation={"squad": 500, "msmarco": 200},
-        depths={"squad": 10, "msmarco": 50},
+        validation={"squad": 500, "levels": 500, "msmarco": 200},
+        depths={"squad": 10, "levels": 10, "msmarco": 50},
         audit=AuditSettings(**_AUDIT),
         audited=500,
         rounds=(
-            *(("squad", seed, ("tk",)) for seed in (1, 2, 3, 4, 5)),
+            *(("squad", seed, ("tk",)) for seed in (1, 2, 3)),
             *(("squad", seed, ("bert_cat", "bert_dot")) for seed in (1, 2)),
+            *(("levels", seed, ("tk",)) for seed in (1, 2, 3)),
         ),
     ),
 }
@@ -187,8 +188,14 @@ class Study:
 
 def studies(data: Path, work: Path, size: Size) -> dict[str, Study]:
     """The studies of the size's rounds, their collections imported and placed where that was not done before."""
-    made = {"squad": _squad, "msmarco": _msmarco}
-    return {name: make(data / name, work / name, size) for name, make in made.items() if size.seeds(name)}
+    levels = {"front": Density("front", 1.0), "half": Density("front", 0.5), "uniform": Density()}
+    as_msmarco = {"front": Density.parse(str(data / "squad" / "density.json")), "uniform": Density()}
+    made: dict[str, Callable[[Path], Study]] = {
+        "squad": lambda folder: _squad("squad", as_msmarco, data / "squad", folder, size),
+        "levels": lambda folder: _squad("levels", levels, data / "squad", folder, size),
+        "msmarco": lambda folder: _msmarco(data / "msmarco", folder, size),
+    }
+    return {name: make(work / name) for name, make in made.items() if size.seeds(name)}
 
 
 def _tell(line: str) -> None:
@@ -197,24 +204,22 @@ def _tell(line: str) -> None:
         print(line, flush=True)
 
 
-def _squad(data: Path, work: Path, size: Size) -> Study:
-    """SQuAD, its evidence placed as MS MARCO's answers stand, and placed uniformly."""
+def _squad(name: str, density: Mapping[str, Density], data: Path, work: Path, size: Size) -> Study:
+    """SQuAD, an arm for each density that its evidence is placed by; the audit takes the last, which is uniform."""
     shop = Workshop(work, _tell, workers=cores())
     files = {role: data / f"{role}.json.gz" for role in ("train", "test")}
-    density = {"front": Density.parse(str(data / "density.json")), "uniform": Density()}
-
-    asked: dict[str, Any] = {"validation": size.validation["squad"], "seed": SEED}
+    asked: dict[str, Any] = {"validation": size.validation[name], "seed": SEED}
     source = work / "source"
     imported = partial(import_squad, [files["train"]], files["test"], source, **asked, overwrite=True)
     _made(shop.steps, source, asked, files, imported)
     arms = {}
     for arm, where in density.items():
         arms[arm] = work / arm
-        options: dict[str, Any] = {"map_shards": shop.map_shards, "overwrite": True, "name": f"squad-{arm}"}
+        options: dict[str, Any] = {"map_shards": shop.map_shards, "overwrite": True, "name": f"{name}-{arm}"}
         placed = partial(place, Collection(source), arms[arm], Placing(where, seed=SEED), **options)
         record = {"density": where.record(), "source": Collection(source).checksum, "seed": SEED}
         _made(shop.steps, arms[arm], record, {}, placed)
-    return Study("squad", arms, ("test",), {}, 1, "uniform", size.depths["squad"], shop)
+    return Study(name, arms, ("test",), {}, 1, "uniform", size.depths[name], shop)
 
 
 def _msmarco(data: Path, work: Path, size: Size) -> Study:

@@ -42,5 +42,6 @@ def demo(out: str, seed: int, workers: int, as_json: bool) -> None:
         "\nNext, on your own data:\n"
         "  posbias import squad --train train-v1.1.json --test dev-v1.1.json --validation 1000 --out squad\n"
         "  posbias histogram squad --split train\n"
-        "  posbias study position-bias squad --out squad-study"
+        "  posbias vectors distil --encoder minilm squad --out squad-words\n"
+        "  posbias study position-bias squad --quick --word-vectors squad-words --out squad-study"
     )

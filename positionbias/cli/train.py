@@ -213,8 +213,9 @@ def _plan(kind: str, given: dict[str, Any]) -> Any:
     own = {name: given.pop(name) for name in shape.__dataclass_fields__ if name in given}
     seed, rotate = given["seed"], given.pop("rotate")
     training = TrainConfig(**{name: given.pop(name) for name in TrainConfig.__dataclass_fields__ if name in given})
-    for name in ("candidates", "trainset", "teacher_scores", "validation_candidates", "start"):
-        given[name] = input_place(given[name]) if given[name] is not None else None
+    for name in ("candidates", "trainset", "teacher_scores", "validation_candidates", "start", "word_vectors"):
+        if given.get(name) is not None:
+            given[name] = input_place(given[name])
     if kind in ENCODERS and given["encoder"] is None and given["start"] is None:
         given["encoder"] = ENCODERS[kind]
     if given.get("encoder") is not None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
@@ -15,7 +14,7 @@ __all__ = ["dimension_option", "length_options", "vectors_option", "word_command
 
 vectors_option: Decorator = click.option(
     "--word-vectors",
-    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
     help="Vectors to start from: GloVe's, word2vec's or ours; by default words start at random.",
 )
 dimension_option: Decorator = click.option(
