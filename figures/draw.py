@@ -24,7 +24,16 @@ from positionbias.core.payloads import AtsCurve, Comparison, PerQuery, PositionH
 from positionbias.core.result import Result, load_results
 from positionbias.report.audit_page import audit_figures
 from positionbias.report.contamination_page import contamination_figures
-from positionbias.report.drawing import DASHES, MARKERS, colour_of, legend_above, line_handle, new_figure, percent_marks, under_all
+from positionbias.report.drawing import (
+    DASHES,
+    MARKERS,
+    colour_of,
+    legend_above,
+    line_handle,
+    new_figure,
+    percent_marks,
+    under_all,
+)
 from positionbias.report.figure import MUTED, save_figure, styled
 from positionbias.report.leakage_figure import sizes_figure
 from positionbias.report.plots import answer_positions, ats_curves, dose_figure, relative_change, training_curves
