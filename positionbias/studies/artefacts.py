@@ -35,6 +35,7 @@ class Artefacts:
         self.steps = Steps(folder, tell, dry_run=dry_run)
         self._sources: dict[Path, Path] = {}  # a rotated collection → the one it is made from, for its numbers in a dry run
         self._plans: dict[Path, TrainPlan] = {}  # a model → how it is trained
+        self._drawn: dict[Path, int] = {}  # a run of some queries → of how many
         self._calibration = Calibration()
 
     def within(self, name: str) -> Self:

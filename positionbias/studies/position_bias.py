@@ -69,6 +69,7 @@ class StudySettings:
     candidates: Mapping[str, Path] = field(default_factory=dict)
     validation: str = "validation"
     tests: tuple[str, ...] = ("test",)
+    test_queries: int | None = None
     rotate_at_reading: bool = False
     relevant_from: int = 1
     measures: tuple[str, ...] = ()
@@ -90,6 +91,7 @@ class StudySettings:
             ("--depth", self.depth),
             ("--train-depth", self.train_depth),
             ("--relevant-from", self.relevant_from),
+            ("--test-queries", 1 if self.test_queries is None else self.test_queries),
         ):
             if number < 1:
                 raise SettingError(f"{flag}: wanted at least 1; found {number}; raise it")
@@ -112,7 +114,16 @@ class StudySettings:
 
     def record(self) -> dict[str, Any]:
         """As the manifest has it: JSON-ready, files by name."""
-        plain = ("depth", "train_depth", "validation", "rotate_at_reading", "relevant_from", "probe_passages", "seed")
+        plain = (
+            "depth",
+            "train_depth",
+            "test_queries",
+            "validation",
+            "rotate_at_reading",
+            "relevant_from",
+            "probe_passages",
+            "seed",
+        )
         return {
             "models": [model.record() for model in self.models],
             "seeds": list(self.seeds),
@@ -153,12 +164,14 @@ def check_splits(collection: Collection, settings: StudySettings) -> None:
 
 
 def candidate_runs(shop: Workshop, collection: Path, settings: StudySettings, splits: tuple[str, ...]) -> dict[str, Path]:
-    """Candidates by split: a given run, else BM25's."""
+    """Candidates by split: a given run, else BM25's; of a test split those of as many queries as are asked for."""
     runs = {}
     for split in splits:
         depth = settings.train_depth if split == "train" else settings.depth
         given = settings.candidates.get(split)
         runs[split] = given if given is not None else shop.candidates(collection, split, depth, settings.bm25)
+        if split in settings.tests and settings.test_queries is not None:
+            runs[split] = shop.some_queries(split, runs[split], settings.test_queries, seed=settings.seed)
     return runs
 
 
@@ -230,7 +243,8 @@ def tested(
                 amount, seed = settings.probe_passages, settings.seed
                 probes.append(shop.probed(subject.path, text, on=on, passages=amount, seed=seed, facts=facts))
     candidates = tuple(runs[split] for split in settings.tests)
-    return Measured(*passages, settings.tests, candidates, baselines, systems, probes, subjects)
+    sampled = settings.test_queries is not None
+    return Measured(*passages, settings.tests, candidates, baselines, systems, probes, subjects, sampled)
 
 
 def _by_position(

@@ -9,16 +9,17 @@ from pathlib import Path
 from positionbias.core.collection import Collection
 from positionbias.core.records import Qrel
 from positionbias.core.result import Facts, Result
+from positionbias.core.run import read_run
 from positionbias.evaluation.significance import clusters_by_passage
 from positionbias.positions.debias import queries_by_cut
 from positionbias.studies.systems import FIRST_STAGE, Subject, SystemRuns, evaluated, split_label
 
-__all__ = ["Measured", "Study", "answered_splits"]
+__all__ = ["Measured", "Study", "answered_splits", "judgements"]
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What there is to measure: the test collections by draw, candidates and runs by test split, probes and trained models."""
+    """What there is to measure: the test collections by draw, candidates and runs by test split, probes and trained models; whether the candidates are of some test queries alone."""
 
     original: Path
     rotated: Mapping[int, Path]
@@ -28,6 +29,7 @@ class Measured:
     tested: Sequence[SystemRuns]
     probes: Sequence[Path]
     subjects: Sequence[Subject]
+    sampled: bool
 
     def inputs(self) -> dict[str, Path]:
         """Every artefact that is read, by its part."""
@@ -49,7 +51,7 @@ class Study:
         self.measured, self.seed, self.label = measured, seed, split_label(measured.tests)
         self.original = Collection(measured.original)
         self.rotated = {draw: Collection(path) for draw, path in measured.rotated.items()}
-        self.qrels: list[Qrel] = [qrel for split in measured.tests for qrel in self.original.qrels(split)]
+        self.qrels = judgements(self.original, measured.tests, measured.candidates if measured.sampled else None)
         self.clusters = clusters_by_passage(self.qrels, level=relevant_from)
         self.by_cut = {draw: self._by_cut(rotated) for draw, rotated in self.rotated.items()}
         self.systems = [
@@ -76,7 +78,19 @@ class Study:
         for split in set(self.measured.tests) & set(answered_splits(self.original)):
             for found, more in zip((whole, cut), queries_by_cut(self.original, rotated, split), strict=True):
                 found |= more
+        if self.measured.sampled:
+            judged = {qrel.query_id for qrel in self.qrels}
+            return whole & judged, cut & judged
         return whole, cut
+
+
+def judgements(collection: Collection, tests: Sequence[str], sample: Sequence[Path] | None) -> list[Qrel]:
+    """Of the test queries; where their candidates are a ``sample``, of the queries in it."""
+    qrels = [qrel for split in tests for qrel in collection.qrels(split)]
+    if sample is None:
+        return qrels
+    drawn = {query_id for path in sample for query_id in read_run(path)}
+    return [qrel for qrel in qrels if qrel.query_id in drawn]
 
 
 def answered_splits(collection: Collection) -> list[str]:

@@ -34,6 +34,7 @@ from positionbias.studies.systems import (
     split_label,
     values_of,
 )
+from positionbias.studies.tested import judgements
 from positionbias.studies.workshop import Workshop
 from positionbias.text.statistics import collection_counts
 
@@ -160,7 +161,7 @@ def _subject(system: str, facts: Facts, path: Path, *before: Path) -> Subject:
 
 def _measure(artefacts: _Artefacts, settings: StudySettings) -> list[Result]:
     source, target = Collection(artefacts.source), Collection(artefacts.target)
-    qrels = [qrel for split in artefacts.tests for qrel in target.qrels(split)]
+    qrels = judgements(target, artefacts.tests, None if settings.test_queries is None else artefacts.candidates)
     clusters = clusters_by_passage(qrels, level=settings.relevant_from)
     label, seed = split_label(artefacts.tests), settings.seed
     baseline = SystemRuns(FIRST_STAGE, Facts(model=FIRST_STAGE, test="original"), artefacts.candidates)

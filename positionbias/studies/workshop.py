@@ -139,9 +139,10 @@ class Workshop(Artefacts):
 
         settings = {"split": split, "queries": number, "seed": seed}
         label = f"{candidates.stem}-of-{number}"
-        return self.derived_run(
-            label, "some queries", settings, {"candidates": candidates}, made, work=estimate.drawing(number)
-        )
+        work = estimate.drawing(number)
+        place = self.derived_run(label, "some queries", settings, {"candidates": candidates}, made, work=work)
+        self._drawn[place] = number
+        return place
 
     def taught(
         self,
@@ -195,7 +196,9 @@ class Workshop(Artefacts):
         }
         plan = self._plans.get(model)
         deepest = reach or (plan.training.most_depth if plan else 1)
-        work = estimate.reranking(self.counted(collection), split, plan, deepest, self._calibration)
+        work = estimate.reranking(
+            self.counted(collection), split, plan, deepest, self._calibration, self._drawn.get(candidates)
+        )
         return self.steps.make(f"{self.prefix}rerank-{label}", place, {"split": split, "depth": reach}, inputs, make, work=work)
 
     def encoded(self, model: Path, collection: Path) -> Path:

@@ -14,7 +14,7 @@ _ENCODER: dict[str, Any] = {
     "warmup_share": 0.1,
     "schedule": "linear",
     "max_steps": 200,
-    "validate_every": 40,
+    "validate_every": 100,
     "dropout": False,
     "bucket": 16,
 }

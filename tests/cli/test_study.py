@@ -10,6 +10,7 @@ import pytest
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.manifest import read_manifest
+from positionbias.core.run import read_run
 from positionbias.planted.generator import PlantedSettings
 from positionbias.studies import demo as demo_module
 from positionbias.studies.model_settings import ModelSettings
@@ -38,6 +39,31 @@ LITTLE = (
     "--depth", 3, "--train-depth", 3, "--max-steps", 1, "--validate-every", 1, "--batch-size", 4, "--threads", 1,
     "--seeds", 1, "--rotations", 1, *SMALL,
 )  # fmt: skip
+
+
+def test_some_of_the_test_queries(collection, tmp_path, capsys):
+    command = ("study", "position-bias", collection.path, "--out", tmp_path / "study", *LITTLE, "--test-queries", 5)
+    code, out, err = posbias(capsys, *command, "--json")
+    assert code == 0, err
+    results = json.loads(out)["results"]
+    assert {one["count"] for one in results if one["kind"] == "per_query"} == {5}
+    whole = [
+        one["payload"]["notes"]["queries"]
+        for one in results
+        if one["kind"] == "comparison" and "whole" in one["payload"]["subset"]
+    ]
+    assert whole
+    assert max(whole) <= 5
+    (told,) = (
+        one["payload"]["text"] for one in results if one["kind"] == "finding" and "cut through" in one["payload"]["text"]
+    )
+    assert "of the 5 test queries" in told
+    assert read_manifest(tmp_path / "study" / "results").settings["study"]["test_queries"] == 5
+    # the same whatever else is drawn
+    drawn = read_run(tmp_path / "study" / "runs" / "bm25-test-of-5.run")
+    assert set(drawn) < set(read_run(tmp_path / "study" / "runs" / "bm25-test.run"))
+    code, _, err = posbias(capsys, *command[:-1], 0)
+    assert (code, "--test-queries" in err) == (2, True)
 
 
 def test_a_study(collection, tmp_path, capsys):

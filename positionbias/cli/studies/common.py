@@ -107,6 +107,9 @@ _measure_options: Decorator = all_of(
         help="A split to test on; several are one set of queries.",
     ),
     click.option(
+        "--test-queries", type=click.IntRange(min=1), metavar="N", help="Of each test split, drawn by --seed. [default: all]"
+    ),
+    click.option(
         "-m",
         "--measure",
         "measures",
@@ -133,7 +136,7 @@ _text_options: Decorator = all_of(
         "--probe-passages", type=click.IntRange(min=1), help="Passages MATS is measured on at the end; by default all."
     ),
 )
-_quick_option = quick_study_option(depth=10, train_depth=10, probe_passages=2_000)
+_quick_option = quick_study_option(depth=10, train_depth=10, test_queries=2_000, probe_passages=2_000)
 _dry_run_option: Decorator = click.option(
     "--dry-run", is_flag=True, help="Show the steps, which are done and about how long the others take; write nothing."
 )
