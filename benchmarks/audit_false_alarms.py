@@ -699,6 +699,8 @@ def main() -> None:
     elif given.what == "minilm":
         run_encoder(given.state, given.collections)
     elif given.what == "keep":
+        if not given.name:
+            parser.error("keep: wanted --name NAME; found none; name the campaign")
         Counts.of(given.state).write(RESULTS / f"audit_false_alarms_{given.name}.json")
     else:
         parts = sorted(RESULTS.glob("audit_false_alarms_*.json"))

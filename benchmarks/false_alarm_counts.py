@@ -137,9 +137,12 @@ def _sum(rows: Iterable[Row]) -> Row:
 @dataclass
 class Counts:
     """A campaign's counts. Keys are joined with "|": ``planted`` has scorer, size and condition; ``effects`` scorer and contrast; ``real`` scorer, text and size;
-    ``old`` scorer, text or condition, and size; ``encoder`` the reading, with each audit's effects."""
+    ``old`` scorer, text or condition, and size; ``encoder`` the reading, with each audit's effects. ``made`` says where and of what, in words; ``seeds`` are those of the planted
+    collections, so that none is counted twice."""
 
+    made: list[str] = field(default_factory=list)
     seconds: float = 0
+    seeds: list[int] = field(default_factory=list)
     collections: dict[str, int] = field(default_factory=dict)
     planted: dict[str, Counted] = field(default_factory=dict)
     effects: dict[str, Moments] = field(default_factory=dict)
@@ -153,10 +156,18 @@ class Counts:
         found = Counts()
         for path in sorted(state.glob("*.json")):
             found.add(_counts_of(json.loads(path.read_text())))
+        versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "positionbias"))
+        minutes = f"{found.seconds / 60:.0f} minutes of one processor for {sum(found.collections.values())} planted collections"
+        found.made = [f"{hardware()}; Python {platform.python_version()}, {versions}; {date.today().isoformat()}; {minutes}"]
         return found
 
     def add(self, other: Counts) -> None:
         """Add another campaign's."""
+        if twice := set(self.seeds) & set(other.seeds):
+            raise ValueError(
+                f"wanted campaigns of other collections; found {len(twice)} seeds in both, the first {min(twice)}; keep them once"
+            )
+        self.made, self.seeds = [*self.made, *other.made], sorted([*self.seeds, *other.seeds])
         self.seconds += other.seconds
         self.collections = dict(Counter(self.collections) + Counter(other.collections))
         for name in ("planted", "effects", "real", "old"):
@@ -189,7 +200,7 @@ def _counts_of(one: Mapping[str, Any]) -> Counts:
     """Of one receipt."""
     found = Counts()
     if "condition" in one:  # a planted collection's
-        found.seconds, found.collections = one["seconds"], {one["condition"]: 1}
+        found.seconds, found.seeds, found.collections = one["seconds"], [one["seed"]], {one["condition"]: 1}
         for name, by_size in one["audits"].items():
             for size, rows in by_size.items():
                 found.planted[f"{name}|{size}|{one['condition']}"] = Counted.of(rows)
@@ -320,7 +331,6 @@ def encoder_table(counts: Counts) -> list[str]:
 
 def table(counts: Counts, parts: Sequence[str]) -> str:
     """All tables, of all these kept campaigns."""
-    versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "positionbias"))
     described = [
         f"- *{name}*: {' '.join((PLAIN[name].__doc__ or DESCRIBED.get(name, '')).split())}" for name in (*SCORERS, *EDGED)
     ]
@@ -328,11 +338,11 @@ def table(counts: Counts, parts: Sequence[str]) -> str:
         [
             "# How often the audit accuses scorers that are blind to places",
             "",
-            f"{hardware()}; Python {platform.python_version()}, {versions}; {date.today().isoformat()}; {counts.seconds / 60:.0f} minutes of one processor for the planted collections.",
+            *(f"    python benchmarks/audit_false_alarms.py {line}" for line in ("audit STATE", "squad STATE --data FILE", "spans STATE --data FILE", "minilm STATE --collections 3", "old STATE --collections 5", "keep STATE --name NAME", "table")),
             "",
-            *(f"    python benchmarks/audit_false_alarms.py {line}" for line in ("audit STATE", "squad STATE --data FILE", "spans STATE --data FILE", "minilm STATE --collections 3", "old STATE --collections 5", "keep STATE NAME", "table")),
+            "Campaigns, with their counts:",
             "",
-            f"Counts: {', '.join(f'`{name}`' for name in parts)}.",
+            *(f"- `{name}`: {how}." for name, how in zip(parts, counts.made, strict=True)),
             "",
             "The audit's own exchanges, placebos, rotations, numbers of orders (2 to 8, from a pilot of 50 queries), intervals and answers; scores from arrays, which equal the scorers of plain text, and whose verdicts equal those of `audit()` itself (`check`, and a test). "
             f"Margin 0.1 deviations of a query's candidates' scores; {MENTIONS} candidates mention a planted query's words, {STRANGERS} do not.",

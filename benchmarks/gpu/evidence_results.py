@@ -64,7 +64,7 @@ def _study(study: Study, done: Mapping[Unit, Line]) -> dict[str, Any]:
         "collections": {arm: Collection(path).checksum for arm, path in study.arms.items()},
         "queries": len(first),
         "first stage": {"test": _mean(first), "validation": _mean(validation)},
-        "table": [_row(*key, repeats, clusters) for key, repeats in cells.items()],
+        "table": [_row(*key, repeats, first, clusters) for key, repeats in cells.items()],
         "contrasts": _contrasts(study, cells, clusters),
         "trainings": [_training(unit, line, _mean(validation)) for unit, line in done.items()],
         "verdicts": [{**asdict(unit), "verdict": found} for unit, line in done.items() for found in line["verdicts"]],
@@ -98,14 +98,22 @@ def _cells(study: Study, done: Mapping[Unit, Line], query_ids: Sequence[str]) ->
     return cells
 
 
-def _row(model: str, arm: str, test: str, repeats: Mapping[Repeat, Values], clusters: Mapping[str, str]) -> dict[str, Any]:
+def _row(
+    model: str, arm: str, test: str, repeats: Mapping[Repeat, Values], first: Values, clusters: Mapping[str, str]
+) -> dict[str, Any]:
     interval = mean_interval(repeats, clusters, seed=SEED)
+    beside = {repeat: (first, values) for repeat, values in repeats.items()}
+    above = compare_trainings(beside, baseline_name="first stage", candidate_name=model, clusters=clusters, seed=SEED)
     return {
         "model": model,
         "training": arm,
         "test": test,
         "mean": _mean(query_means(repeats)),
         "interval": asdict(interval) if interval else None,
+        "above first stage": {
+            "difference": above.difference,
+            "difference_interval": asdict(above.difference_interval) if above.difference_interval else None,
+        },
         "by seed": {str(seed): _mean(values) for (seed, _), values in repeats.items()},
     }
 

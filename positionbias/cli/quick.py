@@ -13,13 +13,14 @@ from positionbias.cli.common import Decorator, stated
 if TYPE_CHECKING:
     from positionbias.studies.model_settings import ModelSettings
 
-__all__ = ["quick_models", "quick_study_option", "quick_train_option"]
+__all__ = ["DEPTH", "quick_models", "quick_study_option", "quick_train_option", "settle_warm_up"]
+
+DEPTH = 10  # candidates of a query
 
 
-def quick_study_option(**sizes: Any) -> Decorator:
-    """``--quick`` of a study: options that are not given take ``sizes``, its models are trained by ``quick_models``, and once each."""
-    what = ", ".join(f"--{name.replace('_', '-')} {_shown(value)}".strip() for name, value in sizes.items())
-    text = f"One small training each: {what}, one seed, and fewer steps of training. What is given beside it counts more. See docs/studies.md."
+def quick_study_option(what: str, **sizes: Any) -> Decorator:
+    """``--quick`` of a study: options that are not given take ``sizes``, ``what`` in words; its models are trained by ``quick_models``, and once each."""
+    text = f"A small study, of one small training each: {what}. What is given beside it counts more. See docs/studies.md."
     return _option(text, lambda context: sizes)
 
 
@@ -27,7 +28,7 @@ def _quick_train(context: click.Context) -> Mapping[str, Any]:
     from positionbias.training.quick import quick_shape, quick_training
 
     kind = str(context.command.name)
-    return quick_training(kind) | quick_shape(kind)
+    return {**quick_training(kind), **quick_shape(kind), "most_depth": DEPTH}
 
 
 def _option(text: str, values: Callable[[click.Context], Mapping[str, Any]]) -> Decorator:
@@ -44,19 +45,23 @@ quick_train_option: Decorator = _option(
 )
 
 
-def _shown(value: Any) -> str:
-    if value is True:
-        return ""
-    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+def settle_warm_up(given: dict[str, Any]) -> None:
+    """--warmup-steps that were given take the place of a share that was not."""
+    if given["warmup_steps"] and not stated("warmup_share"):
+        given["warmup_share"] = 0.0
 
 
-def quick_models(models: Sequence[ModelSettings]) -> list[ModelSettings]:
-    """The models of a command, each at its kind's quick settings where an option does not say otherwise; one that goes on from a checkpoint keeps its shape."""
+def quick_models(models: Sequence[ModelSettings], *, steps: bool) -> list[ModelSettings]:
+    """The models of a command, each at its kind's quick settings where an option does not say otherwise, with the number of ``steps`` or without; one that goes on from a
+    checkpoint keeps its shape."""
     from positionbias.training.quick import quick_shape, quick_training
 
     made = []
     for one in models:
         training = {name: value for name, value in quick_training(one.kind).items() if not stated(name)}
+        for name, left_out in (("warmup_share", stated("warmup_steps")), ("max_steps", not steps)):
+            if left_out:
+                training.pop(name, None)
         shape = None if one.model is None else replace(one.model, **quick_shape(one.kind))
         made.append(replace(one, training=replace(one.training, **training), model=shape))
     return made

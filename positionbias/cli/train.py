@@ -23,7 +23,7 @@ from positionbias.cli.common import (
     seed_option,
     stated,
 )
-from positionbias.cli.quick import quick_train_option
+from positionbias.cli.quick import quick_train_option, settle_warm_up
 from positionbias.cli.train_encoders import ENCODERS, encoder_commands
 from positionbias.cli.train_words import dimension_option, length_options, vectors_option, word_commands
 from positionbias.cli.training_options import embedding_option, training_options
@@ -211,6 +211,7 @@ def _plan(kind: str, given: dict[str, Any]) -> Any:
 
     shape: Any = config_class(kind)
     own = {name: given.pop(name) for name in shape.__dataclass_fields__ if name in given}
+    settle_warm_up(given)
     seed, rotate = given["seed"], given.pop("rotate")
     training = TrainConfig(**{name: given.pop(name) for name in TrainConfig.__dataclass_fields__ if name in given})
     for name in ("candidates", "trainset", "teacher_scores", "validation_candidates", "start", "word_vectors"):

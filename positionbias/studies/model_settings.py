@@ -19,6 +19,8 @@ __all__ = ["ModelSettings", "with_assignments"]
 
 FORM = "MODEL.SETTING=VALUE"
 OWN = ("seed",)  # settings that a study has its own options for
+# a warm-up in one form takes the place of one in the other
+_INSTEAD: Mapping[str, Mapping[str, Any]] = {"warmup_steps": {"warmup_share": 0.0}, "warmup_share": {"warmup_steps": 0}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +194,7 @@ def _hints(model: ModelSettings) -> dict[str, Any]:
 def _with_setting(model: ModelSettings, setting: str, text: str, flag: str) -> ModelSettings:
     value = _read(text, _hints(model)[setting], f"{flag} {model.kind}.{setting}")
     if setting in TrainConfig.__dataclass_fields__:
-        return replace(model, training=replace(model.training, **{setting: value}))
+        return replace(model, training=replace(model.training, **{**_INSTEAD.get(setting, {}), setting: value}))
     shape = model.model if model.model is not None else config_class(model.kind)()
     return replace(model, model=replace(shape, **{setting: value}))
 

@@ -37,6 +37,7 @@ __all__ = [
     "candidate_runs",
     "check_splits",
     "position_bias",
+    "test_runs",
     "tested",
     "trained",
 ]
@@ -164,15 +165,22 @@ def check_splits(collection: Collection, settings: StudySettings) -> None:
 
 
 def candidate_runs(shop: Workshop, collection: Path, settings: StudySettings, splits: tuple[str, ...]) -> dict[str, Path]:
-    """Candidates by split: a given run, else BM25's; of a test split those of as many queries as are asked for."""
+    """Candidates by split: a given run, else BM25's."""
     runs = {}
     for split in splits:
         depth = settings.train_depth if split == "train" else settings.depth
         given = settings.candidates.get(split)
         runs[split] = given if given is not None else shop.candidates(collection, split, depth, settings.bm25)
-        if split in settings.tests and settings.test_queries is not None:
-            runs[split] = shop.some_queries(split, runs[split], settings.test_queries, seed=settings.seed)
     return runs
+
+
+def test_runs(shop: Workshop, collection: Path, settings: StudySettings, runs: Mapping[str, Path]) -> dict[str, Path]:
+    """The candidates that are re-ranked, by test split: of all queries, or of as many as are asked for."""
+    number = settings.test_queries
+    chosen = {split: runs[split] for split in settings.tests}
+    if number is None:
+        return chosen
+    return {split: shop.test_sample(collection, split, run, number, seed=settings.seed) for split, run in chosen.items()}
 
 
 def position_bias(collection: Collection, settings: StudySettings, shop: Workshop) -> Path:
@@ -220,6 +228,7 @@ def tested(
     shop: Workshop, passages: Passages, runs: Mapping[str, Path], settings: StudySettings, trained: Iterable[Subject]
 ) -> Measured:
     """Each model, as it comes, on the original test passages and on the rotated ones, with its probes; and the baselines."""
+    runs = test_runs(shop, passages.original, settings, runs)
     baselines = [
         SystemRuns(
             "position-only",
@@ -243,8 +252,8 @@ def tested(
                 amount, seed = settings.probe_passages, settings.seed
                 probes.append(shop.probed(subject.path, text, on=on, passages=amount, seed=seed, facts=facts))
     candidates = tuple(runs[split] for split in settings.tests)
-    sampled = settings.test_queries is not None
-    return Measured(*passages, settings.tests, candidates, baselines, systems, probes, subjects, sampled)
+    sample = settings.test_queries, settings.seed
+    return Measured(*passages, settings.tests, candidates, baselines, systems, probes, subjects, sample)
 
 
 def _by_position(

@@ -7,19 +7,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from positionbias.core.collection import Collection
-from positionbias.core.records import Qrel
 from positionbias.core.result import Facts, Result
-from positionbias.core.run import read_run
 from positionbias.evaluation.significance import clusters_by_passage
 from positionbias.positions.debias import queries_by_cut
+from positionbias.studies.sample import judgements
 from positionbias.studies.systems import FIRST_STAGE, Subject, SystemRuns, evaluated, split_label
 
-__all__ = ["Measured", "Study", "answered_splits", "judgements"]
+__all__ = ["Measured", "Study", "answered_splits"]
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What there is to measure: the test collections by draw, candidates and runs by test split, probes and trained models; whether the candidates are of some test queries alone."""
+    """What there is to measure: the test collections by draw, candidates and runs by test split, probes and trained models.
+
+    ``sample`` is how many test queries of a split are measured (None: all), and the seed that draws them.
+    """
 
     original: Path
     rotated: Mapping[int, Path]
@@ -29,7 +31,7 @@ class Measured:
     tested: Sequence[SystemRuns]
     probes: Sequence[Path]
     subjects: Sequence[Subject]
-    sampled: bool
+    sample: tuple[int | None, int]
 
     def inputs(self) -> dict[str, Path]:
         """Every artefact that is read, by its part."""
@@ -51,7 +53,7 @@ class Study:
         self.measured, self.seed, self.label = measured, seed, split_label(measured.tests)
         self.original = Collection(measured.original)
         self.rotated = {draw: Collection(path) for draw, path in measured.rotated.items()}
-        self.qrels = judgements(self.original, measured.tests, measured.candidates if measured.sampled else None)
+        self.qrels = judgements(self.original, measured.tests, *measured.sample)
         self.clusters = clusters_by_passage(self.qrels, level=relevant_from)
         self.by_cut = {draw: self._by_cut(rotated) for draw, rotated in self.rotated.items()}
         self.systems = [
@@ -78,19 +80,10 @@ class Study:
         for split in set(self.measured.tests) & set(answered_splits(self.original)):
             for found, more in zip((whole, cut), queries_by_cut(self.original, rotated, split), strict=True):
                 found |= more
-        if self.measured.sampled:
+        if self.measured.sample[0] is not None:
             judged = {qrel.query_id for qrel in self.qrels}
             return whole & judged, cut & judged
         return whole, cut
-
-
-def judgements(collection: Collection, tests: Sequence[str], sample: Sequence[Path] | None) -> list[Qrel]:
-    """Of the test queries; where their candidates are a ``sample``, of the queries in it."""
-    qrels = [qrel for split in tests for qrel in collection.qrels(split)]
-    if sample is None:
-        return qrels
-    drawn = {query_id for path in sample for query_id in read_run(path)}
-    return [qrel for qrel in qrels if qrel.query_id in drawn]
 
 
 def answered_splits(collection: Collection) -> list[str]:

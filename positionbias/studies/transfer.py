@@ -23,7 +23,8 @@ from positionbias.studies.artefacts import as_ended
 from positionbias.studies.findings import baselines, idle_trainings, trainings
 from positionbias.studies.model_settings import ModelSettings
 from positionbias.studies.over_trainings import BASELINE_FACTS, over_trainings
-from positionbias.studies.position_bias import StudySettings, candidate_runs, check_splits
+from positionbias.studies.position_bias import StudySettings, candidate_runs, check_splits, test_runs
+from positionbias.studies.sample import judgements
 from positionbias.studies.systems import (
     FIRST_STAGE,
     Subject,
@@ -34,7 +35,6 @@ from positionbias.studies.systems import (
     split_label,
     values_of,
 )
-from positionbias.studies.tested import judgements
 from positionbias.studies.workshop import Workshop
 from positionbias.text.statistics import collection_counts
 
@@ -92,13 +92,14 @@ def transfer(source: Collection, target: Collection, settings: StudySettings, be
     given = candidate_runs(there, source.path, before, before.splits)
     runs = candidate_runs(here, target.path, settings, settings.splits)
     study = _Study(source, target, settings, before, there, here)
+    asked = test_runs(here, target.path, settings, runs)
     first, subjects, tested = [], [], []
     for start, subject in study.trained(rotated, given, runs):
         first += [start] if start is not None else []
         subjects.append(subject)
-        done = tuple(here.reranked(subject.path, target.path, split, runs[split], on="original") for split in settings.tests)
+        done = tuple(here.reranked(subject.path, target.path, split, run, on="original") for split, run in asked.items())
         tested.append(SystemRuns(subject.system, subject.facts, done))
-    candidates = tuple(runs[split] for split in settings.tests)
+    candidates = tuple(asked.values())
     artefacts = _Artefacts(source.path, target.path, rotated, settings.tests, candidates, tested, first, subjects)
     record = {"target": settings.record(), "source": before.record()}
     return shop.results(
@@ -161,7 +162,7 @@ def _subject(system: str, facts: Facts, path: Path, *before: Path) -> Subject:
 
 def _measure(artefacts: _Artefacts, settings: StudySettings) -> list[Result]:
     source, target = Collection(artefacts.source), Collection(artefacts.target)
-    qrels = judgements(target, artefacts.tests, None if settings.test_queries is None else artefacts.candidates)
+    qrels = judgements(target, artefacts.tests, settings.test_queries, settings.seed)
     clusters = clusters_by_passage(qrels, level=settings.relevant_from)
     label, seed = split_label(artefacts.tests), settings.seed
     baseline = SystemRuns(FIRST_STAGE, Facts(model=FIRST_STAGE, test="original"), artefacts.candidates)

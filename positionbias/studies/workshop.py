@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from positionbias.core.collection import Collection
+from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.manifest import (
     manifest_path,
@@ -49,6 +50,7 @@ from positionbias.ranking.teach import teach
 from positionbias.studies import estimate
 from positionbias.studies.artefacts import Artefacts, checkpoint_facts
 from positionbias.studies.by_position import position_only_run
+from positionbias.studies.sample import drawn_queries
 from positionbias.studies.step import Step, Work
 from positionbias.training.plan import INPUTS, TrainPlan
 from positionbias.training.state import unfinished
@@ -139,8 +141,29 @@ class Workshop(Artefacts):
 
         settings = {"split": split, "queries": number, "seed": seed}
         label = f"{candidates.stem}-of-{number}"
-        work = estimate.drawing(number)
-        place = self.derived_run(label, "some queries", settings, {"candidates": candidates}, made, work=work)
+        return self.derived_run(
+            label, "some queries", settings, {"candidates": candidates}, made, work=estimate.drawing(number)
+        )
+
+    def test_sample(self, collection: Path, split: str, candidates: Path, number: int, *, seed: int) -> Path:
+        """The candidates of ``number`` of the split's judged queries (``studies.sample``)."""
+
+        def made() -> Run:
+            run = read_run(candidates)
+            drawn = drawn_queries(Collection(collection).qrels(split), number, seed)
+            if not (kept := drawn.intersection(run)):
+                raise bad_input(
+                    candidates,
+                    wanted=f"candidates of one of {len(drawn):,} drawn queries of {split}",
+                    found="none",
+                    do="raise --test-queries",
+                )
+            return run.only(sorted(kept), run.name)
+
+        settings = {"split": split, "queries": number, "seed": seed}
+        inputs = {"candidates": candidates, "collection": collection}
+        label = f"{number}-queries-of-{split}"
+        place = self.derived_run(label, "test queries drawn", settings, inputs, made, work=estimate.drawing(number))
         self._drawn[place] = number
         return place
 

@@ -14,7 +14,7 @@ _ENCODER: dict[str, Any] = {
     "warmup_share": 0.1,
     "schedule": "linear",
     "max_steps": 200,
-    "validate_every": 100,
+    "validate_every": 50,  # fewer than four would not tell whether it is finished
     "dropout": False,
     "bucket": 16,
 }
@@ -23,7 +23,6 @@ _WORDS: dict[str, Any] = {
     "schedule": "linear",
     "max_steps": 1_000,
     "validate_every": 100,
-    "probe_passages": 200,
     "threads": 1,
 }
 _TK: dict[str, Any] = {"learning_rate": 2e-3, "kernel_learning_rate": 1e-2}

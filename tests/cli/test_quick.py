@@ -14,6 +14,7 @@ from positionbias.cli.studies.common import Asked
 from positionbias.cli.studies.contamination import contamination
 from positionbias.cli.studies.leakage import leakage
 from positionbias.cli.studies.position_bias import position_bias
+from positionbias.cli.studies.transfer import transfer
 from positionbias.cli.studies.tripclick import tripclick
 from positionbias.cli.train import train
 from positionbias.core.manifest import read_manifest
@@ -57,7 +58,41 @@ def test_each_kind_of_model_has_its_own_settings() -> None:
     assert not cat.training.dropout
 
 
-@pytest.mark.parametrize("study", [position_bias, leakage, contamination, tripclick], ids=lambda study: study.name)
+def test_a_warm_up_in_another_form_counts_more() -> None:
+    for given in (("--warmup-steps", "50"), ("--set", "warmup_steps=50")):
+        (model,) = settings_of("--quick", *given).models
+        assert (model.training.warmup_steps, model.training.warmup_share) == (50, 0)
+
+
+def test_the_probe_of_the_study_is_not_that_of_its_trainings() -> None:
+    settings = settings_of("--quick", "--probe-passages", "50")
+    assert (settings.probe_passages, settings.models[0].training.probe_passages) == (50, 500)
+
+
+def test_doses_that_are_asked_for(tmp_path: Path, run_posbias: Any) -> None:
+    collection = planted(tmp_path / "planted")
+    study = (
+        "study",
+        "contamination",
+        collection.path,
+        "--targets",
+        "test",
+        "--target-relevant-from",
+        1,
+        "--teacher",
+        "tk",
+        "--models",
+        "tk",
+    )
+    shown = run_posbias(*study, "--out", tmp_path / "out", "--quick", "--dry-run", "--shares", 0.5)
+    assert shown.returncode == 0, shown.stderr
+    assert "train-teacher-tk-test-0.5-seed-1" in shown.stdout
+    assert "at most 1 steps" in shown.stdout  # one epoch of few queries, and not a thousand steps
+    without = run_posbias(*study, "--out", tmp_path / "out", "--quick", "--dry-run")
+    assert "test-0.5" not in without.stdout
+
+
+@pytest.mark.parametrize("study", [position_bias, transfer, leakage, contamination, tripclick], ids=lambda study: study.name)
 def test_every_size_of_a_quick_study_is_an_option_of_it(study: click.Command) -> None:
     (flag,) = (one for one in study.params if one.name == "quick")
     context = click.Context(study)
@@ -76,8 +111,8 @@ def test_every_setting_of_a_quick_training_is_an_option_of_it(kind: str) -> None
     assert flag.callback is not None
     flag.callback(context, flag, True)
     assert context.default_map is not None
-    unknown = set(context.default_map) - {one.name for one in command.params}
-    assert unknown <= {"probe_passages"}  # TK alone has it
+    assert set(context.default_map) <= {one.name for one in command.params}
+    assert context.default_map["most_depth"] == 10
 
 
 def test_a_quick_training(tmp_path: Path, run_posbias: Any) -> None:

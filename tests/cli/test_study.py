@@ -10,11 +10,15 @@ import pytest
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.manifest import read_manifest
-from positionbias.core.run import read_run
+from positionbias.core.run import read_run, write_run
+from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.planted.generator import PlantedSettings
 from positionbias.studies import demo as demo_module
 from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.position_bias import StudySettings
+from positionbias.studies.position_bias import StudySettings, candidate_runs
+from positionbias.studies.position_bias import test_runs as runs_to_test
+from positionbias.studies.sample import drawn_queries, judgements
+from positionbias.studies.workshop import Workshop
 from positionbias.training.config import TrainConfig
 
 from ..tiny import TINY, planted, tiny_encoder
@@ -42,28 +46,52 @@ LITTLE = (
 
 
 def test_some_of_the_test_queries(collection, tmp_path, capsys):
-    command = ("study", "position-bias", collection.path, "--out", tmp_path / "study", *LITTLE, "--test-queries", 5)
+    command = ("study", "position-bias", collection.path, "--out", tmp_path / "study", *LITTLE, "--test-queries", 7)
     code, out, err = posbias(capsys, *command, "--json")
     assert code == 0, err
     results = json.loads(out)["results"]
-    assert {one["count"] for one in results if one["kind"] == "per_query"} == {5}
+    assert {one["count"] for one in results if one["kind"] == "per_query"} == {7}
     whole = [
         one["payload"]["notes"]["queries"]
         for one in results
         if one["kind"] == "comparison" and "whole" in one["payload"]["subset"]
     ]
     assert whole
-    assert max(whole) <= 5
+    assert max(whole) <= 7
     (told,) = (
         one["payload"]["text"] for one in results if one["kind"] == "finding" and "cut through" in one["payload"]["text"]
     )
-    assert "of the 5 test queries" in told
-    assert read_manifest(tmp_path / "study" / "results").settings["study"]["test_queries"] == 5
-    # the same whatever else is drawn
-    drawn = read_run(tmp_path / "study" / "runs" / "bm25-test-of-5.run")
-    assert set(drawn) < set(read_run(tmp_path / "study" / "runs" / "bm25-test.run"))
+    assert "of the 7 test queries" in told
+    assert read_manifest(tmp_path / "study" / "results").settings["study"]["test_queries"] == 7
+    drawn = set(read_run(tmp_path / "study" / "runs" / "7-queries-of-test.run"))
+    assert drawn < set(read_run(tmp_path / "study" / "runs" / "bm25-test.run"))
     code, _, err = posbias(capsys, *command[:-1], 0)
     assert (code, "--test-queries" in err) == (2, True)
+
+
+def test_drawn_queries_without_candidates_count(collection, tmp_path):
+    """What is drawn are judged queries, whatever was retrieved for them; validation keeps all of its own."""
+    shop = Workshop(tmp_path / "study")
+    run = read_run(shop.candidates(collection.path, "test", 3, Bm25Settings()))
+    some = sorted(drawn_queries(collection.qrels("test"), 6, 1))[:3]
+    for folder, queries in (("a", some), ("b", some[:1])):
+        (tmp_path / folder).mkdir()
+        write_run(tmp_path / folder / "x.run", run.only(queries, "x"))
+    qrels = collection.qrels("test")
+    drawn = drawn_queries(qrels, 6, 1)
+    assert len(drawn) == 6
+    assert drawn < drawn_queries(qrels, 7, 1)
+    assert drawn != drawn_queries(qrels, 6, 2)
+    assert drawn_queries(qrels, 10_000, 1) == {qrel.query_id for qrel in qrels}
+    assert {qrel.query_id for qrel in judgements(collection, ("test",), 6, 1)} == drawn
+    for folder, queries in (("a", some), ("b", some[:1])):  # files of one name
+        part = shop.within(folder).test_sample(collection.path, "test", tmp_path / folder / "x.run", 6, seed=1)
+        assert set(read_run(part)) == drawn & set(queries)
+    settings = StudySettings(tests=("validation",), test_queries=1)
+    runs = candidate_runs(shop, collection.path, settings, settings.splits)
+    asked = runs_to_test(shop, collection.path, settings, runs)
+    assert len(read_run(asked["validation"])) == 1
+    assert len(read_run(runs["validation"])) > 1
 
 
 def test_a_study(collection, tmp_path, capsys):

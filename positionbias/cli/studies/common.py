@@ -23,7 +23,7 @@ from positionbias.cli.common import (
     words_option,
     workers_option,
 )
-from positionbias.cli.quick import quick_study_option
+from positionbias.cli.quick import DEPTH, quick_study_option
 from positionbias.cli.studies.models import Decorator, model_options, models_of
 
 if TYPE_CHECKING:
@@ -136,7 +136,6 @@ _text_options: Decorator = all_of(
         "--probe-passages", type=click.IntRange(min=1), help="Passages MATS is measured on at the end; by default all."
     ),
 )
-_quick_option = quick_study_option(depth=10, train_depth=10, test_queries=2_000, probe_passages=2_000)
 _dry_run_option: Decorator = click.option(
     "--dry-run", is_flag=True, help="Show the steps, which are done and about how long the others take; write nothing."
 )
@@ -156,7 +155,7 @@ class Running:
         """Say how long ``study`` takes, ask where that is long, run it in its folder and answer with its report; after a dry run with its plan."""
         from positionbias.studies.workshop import Workshop
 
-        shorter = "--quick is a small one, and --dry-run shows the steps"
+        shorter = "--dry-run shows the steps; --quick, or fewer --seeds and --models, take less"
         self._run(partial(Workshop, output_place(self.out), say, workers=self.workers), study, collection, shorter)
 
     def run_steps(self, study: Callable[[Steps], Path], what: str, shorter: str) -> None:
@@ -221,7 +220,7 @@ def study_options(*, both_texts: bool = True) -> Decorator:
 
     ``both_texts``: it trains on original and on rotated passages, and probes the models.
     """
-    options = (
+    options: tuple[Decorator, ...] = (
         out_option(what="The study, a folder."),
         model_options,
         _repeat_options,
@@ -229,7 +228,11 @@ def study_options(*, both_texts: bool = True) -> Decorator:
         _measure_options,
         words_option,
     )
-    options += (*((_text_options,) if both_texts else ()), _quick_option, run_options)
+    sizes = {"depth": DEPTH, "train_depth": DEPTH, "test_queries": 2_000}
+    if both_texts:
+        options += (_text_options,)
+        sizes["probe_passages"] = 2_000
+    options += (quick_study_option("10 candidates a query, 2,000 test queries", **sizes), run_options)
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)

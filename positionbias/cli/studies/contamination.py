@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from positionbias.cli.common import all_of, out_option, stated
-from positionbias.cli.quick import quick_study_option
+from positionbias.cli.quick import DEPTH, quick_study_option, settle_warm_up
 from positionbias.cli.studies.common import Running, keys, run_options, runs_by_split, seeds_option
 from positionbias.cli.studies.models import Decorator, model_options, models_of
 from positionbias.models.kinds import KINDS
@@ -130,7 +130,14 @@ _measuring_options: Decorator = all_of(
 @model_options
 @_dose_options
 @_measuring_options
-@quick_study_option(losses=("kl",), no_doses=True, student_queries=1_000, depth=10, train_depth=10)
+@quick_study_option(
+    "KL alone, no doses, 1,000 queries for the students, 10 candidates a query",
+    losses=("kl",),
+    no_doses=True,
+    student_queries=1_000,
+    depth=DEPTH,
+    train_depth=DEPTH,
+)
 @run_options
 def contamination(
     collection: str,
@@ -155,8 +162,9 @@ def contamination(
     from positionbias.studies.contamination import contamination as run_study
     from positionbias.studies.contamination_settings import ContaminationSettings, Distillation
 
-    if given["warmup_steps"] and not stated("warmup_share"):
-        given["warmup_share"] = 0.0
+    settle_warm_up(given)
+    if stated("shares"):
+        given["no_doses"] = given["no_doses"] and stated("no_doses")
     shares = given.pop("shares")
     named: dict[str, Any] = {
         "contaminating": given.pop("contaminating") or None,
@@ -167,7 +175,7 @@ def contamination(
     }
     teacher, repeated = _teacher_of(given), keys(seeds, seed, quick=given["quick"])
     own = {name: given.pop(name) for name in ContaminationSettings.__dataclass_fields__ if name in given}
-    students = models_of(given, depth=own["train_depth"])
+    students = models_of(given, depth=own["train_depth"], quick_steps=False)
     found = find_collection(collection)
     settings = ContaminationSettings(teacher=teacher, students=students, seeds=repeated, seed=seed, **named, **own)
     running.run(lambda shop: run_study(found, settings, shop), found.name)
@@ -188,7 +196,7 @@ def _teacher_of(given: dict[str, Any]) -> ModelSettings:
         "encoder": (encoder or given["encoder"]) if beginning == "encoder" else None,
         "word_vectors": given["word_vectors"] if beginning == "words" else None,
     }
-    (teacher,) = models_of({**given, **begun, "starts": (), "assignments": ()}, depth=given["train_depth"])
+    (teacher,) = models_of({**given, **begun, "starts": (), "assignments": ()}, depth=given["train_depth"], quick_steps=False)
     (settled,) = with_assignments((teacher,), assignments, flag="--teacher-set")
     if given["encoder"] and not encoder and not any(begins_with(model) == "encoder" for model in given["models"]):
         given["encoder"] = None  # it was the teacher's alone

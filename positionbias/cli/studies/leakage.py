@@ -51,7 +51,7 @@ _measuring_options: Decorator = all_of(
 @out_option(what="The study, a folder.")
 @model_options
 @_measuring_options
-@quick_study_option(sizes=(1_000, 4_000), depth=20)
+@quick_study_option("1,000 and 4,000 instances, 20 candidates a query", sizes=(1_000, 4_000), depth=20)
 @run_options
 def leakage(
     collection: str, running: Running, target: str, sources: tuple[str, ...], drawn: Drawn,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from positionbias.cli.common import all_of, input_place, model_place
-from positionbias.cli.quick import quick_models
+from positionbias.cli.quick import quick_models, settle_warm_up
 from positionbias.cli.training_options import embedding_option, training_options
 from positionbias.models.kinds import KINDS
 
@@ -44,8 +44,8 @@ model_options: Decorator = all_of(
 )
 
 
-def models_of(given: dict[str, Any], *, depth: int) -> tuple[ModelSettings, ...]:
-    """The models that ``model_options`` describe; what belongs to them is taken out of ``given``."""
+def models_of(given: dict[str, Any], *, depth: int, quick_steps: bool = True) -> tuple[ModelSettings, ...]:
+    """The models that ``model_options`` describe; what belongs to them is taken out of ``given``. ``quick_steps``: whether --quick sets how many steps they are trained."""
     from positionbias.core.errors import SettingError
     from positionbias.models.kinds import begins_with, config_class
     from positionbias.studies.model_settings import ModelSettings, with_assignments
@@ -53,6 +53,7 @@ def models_of(given: dict[str, Any], *, depth: int) -> tuple[ModelSettings, ...]
 
     kinds, encoder, vectors = given.pop("models"), given.pop("encoder"), given.pop("word_vectors")
     quick = given.pop("quick")
+    settle_warm_up(given)
     names = [name for name in TrainConfig.__dataclass_fields__ if name in given and name not in ("seed", "probe_passages")]
     training = TrainConfig(most_depth=depth, **{name: given.pop(name) for name in names})
     deviation = given.pop("embedding_deviation")
@@ -68,7 +69,7 @@ def models_of(given: dict[str, Any], *, depth: int) -> tuple[ModelSettings, ...]
                 kind,
                 config_class(kind)(**own) if start is None else None,
                 training,
-                word_vectors=_there(vectors) if vectors and beginning == "words" else None,
+                word_vectors=_file(vectors) if vectors and beginning == "words" else None,
                 encoder=str(model_place(encoder)) if encoder and beginning == "encoder" and start is None else None,
                 start=start,
             )
@@ -77,7 +78,7 @@ def models_of(given: dict[str, Any], *, depth: int) -> tuple[ModelSettings, ...]
     for flag, value, wanted, of in (("--word-vectors", vectors, "words", kinds), ("--encoder", encoder, "encoder", begun)):
         if value and not any(begins_with(kind) == wanted for kind in of):
             raise SettingError(f"{flag}: wanted a model that it is for; found {', '.join(kinds)}; leave it out")
-    return with_assignments(quick_models(models) if quick else models, given.pop("assignments"))
+    return with_assignments(quick_models(models, steps=quick_steps) if quick else models, given.pop("assignments"))
 
 
 def _there(name: str) -> Path:
@@ -86,6 +87,16 @@ def _there(name: str) -> Path:
 
     if not (place := input_place(name)).exists():
         raise bad_input(place, wanted="weights or word vectors to begin with", found="no such file", do="check the path")
+    return place
+
+
+def _file(name: str) -> Path:
+    from positionbias.core.errors import bad_input
+
+    if (place := _there(name)).is_dir():
+        raise bad_input(
+            place, wanted="a file of word vectors", found="a folder", do="give the file in it, or posbias vectors distil"
+        )
     return place
 
 

@@ -131,7 +131,13 @@ _measuring_options: Decorator = all_of(
 @model_options
 @_set_options
 @_measuring_options
-@quick_study_option(depth=20, depths=(5, 10, 20), retrieval_depth=100, train_depth=100)
+@quick_study_option(
+    "20 candidates are re-ranked, 100 retrieved, and the curve ends at 20",
+    depth=20,
+    depths=(5, 10, 20),
+    retrieval_depth=100,
+    train_depth=100,
+)
 @run_options
 def tripclick(
     collection: str,
