@@ -46,6 +46,7 @@ __all__ = [
     "doses_of",
     "line_handles",
     "no_change",
+    "shows_doses",
     "similarity_of",
 ]
 
@@ -172,19 +173,8 @@ def dose_figure(results: Sequence[Result], *, measure: str = "nDCG@10", width: f
     """
     doses = required(doses_of(results), "histograms of two doses")
     label, places, show = _axis(doses)
-    changes: dict[str, dict[float, list[Point]]] = {}
-    similarity: dict[str, dict[float, list[Point]]] = {}
-    for row in _rows(results, doses):
-        place, found = places[row.facts.variant], row.changes.get(measure, {}).values()
-        points = [Point(c.relative, c.relative_interval) for c in found if c.relative is not None]
-        if points and re_ranks(results, row):
-            changes.setdefault(_name(row), {})[place] = points
-        if values := similarity_of(results, row):
-            similarity.setdefault(_name(row), {})[place] = [Point(value) for value in values.values()]
-    rests = (
-        any(row.changes.get(measure) for row in _rows(results, doses)) and not changes
-    )  # nothing re-ranks: MATS alone is left
-    names = required(list(similarity if rests else changes), f"a comparison of test sets in {measure}")
+    names, changes, similarity = _dose_lines(results, doses, places, measure)
+    required(names, f"a comparison of test sets in {measure}")
     panels = [lines for lines in (changes, similarity) if lines]
     across = len(panels) if width > BESIDE else 1
     at = sorted(places.values())
@@ -207,6 +197,31 @@ def dose_figure(results: Sequence[Result], *, measure: str = "nDCG@10", width: f
         band = ([band_handle()], [f"within ±{percent(limit, 0)}"]) if changes else ([], [])
         legend_above(figure, [*line_handles(names), *band[0]], [*names, *band[1]], width)
     return figure
+
+
+def shows_doses(results: Sequence[Result], measure: str) -> bool:
+    """Whether ``dose_figure`` has a line to draw."""
+    doses = doses_of(results)
+    return bool(doses) and bool(_dose_lines(results, doses, _axis(doses)[1], measure)[0])
+
+
+def _dose_lines(
+    results: Sequence[Result], doses: Sequence[Dose], places: Mapping[str, float], measure: str
+) -> tuple[list[str], Mapping[str, Mapping[float, list[Point]]], Mapping[str, Mapping[float, list[Point]]]]:
+    """The names of the lines, and by name the changes and MATS by dose."""
+    changes: dict[str, dict[float, list[Point]]] = {}
+    similarity: dict[str, dict[float, list[Point]]] = {}
+    compared = False
+    for row in _rows(results, doses):
+        place, found = places[row.facts.variant], row.changes.get(measure, {}).values()
+        compared = compared or bool(found)
+        points = [Point(c.relative, c.relative_interval) for c in found if c.relative is not None]
+        if points and re_ranks(results, row):
+            changes.setdefault(_name(row), {})[place] = points
+        if values := similarity_of(results, row):
+            similarity.setdefault(_name(row), {})[place] = [Point(value) for value in values.values()]
+    # where nothing re-ranks, MATS alone is left
+    return list(changes or (similarity if compared else {})), changes, similarity
 
 
 def dose_caption(results: Sequence[Result], measure: str = "nDCG@10") -> str:

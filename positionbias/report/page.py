@@ -14,7 +14,7 @@ from positionbias.report.audit_select import is_of_audit
 from positionbias.report.audit_verdict_page import verdict_cards
 from positionbias.report.audit_verdict_tables import verdict_tables
 from positionbias.report.blocks import Block, Drawing, Picture, Section, Sheet, draw_blocks
-from positionbias.report.doses import dose_caption, dose_table, doses_of
+from positionbias.report.doses import dose_caption, dose_table, doses_of, shows_doses
 from positionbias.report.embed import inline_svg
 from positionbias.report.figure import NARROW, WIDE
 from positionbias.report.load import Study, dose_of
@@ -96,10 +96,11 @@ class _Maker:
         block = self.block()
         found = [result.measure for result, _ in comparisons(self.results, "test sets") if result.facts.variant]
         if found and doses_of(self.results):
-            caption = dose_caption(self.results, found[0])
-            block.drawings = [
-                Drawing("doses", lambda w: plots.dose_figure(self.results, measure=found[0], width=w), caption, "y")
-            ]
+            if shows_doses(self.results, found[0]):
+                caption = dose_caption(self.results, found[0])
+                block.drawings = [
+                    Drawing("doses", lambda w: plots.dose_figure(self.results, measure=found[0], width=w), caption, "y")
+                ]
             block.sheets = self.sheet(dose_table(self.results, found[0]))
         return block
 

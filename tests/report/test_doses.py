@@ -10,7 +10,7 @@ import pytest
 from positionbias.core.convergence import Ending, Finish
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
-from positionbias.core.payloads import AtsCurve, PositionHistogram, TrainingCurve
+from positionbias.core.payloads import AtsCurve, Comparison, PositionHistogram, TrainingCurve
 from positionbias.core.result import Facts, Result, save_results
 from positionbias.report import doses
 from positionbias.report.figure import NARROW, WIDE, svg_text
@@ -73,6 +73,23 @@ def test_a_training_that_re_ranks_nothing_has_no_change_to_show() -> None:
     assert max(len(list(line.get_xdata())) for line in original) == 3  # the rotated training's; the other has two points left
     assert f"{variant}: no point, as nothing is re-ranked" in doses.dose_caption(found)
     assert not any("the tuned depth is 1" in note for note in doses.dose_table(RESULTS).notes)
+
+
+def test_doses_without_a_change_to_show_have_a_table_and_no_figure(tmp_path: Path) -> None:
+    """As where every model leaves the first stage's order, and none has term vectors."""
+    found = [
+        result
+        if not isinstance(result.payload, Comparison)
+        else replace(result, payload=replace(result.payload, relative=None))
+        for result in RESULTS
+        if not isinstance(result.payload, AtsCurve)
+    ]
+    assert doses.shows_doses(RESULTS, "nDCG@10")
+    assert not doses.shows_doses(found, "nDCG@10")
+    save_results(tmp_path / "study", found, Manifest(kind="results", name="doses", command="study dose"))
+    page = write_report([tmp_path / "study"], tmp_path / "page.html").read_text("utf-8")
+    assert "answers in 0:0.2" in page
+    assert "figure-doses" not in page
 
 
 def test_the_table_has_a_row_a_dose_and_training() -> None:
