@@ -1,7 +1,7 @@
 """The demo's study at several front-loadings, with three training seeds and two rotation draws each.
 
-python benchmarks/doses.py FOLDER [--dose 1 --dose 0 --dose 0.5] [--workers 2]    # a stopped call goes on; a finished study is skipped
-python figures/kept_numbers.py keep planted-1 FOLDER/1/results                     # what README's table and figure are made of
+python benchmarks/doses.py FOLDER [--dose 1 --dose 0] [--workers 2]    # a stopped call goes on; a finished study is skipped
+python figures/kept_numbers.py keep planted-1 FOLDER/1/results nDCG@10 "answer positions"    # what README's table and figure are made of
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def main() -> None:
     parser.add_argument("--dose", type=float, action="append")
     parser.add_argument("--workers", type=int, default=2)
     given = parser.parse_args()
-    for dose in given.dose or (1.0, 0.0, 0.5):
+    for dose in given.dose or (1.0, 0.0):
         print(run(given.folder / f"{dose:g}", dose, given.workers))
 
 

@@ -1,7 +1,7 @@
 """Draw a study's figures from its results: ``python figures/draw.py NAME STUDY`` writes ``figures/NAME-*.svg``.
 
 ``python figures/draw.py figure-1`` draws the six histograms of the position-bias paper's Figure 1 from the kept numbers of one
-``posbias histogram`` over original, word-rotated and sentence-rotated collections, the latter two in several draws. A NAME with ``doses`` in it is a dose study's, one with ``audit`` an audit's
+``posbias histogram`` over original, word-rotated and sentence-rotated collections, the latter two in several draws. A NAME with ``audit`` in it is an audit's
 (its --out), one with ``leakage`` a leakage study's, one with ``contamination`` a contamination study's, one with ``tripclick`` a TripClick study's, one with ``pool`` a study's of pools, or a verdict's
 on one run. ``python figures/draw.py leakage-memory TABLE`` draws
 what models remember of leaked passages, from that of ``benchmarks/leakage_planted.py``; ``pool-simulated TABLE`` what is measured of a known pool
@@ -20,7 +20,7 @@ import kept_numbers
 import numpy as np
 from scipy.stats import t
 
-from positionbias.core.payloads import AtsCurve, Comparison, PerQuery, PositionHistogram, TrainingCurve
+from positionbias.core.payloads import PerQuery, PositionHistogram
 from positionbias.core.result import Result, load_results
 from positionbias.report.audit_page import audit_figures
 from positionbias.report.contamination_page import contamination_figures
@@ -36,31 +36,12 @@ from positionbias.report.drawing import (
 )
 from positionbias.report.figure import MUTED, save_figure, styled
 from positionbias.report.leakage_figure import sizes_figure
-from positionbias.report.plots import answer_positions, ats_curves, dose_figure, relative_change, training_curves
+from positionbias.report.plots import answer_positions
 from positionbias.report.pool_page import pool_figures
 from positionbias.report.tripclick_page import tripclick_figures
 
 HERE = Path(__file__).parent
 README_WIDTH = 8.4  # inches: what a repository's page shows without shrinking it
-
-
-def draw(name: str, results: list[Result]) -> None:
-    """One SVG for each kind of result there is."""
-    changes = [r for r in results if isinstance(r.payload, Comparison) and r.payload.notes.get("axis") == "test sets"]
-    parts = {
-        "positions": (answer_positions, [r for r in results if isinstance(r.payload, PositionHistogram)]),
-        "change": (relative_change, changes),
-        "ats": (ats_curves, [r for r in results if isinstance(r.payload, AtsCurve)]),
-        "training": (training_curves, [r for r in results if isinstance(r.payload, TrainingCurve)]),
-    }
-    for part, (figure, chosen) in parts.items():
-        if chosen:
-            save_figure(figure(chosen), HERE / f"{name}-{part}.svg", overwrite=True)
-
-
-def draw_doses(name: str, results: list[Result]) -> None:
-    """What rotation changes against the dose of front-loading."""
-    save_figure(dose_figure(results, measure="nDCG@10"), HERE / f"{name}.svg", overwrite=True)
 
 
 def draw_audit(name: str, results: list[Result]) -> None:
@@ -248,9 +229,5 @@ if __name__ == "__main__":
         pool_simulated(place)
     elif "pool" in name:
         draw_pools(name, load_results(place / "results" if (place / "results").is_dir() else place))
-    elif "doses" in name:
-        draw_doses(name, load_results(place / "results"))
-    elif "audit" in name:
-        draw_audit(name, load_results(place))
     else:
-        draw(name, load_results(place / "results"))
+        draw_audit(name, load_results(place))

@@ -1,6 +1,6 @@
 """The numbers behind the committed figures and tables, and the tables that are made of them.
 
-    python figures/kept_numbers.py keep NAME RESULTS [MEASURE]    # writes figures/numbers/NAME.json from a folder of results, or from those of one measure
+    python figures/kept_numbers.py keep NAME RESULTS [MEASURE …]  # writes figures/numbers/NAME.json from a folder of results, or from those of some measures
     python figures/kept_numbers.py tables                         # writes the tables between "<!-- table NAME -->" and "<!-- end of table -->"
 
 What is kept of results: everything but the values of single queries, examples, and what was found in words. A test holds the tables to the numbers.
@@ -27,16 +27,19 @@ __all__ = ["TABLES", "keep", "numbers", "with_tables"]
 
 HERE = Path(__file__).parent
 NUMBERS = HERE / "numbers"
+PLACED_RESULTS = HERE.parent / "benchmarks" / "results" / "placed.json"
 PAGES = (HERE.parent / "README.md", HERE / "README.md")
 LEFT_OUT = ("finding", "examples")
 _TABLE = re.compile(r"(?<=<!-- table )(\w+)( -->\n).*?(?=<!-- end of table -->)", re.DOTALL)
 
 
-def keep(name: str, place: Path, measure: str = "") -> None:
+def keep(name: str, place: Path, *measures: str) -> None:
     """Write the numbers of a folder of results, with the command's name, its settings and the commit that this is."""
     manifest = read_manifest(place)
     rows = [
-        one.to_json(items=False) for one in load_results(place) if one.kind not in LEFT_OUT and measure in ("", one.measure)
+        one.to_json(items=False)
+        for one in load_results(place)
+        if one.kind not in LEFT_OUT and (not measures or one.measure in measures)
     ]
     commit = subprocess.run(["git", "rev-parse", "HEAD"], cwd=HERE, capture_output=True, text=True, check=True).stdout.strip()
     record = {"command": manifest.command, "settings": manifest.settings, "commit": commit, "results": _rounded(rows)}
@@ -161,6 +164,9 @@ def _compared(name: str, axis: str, system: str, subset: str) -> Mapping[str, An
 
 def _interval(comparison: Mapping[str, Any], figure: str, form: str) -> str:
     interval = comparison[f"{figure}_interval"]
+    if interval is None:  # of two trainings
+        by_seed = ", ".join(as_form(value, form) for value in comparison["notes"][f"{figure} by seed"])
+        return f"{as_form(comparison[figure], form)} ({by_seed})"
     low, high = (as_form(interval[end], form) for end in ("low", "high"))
     return f"{as_form(comparison[figure], form)} [{low}, {high}]"
 
@@ -175,7 +181,7 @@ def placed() -> list[str]:
         "| model | trained on | above BM25 on validation | nDCG@10, front test | uniform test | rotated test | front → rotated | above BM25, uniform test | audit: end − front, deviations by seed | place in the passage |",
         "|---|---|---|---:|---:|---:|---:|---:|---|---|",
     ]
-    study = json.loads((NUMBERS / "placed.json").read_text("utf-8"))["studies"]["squad"]
+    study = json.loads(PLACED_RESULTS.read_text("utf-8"))["studies"]["squad"]
     for model in dict.fromkeys(row["model"] for row in study["table"]):
         for arm in PLACED:
             means = {row["test"]: row["mean"] for row in study["table"] if (row["model"], row["training"]) == (model, arm)}
