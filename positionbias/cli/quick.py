@@ -1,4 +1,4 @@
-"""``--quick``: the same, at settings that end within an hour on two cores and still learn. An option that is given counts more."""
+"""``--quick``: the same, at settings for an hour on two cores. An option that is given counts more."""
 
 from __future__ import annotations
 

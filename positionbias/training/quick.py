@@ -1,4 +1,4 @@
-"""Settings for trainings that end within minutes on two cores and still learn; found by trying, on SQuAD (docs/studies.md)."""
+"""Settings for trainings that end within minutes on two cores; docs/studies.md says what they came to."""
 
 from __future__ import annotations
 
