@@ -191,7 +191,6 @@ class _Study:
             self.taught,
             settings.train_depth if settings.negatives == "teacher" else None,
             relevant_from=settings.relevant_from,
-            queries=settings.student_queries,
         )
         runs = self._reranked(place)
         return _Taught(Trial("teacher", model.kind, str(plan.training.loss), *source, seed, runs, place), scores)

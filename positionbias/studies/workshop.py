@@ -141,9 +141,7 @@ class Workshop(Artefacts):
 
         settings = {"split": split, "queries": number, "seed": seed}
         label = f"{candidates.stem}-of-{number}"
-        return self.derived_run(
-            label, "some queries", settings, {"candidates": candidates}, made, work=estimate.drawing(number)
-        )
+        return self._drawn_run(label, "some queries", settings, {"candidates": candidates}, made)
 
     def test_sample(self, collection: Path, split: str, candidates: Path, number: int, *, seed: int) -> Path:
         """The candidates of ``number`` of the split's judged queries (``studies.sample``)."""
@@ -162,8 +160,14 @@ class Workshop(Artefacts):
 
         settings = {"split": split, "queries": number, "seed": seed}
         inputs = {"candidates": candidates, "collection": collection}
-        label = f"{number}-queries-of-{split}"
-        place = self.derived_run(label, "test queries drawn", settings, inputs, made, work=estimate.drawing(number))
+        return self._drawn_run(f"{number}-queries-of-{split}", "test queries drawn", settings, inputs, made)
+
+    def _drawn_run(
+        self, label: str, command: str, settings: Mapping[str, Any], inputs: Mapping[str, Path], made: Callable[[], Run]
+    ) -> Path:
+        """A run of some queries, as many as the settings say; a dry run then counts the work on it by them."""
+        number = settings["queries"]
+        place = self.derived_run(label, command, settings, inputs, made, work=estimate.drawing(number))
         self._drawn[place] = number
         return place
 
@@ -176,10 +180,9 @@ class Workshop(Artefacts):
         depth: int | None,
         *,
         relevant_from: int = 1,
-        queries: int | None = None,
     ) -> Path:
         """The model's scores of the first ``depth`` candidates (None: all) and of the passages judged relevant; a run that was stopped
-        goes on. ``queries`` is how many the candidates are of, for a dry run (None: all of the split)."""
+        goes on."""
         label = f"{model.name}-on-{split}"
         place = self.folder / "taught" / label
         settings = {"split": split, "depth": depth, "relevant_from": relevant_from}
@@ -195,7 +198,9 @@ class Workshop(Artefacts):
         }
         plan = self._plans.get(model)
         deepest = depth or (plan.training.most_depth if plan else 1)
-        work = estimate.reranking(self.counted(collection), split, plan, deepest, self._calibration, queries)
+        work = estimate.reranking(
+            self.counted(collection), split, plan, deepest, self._calibration, self._drawn.get(candidates)
+        )
         return self.steps.make(f"{self.prefix}teach-{label}", place, settings, inputs, make, work=work)
 
     def reranked(

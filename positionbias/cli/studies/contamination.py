@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from positionbias.cli.common import all_of, out_option, stated
-from positionbias.cli.quick import DEPTH, quick_study_option, settle_warm_up
+from positionbias.cli.quick import DEPTH, quick_study_option
 from positionbias.cli.studies.common import Running, keys, run_options, runs_by_split, seeds_option
 from positionbias.cli.studies.models import Decorator, model_options, models_of
 from positionbias.models.kinds import KINDS
@@ -162,7 +162,6 @@ def contamination(
     from positionbias.studies.contamination import contamination as run_study
     from positionbias.studies.contamination_settings import ContaminationSettings, Distillation
 
-    settle_warm_up(given)
     if stated("shares"):
         given["no_doses"] = given["no_doses"] and stated("no_doses")
     shares = given.pop("shares")
