@@ -183,16 +183,20 @@ class Laid(NamedTuple):
     rotated: list[list[int]]
 
 
-def laid(one: Asked, seed: int, known: Sequence[str], orders: int) -> tuple[Parts, str, Laid]:
-    """The texts that the audit makes of a query, as rows of sentence numbers, the filler's after the last: asked for with placeholders that begin and end like the
-    sentences."""
+def laid(one: Asked, seed: int, known: Sequence[str], orders: int) -> tuple[list[str], Laid]:
+    """The pieces of the texts that the audit makes of a query, and these texts as rows of their numbers: asked for with placeholders that begin and end like the
+    sentences. Pieces are the sentences, the filler, and once more with a full stop what has no end, as it stands before another."""
     parts = one.parts
     assert parts is not None
-    marks = [_placeholder(text, number) for number, text in enumerate(parts.sentences)]
-    numbers = {mark: number for number, mark in enumerate(marks)}
-    hidden = Parts(marks, parts.own)
     fill = filler(" ".join([one.query, *parts.sentences]), known, seed, one.query_id)
-    numbers["\x00"] = len(marks)
+    pieces, marks = [*parts.sentences, fill], [_placeholder(text, number) for number, text in enumerate(parts.sentences)]
+    mark_of_filler = "F."
+    numbers = {mark: number for number, mark in enumerate([*marks, mark_of_filler])}
+    for mark, text in zip(marks, parts.sentences, strict=True):
+        if not mark.endswith("."):
+            numbers[f"{mark}."] = len(pieces)
+            pieces.append(f"{text}.")
+    hidden = Parts(marks, parts.own)
 
     def drawn(count: int, size: int, purpose: str) -> list[int]:
         return choose(count, size, seed, "moved sentence", one.query_id, purpose)
@@ -200,11 +204,11 @@ def laid(one: Asked, seed: int, known: Sequence[str], orders: int) -> tuple[Part
     def row(text: str) -> list[int]:
         return [numbers[mark] for mark in text.split(" ")]
 
-    made = exchanges(hidden, "\x00", orders, drawn)
+    made = exchanges(hidden, mark_of_filler, orders, drawn)
     rows: tuple[list[list[int]], list[list[int]]] = ([], [])
     for each in made:
         rows[each.middle].extend((row(each.before), row(each.after)))
-    return parts, fill, Laid(*rows, [row(text) for text in turned(hidden)])
+    return pieces, Laid(*rows, [row(text) for text in turned(hidden)])
 
 
 def _placeholder(sentence: str, number: int) -> str:
@@ -257,8 +261,8 @@ def _chunk(
 ) -> dict[str, Scored]:
     instances, sizes = [], []
     for one, placebo in zip(asked, others, strict=True):
-        parts, fill, rows = laid(one, seed, known, orders)
-        own = [Block.of(text, vocabulary) for text in (*parts.sentences, fill)]
+        pieces, rows = laid(one, seed, known, orders)
+        own = [Block.of(text, vocabulary) for text in pieces]
         blocks = [*own, *(Block.of(text, vocabulary) for text in one.candidates)]
         candidates = [[len(own) + number] for number in range(len(one.candidates))]
         instances.append(Instance(one.query, blocks, [*candidates, *rows.ends, *rows.middle, *rows.rotated]))
@@ -565,10 +569,9 @@ def encoded(
     """The changes of the best piece's cosine in so many orders."""
     rows, units = [], []
     for one, (placebo, *_) in zip(asked, others, strict=True):
-        parts, fill, laid_out = laid(one, seed, known, orders)
-        sentences = [*parts.sentences, fill]
+        pieces, laid_out = laid(one, seed, known, orders)
         made = [*laid_out.ends[: 2 * orders], *laid_out.middle[: 2 * orders], *laid_out.rotated]
-        texts = [_pieces(" ".join(sentences[number] for number in row), reading) for row in made]
+        texts = [_pieces(" ".join(pieces[number] for number in row), reading) for row in made]
         candidates = [_pieces(text, reading) for text in one.candidates]
         encoder.learn([one.query, placebo, *(piece for text in (*texts, *candidates) for piece in text)])
         scores = [encoder.score(one.query, text) for text in texts]

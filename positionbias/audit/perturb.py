@@ -1,7 +1,7 @@
 """Texts made for an audit: the evidence sentence at other places of its passage, and a passage in thirds. Pure functions of strings.
 
 Two sentences of a passage change places: the evidence and a *placebo*, a sentence without the answer that begins and ends like the evidence (so that
-a fragment at the passage's edge changes places with a fragment only). Nothing else differs between the two texts of such an exchange, so a
+a fragment at the passage's edge changes places with a fragment only). A piece without an end gets a full stop where another follows it. Nothing else differs between the two texts of such an exchange, so a
 scorer that takes the best of its sentences or short windows, whatever their place, gives both the same score on average, and one that adds up its sentences
 exactly.
 """
@@ -75,8 +75,11 @@ def placebos(parts: Parts) -> list[int]:
 
 def _edges_of(sentence: str) -> tuple[bool, bool]:
     """Whether a sentence begins in lower case, as one cut in its middle does, and whether it ends as a sentence."""
-    stripped = sentence.strip()
-    return stripped[:1].islower(), stripped.rstrip(_CLOSING)[-1:] in tuple(_ENDING)
+    return sentence.strip()[:1].islower(), _ends(sentence)
+
+
+def _ends(sentence: str) -> bool:
+    return sentence.strip().rstrip(_CLOSING)[-1:] in tuple(_ENDING)
 
 
 def exchanges(parts: Parts, fill: str, orders: int, choose: Callable[[int, int, str], list[int]]) -> list[Exchange]:
@@ -134,7 +137,8 @@ def turned(parts: Parts) -> tuple[str, str]:
 
 
 def _joined(*texts: str) -> str:
-    return " ".join(texts)
+    """The pieces with a space between two, and a full stop too where the first has no end: else both would be read as one sentence [decision]."""
+    return " ".join([*(text if _ends(text) else f"{text}." for text in texts[:-1]), *texts[-1:]])
 
 
 def thirds(text: str, words: WordMethod = "blingfire") -> list[str]:

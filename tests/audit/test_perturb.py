@@ -217,6 +217,19 @@ def test_a_fragment_changes_places_with_a_fragment_only() -> None:
             assert one.before.endswith("or went home.")
 
 
+def test_a_piece_without_an_end_is_never_read_as_one_with_the_next() -> None:
+    cut = Parts(["One came", "Two left.", "Who?", "(Three stayed", "Four sta"], 0)
+    texts = [text for one in exchanges(cut, FILL, 4, drawn_by(1)) for text in (one.before, one.after)]
+    for text in (*texts, *turned(cut)):
+        whole = {"One came.", "Two left.", "Who?", "(Three stayed.", "Four sta.", FILL}
+        found = sentences(text)
+        assert {*found[:-1]} <= whole
+        assert found[-1].rstrip(".") in {one.rstrip(".") for one in whole}
+        assert len(found) == len(cut.sentences) + (FILL in text)
+    # at the passage's end it stays as it is
+    assert turned(cut) == ("One came. Two left. Who? (Three stayed. Four sta", "Two left. Who? (Three stayed. Four sta. One came")
+
+
 def test_more_orders_add_exchanges_and_change_none() -> None:
     parts = Parts(LETTERS[:6], 3)
     few, many = (exchanges(parts, FILL, orders, drawn_by(5)) for orders in (2, 8))

@@ -69,9 +69,9 @@ def test_scores_from_arrays_are_those_of_the_plain_text(script: ModuleType, clus
     asked = script.planted(script.Condition(0.7, clustered), seed=3, queries=20)
     instances, texts = [], []
     for one in asked:
-        parts, fill, rows = script.laid(one, 3, script.Passages.of(asked), 2)
-        pieces = [*parts.sentences, fill, *one.candidates]
-        candidates = [[len(parts.sentences) + 1 + number] for number in range(len(one.candidates))]
+        own, rows = script.laid(one, 3, script.Passages.of(asked), 2)
+        pieces = [*own, *one.candidates]
+        candidates = [[len(own) + number] for number in range(len(one.candidates))]
         made = [*candidates, *rows.ends, *rows.middle, *rows.rotated]
         instances.append(script.Instance(one.query, [script.Block.of(text, vocabulary) for text in pieces], made))
         texts += [(one.query, " ".join(pieces[number] for number in row)) for row in made]
