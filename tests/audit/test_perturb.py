@@ -227,7 +227,10 @@ def test_a_piece_without_an_end_is_never_read_as_one_with_the_next() -> None:
         assert found[-1].rstrip(".") in {one.rstrip(".") for one in whole}
         assert len(found) == len(cut.sentences) + (FILL in text)
     # at the passage's end it stays as it is
-    assert turned(cut) == ("One came. Two left. Who? (Three stayed. Four sta", "Two left. Who? (Three stayed. Four sta. One came")
+    assert turned(cut) == (
+        "One came. Two left. Who? (Three stayed. Four sta",
+        "Two left. Who? (Three stayed. Four sta. One came",
+    )
 
 
 def test_more_orders_add_exchanges_and_change_none() -> None:
