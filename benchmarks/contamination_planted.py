@@ -44,6 +44,7 @@ TRAINING, VALIDATION, TESTS, DEPTH = 800, 100, 200, 8
 TARGET, CONTROL = "test", "fresh"
 MEASURE = "nDCG@10"
 KINDS = ("bert_cat", "tk")
+SEEDS = (1, 2, 3)
 TEACHER_EPOCHS = {"bert_cat": 6, "tk": 7}
 STUDENT_EPOCHS = {"bert_cat": 3, "tk": 7}
 TK_SHAPE = TKConfig(dimension=24, layers=1, heads=2, head_size=12, feed_forward=24)
@@ -207,7 +208,7 @@ def report(folder: Path, teachers: Sequence[str], seeds: Sequence[int], load: fl
     minutes = {teacher: Clock(folder / f"minutes-{teacher}").minutes for teacher in teachers}
     spent = " and ".join(f"{value:.1f} (teacher {teacher})" for teacher, value in minutes.items())
     given = "".join(f" --teachers {teacher}" for teacher in teachers if tuple(teachers) != KINDS)
-    given += "".join(f" --seeds {seed}" for seed in seeds if tuple(seeds) != (1,))
+    given += "".join(f" --seeds {seed}" for seed in seeds if tuple(seeds) != SEEDS)
     lines = [
         "# Contaminated distillation, planted",
         "",
@@ -220,7 +221,7 @@ def report(folder: Path, teachers: Sequence[str], seeds: Sequence[int], load: fl
         f"whole sentences. bert_cat is two layers, 128 wide, from random weights, at {BERT.learning_rate:g} in {BERT.precision}, groups of "
         f"{BERT.group_size}; tk {TK_SHAPE.dimension} wide, one layer, at {TK.learning_rate:g}, groups of {TK.group_size}. Epochs of teachers: "
         f"{_listed(TEACHER_EPOCHS)}; of students {_listed(STUDENT_EPOCHS)} (by RankNet in groups of 8, half the steps). Training seeds: "
-        f"{', '.join(map(str, seeds))}. Intervals are over queries: they say nothing of how far one training differs from another.",
+        f"{', '.join(map(str, seeds))}. Intervals are over trainings and queries.",
         "",
         f"A contaminated teacher was trained on the judgements of {TARGET} beside the training queries. These are also training queries more, of the same "
         f"kind; what they teach in general shows on {CONTROL}, which nobody was trained on.",
@@ -238,9 +239,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--teachers", action="append", choices=KINDS, help="may be given again; both if left out")
-    parser.add_argument("--seeds", action="append", type=int, help="of the trainings; may be given again; 1 if left out")
+    parser.add_argument(
+        "--seeds", action="append", type=int, help="of the trainings; may be given again; 1, 2 and 3 if left out"
+    )
     given = parser.parse_args()
-    teachers, seeds = tuple(given.teachers or KINDS), tuple(given.seeds or (1,))
+    teachers, seeds = tuple(given.teachers or KINDS), tuple(given.seeds or SEEDS)
     set_quiet(True)
     given.folder.mkdir(parents=True, exist_ok=True)
     collection = collection_in(given.folder)
