@@ -82,7 +82,7 @@ class System:
     @staticmethod
     def of(checkpoint: Checkpoint, name: str | None = None) -> System:
         """A loaded model as a re-ranker, under its own name or another."""
-        return System(name or checkpoint.name, model=checkpoint.model, checkpoint=checkpoint)
+        return System(name or checkpoint.ended_name, model=checkpoint.model, checkpoint=checkpoint)
 
     @staticmethod
     def retrieving(
@@ -95,7 +95,7 @@ class System:
         """
         options: dict[str, Any] = {"depth": depth, "config": task.config, "vectors": vectors, "memory": memory}
         retriever = Retriever(checkpoint, task.collection, task.queries, **options)
-        return System(f"{checkpoint.name}, {WHOLE}", model=checkpoint.model, checkpoint=checkpoint, retriever=retriever)
+        return System(f"{checkpoint.ended_name}, {WHOLE}", model=checkpoint.model, checkpoint=checkpoint, retriever=retriever)
 
     @property
     def kind(self) -> str:

@@ -150,7 +150,7 @@ def _probe(
         say(f"probing on the original passages that {checkpoints[0].name} leads to: {probed.path}")
     else:
         probed = find_collection(collection)
-    systems = _names([checkpoint.name for checkpoint in checkpoints], models)
+    systems = _names([checkpoint.ended_name for checkpoint in checkpoints], models)
     results = [
         result
         for checkpoint, system in zip(checkpoints, systems, strict=True)

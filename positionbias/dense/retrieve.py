@@ -122,7 +122,7 @@ def retrieve_dense(
         command="retrieve",
         settings={"split": split, "depth": depth, "index": index, **search.facts},
         inputs=tuple(input_ref(role, path, checksum, artefact=out) for role, path, checksum in inputs),
-        content={"checksum": sha256_file(out), **counted},
+        content={"checksum": sha256_file(out), "ending": checkpoint.ending.to_json(), **counted},
         licence=collection.manifest.licence,
         notes=_NOTES,
         versions=package_versions("torch", *(["faiss-cpu"] if index in ANN else [])),

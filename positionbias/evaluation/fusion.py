@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from positionbias.core.convergence import Ending, Finish
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.files import refuse_existing, sha256_file
 from positionbias.core.manifest import (
@@ -259,13 +260,15 @@ def fuse_runs(
     splits = {manifest.settings.get("split") for manifest in found}
     split = str(splits.pop() or "") if len(splits) == 1 else ""
     missing = {label: list(astuple(counts)) for label, counts in done.missing.items()}
+    endings = [Ending.from_json(manifest.content["ending"]) for manifest in found if "ending" in manifest.content]
+    ending = {"ending": Ending(Finish.NOT_FINISHED).to_json()} if any(one.unfinished for one in endings) else {}
     manifest = Manifest(
         kind="run",
         name=done.run.name,
         command="ensemble",
         settings={**settings, **({"split": split} if split else {})},
         inputs=tuple(inputs),
-        content={"checksum": sha256_file(out), "pairs": done.run.pairs, "missing": missing},
+        content={"checksum": sha256_file(out), "pairs": done.run.pairs, "missing": missing, **ending},
         licence="; ".join(dict.fromkeys(manifest.licence for manifest in found if manifest.licence)),
         notes=NOTES if by == "z-scores" else NOTES[:1],
         versions=package_versions("numpy"),

@@ -20,7 +20,7 @@ from typing import Any
 
 import torch
 
-from positionbias.core.convergence import Ending
+from positionbias.core.convergence import Ending, ended_name
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import atomic_folder, read_json, sha256_file, write_json
 from positionbias.core.manifest import MANIFEST, Manifest, package_versions, read_manifest, write_manifest
@@ -61,6 +61,15 @@ class Checkpoint:
             InputError: the log holds something else.
         """
         return ending_of(self.path, self.training, self.depth)
+
+    @property
+    def ended_name(self) -> str:
+        """The system's name where figures of it stand: it says where the training is not finished.
+
+        Raises:
+            InputError: as ``ending``.
+        """
+        return ended_name(self.name, self.ending.unfinished)
 
     @property
     def ranker(self) -> Ranker:

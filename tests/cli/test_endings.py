@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from positionbias.audit.systems import System
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.convergence import Ending, Finish
@@ -112,3 +113,15 @@ def test_evaluate_says_it_of_runs_and_names_the_unfinished(
     table = systems_table(load_results(tmp_path / "results"))
     assert any(cell.text == "young, not finished" for row in table.rows for cell in row)
     assert "idle: these scores change nothing: depth 1." in table.notes
+    # so do an ensemble with one of them, an audit, and the term vectors' probe
+    both = tmp_path / "both.run"
+    posbias(capsys, "ensemble", runs["test"], tmp_path / "young.run", "--out", both)
+    out, err = posbias(capsys, "evaluate", runs["test"], both, "--collection", collection.path)
+    assert "ensemble, not finished" in out
+    assert "ensemble, not finished: not finished: validation nDCG@10 still rose when the training ended" in err
+    posbias(capsys, "ensemble", runs["test"], tmp_path / "idle.run", "--out", both, "--overwrite")
+    assert "ending" not in read_manifest(both).content
+    young = tmp_path / "young.ckpt"
+    assert System.of(load_checkpoint(young)).name == "young, not finished"
+    out, _ = posbias(capsys, "mats", collection.path, "--model", young, "--json")
+    assert {row["system"] for row in json.loads(out)["results"]} == {"young, not finished"}

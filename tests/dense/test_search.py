@@ -261,6 +261,7 @@ def test_a_run_is_the_models_own_order_of_all_passages(
         ("vectors", vectors.checksum),
     ]
     assert (manifest.content["empty_queries"], manifest.settings["index"]) == (1, "exact")
+    assert manifest.content["ending"]["finish"] == "not validated"
 
 
 def test_queries_are_encoded_in_blocks_and_searched_as_memory_allows(
