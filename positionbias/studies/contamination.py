@@ -89,19 +89,25 @@ class _Study:
         """About how many ordinary groups there are."""
         return self._positives(self.settings.source, self.settings.relevant_from)
 
+    def groups_of(self, queries: int | None) -> int:
+        """About how many ordinary groups so many training queries have."""
+        every = len(self.collection.queries(self.settings.source))
+        return self.groups if queries is None else max(1, round(self.groups * min(1.0, queries / every)))
+
     @cached_property
     def student_groups(self) -> int:
         """About how many groups a student is trained on."""
-        wanted, queries = self.settings.student_queries, len(self.collection.queries(self.settings.source))
-        return self.groups if wanted is None else max(1, round(self.groups * min(1.0, wanted / queries)))
+        return self.groups_of(self.settings.student_queries)
 
     @cached_property
     def taught(self) -> Path:
         """The candidates of the training queries that students learn from."""
+        return self._some(self.settings.student_queries)
+
+    def _some(self, queries: int | None) -> Path:
+        """The candidates of so many training queries; fewer are the first of more."""
         settings, run = self.settings, self.runs[self.settings.source]
-        if settings.student_queries is None:
-            return run
-        return self.shop.some_queries(settings.source, run, settings.student_queries, seed=settings.seed)
+        return run if queries is None else self.shop.some_queries(settings.source, run, queries, seed=settings.seed)
 
     def run(self) -> Path:
         """All steps, in their order."""
@@ -151,7 +157,7 @@ class _Study:
             depth=settings.train_depth,
             seed=settings.seed,
         )
-        place, candidates = self.shop.folder / "trainsets" / source.name, self.runs[settings.source]
+        place, candidates = self.shop.folder / "trainsets" / source.name, self._some(settings.teacher_queries)
 
         def make() -> None:
             write_contaminated_set(place, self.collection, candidates, wanted, overwrite=True)
@@ -164,7 +170,7 @@ class _Study:
     def _groups_of(self, source: Source) -> int:
         """About how many groups a teacher is trained on."""
         added = 0 if source == CLEAN else self._positives(source.target, self.settings.target_relevant_from)
-        return self.groups + round(source.share * added)
+        return self.groups_of(self.settings.teacher_queries) + round(source.share * added)
 
     def _teacher_and_students(self, source: Source, trainset: Path, seed: int) -> list[Trial]:
         teacher = self._teacher(source, trainset, seed)

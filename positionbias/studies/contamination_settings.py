@@ -90,8 +90,8 @@ class ContaminationSettings:
 
     ``shares`` add teachers contaminated with less of ``dose_target``, and of their students ``dose_student`` by ``dose_loss``; without them there
     is no curve. ``negatives`` of a student stand in the first ``train_depth`` of its "teacher"'s own order, as in the paper, or among all
-    "candidates" of the source, the same for all teachers. Students learn from ``student_queries`` of the training queries, drawn by
-    ``seed`` (None: from all, as in the paper): what is taught is most of a study's work. ``depth`` is that of the targets' candidates, ``candidates`` are runs to take instead
+    "candidates" of the source, the same for all teachers. Teachers are trained on the judgements of ``teacher_queries`` of the training queries, students on the
+    scores of ``student_queries`` of them, drawn by ``seed`` (None: all, as in the paper): these are most of a study's work. ``depth`` is that of the targets' candidates, ``candidates`` are runs to take instead
     of BM25's, by split. With ``validation``, a split of held-out queries, trainings are stopped early. ``seeds`` are those of the
     trainings, ``seed`` that of the training sets and the bootstrap.
     """
@@ -110,6 +110,7 @@ class ContaminationSettings:
     negatives: Literal["teacher", "candidates"] = "teacher"
     relevant_from: int = 1
     target_relevant_from: int = 2
+    teacher_queries: int | None = None
     student_queries: int | None = None
     train_depth: int = 100
     depth: int = 100
@@ -126,8 +127,9 @@ class ContaminationSettings:
         for name in ("relevant_from", "target_relevant_from", "train_depth", "depth"):
             if getattr(self, name) < 1:
                 raise SettingError(f"--{name.replace('_', '-')}: wanted at least 1; found {getattr(self, name)}; raise it")
-        if self.student_queries is not None and self.student_queries < 1:
-            raise SettingError(f"--student-queries: wanted at least 1; found {self.student_queries}; raise it")
+        for name in ("teacher_queries", "student_queries"):
+            if (number := getattr(self, name)) is not None and number < 1:
+                raise SettingError(f"--{name.replace('_', '-')}: wanted at least 1; found {number}; raise it")
         if self.contaminating is None:
             object.__setattr__(self, "contaminating", self.targets)
         self._settle_dose()

@@ -237,6 +237,18 @@ def test_negatives_of_the_candidates_are_the_same_for_all_teachers(collection: C
     assert "teacher_depth" not in made[0].settings
 
 
+def test_teachers_and_students_of_some_training_queries(collection: Collection, tmp_path: Path) -> None:
+    of = settings(targets=("test",), losses=(Distillation("kl"),), shares=(), teacher_queries=12, student_queries=5)
+    assert {"bm25-train-of-12", "bm25-train-of-5"} <= set(run(collection, tmp_path, of))
+    clean, test = (list(Groups(tmp_path / "trainsets" / name)) for name in ("clean", "test"))
+    assert (len(clean), len(test)) == (12, 12 + 18)
+    assert test[:12] == clean
+    scores = next((tmp_path / "taught").glob("*clean*"))
+    students = {*open_teacher_scores(scores).query_ids}
+    assert len(students) == 5
+    assert students <= {group.query_id for group in clean}
+
+
 def test_stopped_early_by_held_out_queries(collection: Collection, tmp_path: Path) -> None:
     training = replace(TRAINING, validate_every=2, patience=1)
     student = replace(SMALL, training=training)
@@ -332,6 +344,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"dose_loss": "margin_mse"}, "--dose-loss: wanted one of the study's own (kl, ranknet); found 'margin_mse'"),
     ({"negatives": "random"}, "--negatives: wanted teacher or candidates; found 'random'"),
     ({"depth": 0}, "--depth: wanted at least 1; found 0"),
+    ({"teacher_queries": 0}, "--teacher-queries: wanted at least 1; found 0"),
     ({"target_relevant_from": 0}, "--target-relevant-from: wanted at least 1; found 0"),
     ({"candidates": {"dev": Path()}}, "--candidates: wanted splits of the study (train, test, validation); found 'dev'"),
     (

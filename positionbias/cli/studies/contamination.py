@@ -102,6 +102,11 @@ _measuring_options: Decorator = all_of(
         "--epochs", type=int, help="Passes over the training groups, at most. [default: 1, or as many as --max-steps takes]"
     ),
     click.option(
+        "--teacher-queries",
+        type=int,
+        help="Training queries whose judgements teachers are trained on, drawn by --seed. [default: all]",
+    ),
+    click.option(
         "--student-queries",
         type=int,
         help="Training queries that teachers score and students learn from, drawn by --seed. [default: all]",
@@ -131,9 +136,10 @@ _measuring_options: Decorator = all_of(
 @_dose_options
 @_measuring_options
 @quick_study_option(
-    "KL alone, no doses, 1,000 queries for the students, 10 candidates a query",
+    "KL alone, no doses, 3,000 training queries for the teachers and 1,000 for the students, 10 candidates a query",
     losses=("kl",),
     no_doses=True,
+    teacher_queries=3_000,
     student_queries=1_000,
     depth=DEPTH,
     train_depth=DEPTH,
