@@ -1,24 +1,73 @@
-"""What ``posbias evaluate --leaked`` prints: systems on all, leaked and clean queries, and whether their order holds."""
+"""What ``posbias evaluate --leaked`` prints and writes: whether the order of systems holds, and systems on all, leaked and clean queries."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
+from positionbias.cli.common import output_place
+
 if TYPE_CHECKING:
+    from positionbias.core.order_payloads import Swap
     from positionbias.core.payloads import Interval
     from positionbias.core.result import Result
 
-__all__ = ["leaked_text"]
+__all__ = ["leaked_text", "order_text", "place_of_swaps", "write_swaps"]
+
+
+def order_text(results: Sequence[Result]) -> str:
+    """Whether the order of the systems holds, a paragraph a measure; nothing for one system."""
+    from positionbias.core.payloads import LeakedOrder
+    from positionbias.report.leaked_order import order_sentences
+
+    found = [(result.measure, result.payload) for result in results if isinstance(result.payload, LeakedOrder)]
+    return "\n\n".join("\n  ".join(order_sentences(measure, order)) for measure, order in found)
+
+
+def place_of_swaps(out: str, leaked: str | None, runs: Sequence[str], *, overwrite: bool) -> Path:
+    """Where --all-swaps writes, once it is known that there can be swaps and that nothing stands there."""
+    from positionbias.core.files import refuse_existing
+
+    if leaked is None:
+        raise click.UsageError(
+            "--all-swaps goes with --leaked: it lists runs that change places between leaked and clean queries"
+        )
+    if len(runs) < 2:
+        raise click.UsageError("--all-swaps: one run has no order; give two or more")
+    place = output_place(out)
+    refuse_existing(place, overwrite=overwrite)
+    return place
+
+
+def write_swaps(out: Path, swaps: Mapping[str, Sequence[Swap]], *, overwrite: bool) -> None:
+    """Write every swap of each measure as TSV, the smallest p first.
+
+    Raises:
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+    """
+    import csv
+
+    from positionbias.core.files import atomic_file
+
+    with atomic_file(out, overwrite=overwrite) as partial, open(partial, "w", encoding="utf-8", newline="") as handle:
+        writer = csv.writer(handle, delimiter="\t", lineterminator="\n")
+        writer.writerow(("measure", "falls", "behind", "lead on clean", "lead on leaked", "p", "q"))
+        for measure, found in swaps.items():
+            for swap in found:
+                leads = f"{swap.lead_clean:.6f}", f"{swap.lead_leaked:.6f}"
+                writer.writerow((measure, swap.falls, swap.behind, *leads, f"{swap.p:.4g}", f"{swap.q:.4g}"))
 
 
 def leaked_text(results: Sequence[Result]) -> str:
     """The tables of ``evaluation.leaked.leaked_results``, and what they can and cannot say."""
     from positionbias.cli.show import aligned
-    from positionbias.evaluation.leaked import ORDER, PARTS
+    from positionbias.core.payloads import Statistics
+    from positionbias.evaluation.leaked import PARTS
 
-    orders = [result for result in results if result.measure.startswith(ORDER)]
-    rest = [result for result in results if result not in orders]
+    rest = [result for result in results if isinstance(result.payload, Statistics)]
     systems = [result for result in rest if "baseline" not in _rows(result)]
     gains = [result for result in rest if "baseline" in _rows(result)]
     counts = {part: _rows(rest[0])[part]["queries"] for part in PARTS}
@@ -33,8 +82,6 @@ def leaked_text(results: Sequence[Result]) -> str:
             table,
             "Gains are paired by query: how hard a query is for both runs alike is taken off.",
         ]
-    for order in orders:
-        lines += ["", f"{order.measure}:", *_order_lines(_rows(order))]
     return "\n".join(lines)
 
 
@@ -64,14 +111,3 @@ def _cell(value: float | None, ends: tuple[float | None, float | None], form: st
         return "-"
     low, high = ends
     return f"{value:{form}}" if low is None or high is None else f"{value:{form}} [{low:{form}}, {high:{form}}]"
-
-
-def _order_lines(rows: Mapping[str, Any]) -> list[str]:
-    lines = []
-    for name, found in rows.items():
-        if name == "systems":
-            continue
-        tau = "undefined (all tied)" if found["tau"] is None else f"{found['tau']:.3f}"
-        swaps = "; ".join(f"{first} falls behind {second}" for first, second in found["swaps"]) or "none"
-        lines.append(f"  {name}: Kendall's tau {tau}; swaps: {swaps}")
-    return lines or ["  undefined: no clean query"]

@@ -8,6 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from positionbias.core.convergence import Ending
+from positionbias.core.order_payloads import LeakedOrder
 from positionbias.core.place_payloads import PlaceHistogram, SentenceMoves
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Examples",
     "Finding",
     "Interval",
+    "LeakedOrder",
     "Payload",
     "PerQuery",
     "PlaceHistogram",
@@ -303,6 +305,7 @@ Payload = (
     | Examples
     | Finding
     | Verdict
+    | LeakedOrder
 )
 KINDS: dict[str, type] = {
     "statistics": Statistics,
@@ -318,4 +321,5 @@ KINDS: dict[str, type] = {
     "examples": Examples,
     "finding": Finding,
     "verdict": Verdict,
+    "leaked_order": LeakedOrder,
 }

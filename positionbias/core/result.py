@@ -16,6 +16,7 @@ from positionbias.core.convergence import Ending
 from positionbias.core.errors import bad_input
 from positionbias.core.files import atomic_folder, read_json, write_json
 from positionbias.core.manifest import MANIFEST, Manifest, write_manifest
+from positionbias.core.order_payloads import order_from_json
 from positionbias.core.payloads import KINDS, Contrast, Effect, Example, Interval, Payload, PerQuery, Preference, Question
 
 __all__ = ["Facts", "Result", "load_results", "save_results", "write_results"]
@@ -120,6 +121,8 @@ class Result:
                 Effect(**{**effect, "contrast": Contrast(effect["contrast"])}) for effect in payload["effects"]
             ]
             payload["question"], payload["preference"] = Question(payload["question"]), Preference(payload["preference"])
+        if kind == "leaked_order":
+            payload = order_from_json(payload)
         interval, facts = record.pop("interval"), Facts(**record.pop("facts"))
         return Result(
             **record, interval=Interval(**interval) if interval else None, payload=KINDS[kind](**payload), facts=facts

@@ -8,19 +8,19 @@ much easier or harder these queries are. The second is the same for all systems;
 has it taken off: per query b − a is paired. It says whether b gains more where queries leaked than where they did not.
 
 Intervals [decision]: percentile bootstrap, or t by the jackknife where a part has few clusters (``bootstrap``); leaked and clean queries are drawn
-apart, so that each part keeps its size, and queries with the same single relevant passage are drawn together. The order of systems is compared by Kendall's τ_b of their means, with each pair of
-systems that changes places named; a tie in either is no swap.
+apart, so that each part keeps its size, and queries with the same single relevant passage are drawn together. Whether the order of systems changes
+is held against random splits (``leaked_order``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from positionbias.core.errors import InputError
+from positionbias.core.order_payloads import Swap
 from positionbias.core.payloads import Interval, PerQuery, Statistics
 from positionbias.core.result import Result
 from positionbias.core.seeds import key64
@@ -33,10 +33,11 @@ from positionbias.evaluation.bootstrap import (
     percentile_interval,
     resampled_means,
 )
-from positionbias.evaluation.order import order_agreement, swaps
+from positionbias.evaluation.leaked_order import ALPHA, OrderFound, order_found
+from positionbias.evaluation.random_splits import mark_queries
 from positionbias.evaluation.two_means import difference_of_groups
 
-__all__ = ["ORDER", "PARTS", "leaked_results", "unpaired_difference"]
+__all__ = ["ORDER", "PARTS", "Leaked", "leaked_results", "unpaired_difference"]
 
 PARTS = ("all", "leaked", "clean")
 ORDER = "order of systems"
@@ -71,13 +72,20 @@ def unpaired_difference(
     return difference, percentile_interval(drawn[0].means[:, 0] - drawn[1].means[:, 0], method)
 
 
+class Leaked(NamedTuple):
+    """The results, and every swap by measure, of which a Result has the named ones alone."""
+
+    results: list[Result]
+    swaps: dict[str, list[Swap]]
+
+
 def leaked_results(
     measured: Sequence[Result], leaked: Container[str], *, clusters: Mapping[str, str] | None = None, seed: int
-) -> list[Result]:
+) -> Leaked:
     """From the results of ``evaluate_runs`` (those per query): a Result a system and measure, one for each further system and measure
     against the first, and one a measure for the order of the systems where there are two or more.
 
-    ``value`` is the difference leaked − clean, the difference of differences, and τ between leaked and clean; None where undefined.
+    ``value`` is the difference leaked − clean, the difference of differences, and the excess of τ over random splits; None where undefined.
 
     Raises:
         InputError: no judged query is leaked.
@@ -86,13 +94,15 @@ def leaked_results(
     for result in measured:
         if isinstance(result.payload, PerQuery):
             by_measure.setdefault(result.measure, []).append(result)
-    found = []
-    for results in by_measure.values():
+    found = Leaked([], {})
+    for measure, results in by_measure.items():
         parts = _Parts(results, leaked, clusters, seed)
-        found += [parts.of_system(place) for place in range(len(results))]
-        found += [parts.against_first(place) for place in range(1, len(results))]
+        found.results.extend(parts.of_system(place) for place in range(len(results)))
+        found.results.extend(parts.against_first(place) for place in range(1, len(results)))
         if len(results) > 1:
-            found.append(parts.order())
+            order = parts.order()
+            found.results.append(parts.order_result(order))
+            found.swaps[measure] = order.swaps
     return found
 
 
@@ -106,8 +116,8 @@ class _Parts:
         payloads = [result.payload for result in results if isinstance(result.payload, PerQuery)]
         query_ids = payloads[0].query_ids
         self.values = np.array([payload.values for payload in payloads], np.float64)
-        is_leaked = np.array([query_id in leaked for query_id in query_ids], bool)
-        if not is_leaked.any():
+        self.is_leaked = np.array([query_id in leaked for query_id in query_ids], bool)
+        if not self.is_leaked.any():
             raise InputError(
                 f"--leaked: wanted pairs that name judged queries; found none among {len(query_ids):,}; "
                 "check that the pairs are of these test queries"
@@ -115,8 +125,8 @@ class _Parts:
         labels = cluster_labels(clusters or {}, query_ids) or []
         self.places = {
             "all": np.arange(len(query_ids)),
-            "leaked": np.flatnonzero(is_leaked),
-            "clean": np.flatnonzero(~is_leaked),
+            "leaked": np.flatnonzero(self.is_leaked),
+            "clean": np.flatnonzero(~self.is_leaked),
         }
         self.labels = {part: [labels[place] for place in places] for part, places in self.places.items()}
 
@@ -152,24 +162,16 @@ class _Parts:
             measure, of.collection, of.split, of.system, self.seed, value, interval, count, Statistics(rows), of.facts
         )
 
-    def order(self) -> Result:
-        """Kendall's τ_b between the parts, and who changes places with whom."""
-        names = [result.system for result in self.results]
-        means = {
-            part: dict(zip(names, self.values[:, places].mean(axis=1).tolist(), strict=True))
-            for part, places in self.places.items()
-            if len(places)
-        }
-        rows: dict[str, Any] = {"systems": len(self.results)}
-        for one, other in combinations(means, 2):
-            rows[f"{one} to {other}"] = {
-                "tau": order_agreement(means[one], means[other]),
-                "swaps": swaps(means[one], means[other]),
-            }
-        tau = rows.get("leaked to clean", {}).get("tau")
-        of = self.results[0]
+    def order(self) -> OrderFound:
+        """The order of the systems on leaked against clean queries."""
+        marked = mark_queries(self.values, self.is_leaked, self.labels["all"])
+        return order_found(marked, [result.system for result in self.results], seed=self.seed)
+
+    def order_result(self, found: OrderFound) -> Result:
+        """The excess of τ over random splits, with its interval."""
+        of, tau = self.results[0], found.order.tau
+        method = f"{found.order.splits:,} random splits of the same sizes"
+        interval = Interval(*tau.excess_ends, 1 - 2 * ALPHA, method) if tau else None
         systems = ", ".join(result.system for result in self.results)
-        payload = Statistics(rows)
-        return Result(
-            f"{ORDER} by {of.measure}", of.collection, of.split, systems, self.seed, tau, None, len(self.results), payload
-        )
+        value, measure = tau.excess if tau else None, f"{ORDER} by {of.measure}"
+        return Result(measure, of.collection, of.split, systems, self.seed, value, interval, len(self.results), found.order)

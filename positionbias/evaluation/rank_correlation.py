@@ -1,12 +1,13 @@
-"""Spearman's and Kendall's rank correlation of many rows of means with one row of positions, in array operations."""
+"""Spearman's and Kendall's rank correlation for many rows at once, in array operations."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["kendall", "pair_signs", "spearman"]
+__all__ = ["Agreement", "agreement", "kendall", "pair_signs", "spearman"]
 
 _DECIMALS = 12  # means that rounding alone parts are ties
 _BLOCK = 2_000_000  # signs held at a time
@@ -31,13 +32,41 @@ def spearman(positions: np.ndarray, means: np.ndarray) -> np.ndarray:
 
 
 def kendall(positions: np.ndarray, means: np.ndarray) -> np.ndarray:
-    """Kendall's τ_b of ``means (rows, k)`` with ``positions (k,)``, ``(rows,)``: agreeing less disagreeing pairs, over the geometric mean
-    of the numbers of pairs that are no ties in either.
+    """Kendall's τ_b of ``means (rows, k)`` with ``positions (k,)``, ``(rows,)``, as ``agreement`` has it."""
+    return agreement(positions, means).tau
 
-    NaN as for ``spearman``.
+
+class Agreement(NamedTuple):
+    """Kendall's τ_b and the number of pairs that stand the other way round, ``(rows,)`` each."""
+
+    tau: np.ndarray
+    swaps: np.ndarray
+
+
+def agreement(first: np.ndarray, second: np.ndarray) -> Agreement:
+    """How far each row of ``first``, ``(rows, k)`` or one row ``(k,)``, puts k things in the order of that row of ``second (rows, k)``.
+
+    τ_b is agreeing less disagreeing pairs, over the geometric mean of the numbers of pairs that are no ties in either; NaN as for
+    ``spearman``. A tie in either is no swap.
     """
-    x = pair_signs(positions)
-    return _by_blocks(means, lambda signs: _ratio((signs * x).sum(axis=(-2, -1)), (signs**2).sum(axis=(-2, -1)), (x**2).sum()))
+    rows, k = second.shape
+    one, two = (np.round(np.atleast_2d(values), _DECIMALS) for values in (first, second))
+    agreeing, swaps, of_one, of_two = np.zeros((4, rows), np.int64)
+    for place in range(k - 1):  # one thing against all behind it: whole columns, and no array of pairs
+        (above, below), (over, under) = (_compared(values, place) for values in (one, two))
+        agreeing += np.count_nonzero((above & over) | (below & under), axis=1)
+        swaps += np.count_nonzero((above & under) | (below & over), axis=1)
+        of_one += np.count_nonzero(above | below, axis=1)
+        of_two += np.count_nonzero(over | under, axis=1)
+    missing = np.isnan(one).any(axis=1) | np.isnan(two).any(axis=1)
+    tau = _ratio((agreeing - swaps).astype(np.float64), of_one.astype(np.float64), of_two.astype(np.float64))
+    return Agreement(np.where(missing, np.nan, tau), swaps)
+
+
+def _compared(values: np.ndarray, place: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where the thing at ``place`` lies above each that follows, and where below, ``(rows, k − place − 1)`` bool."""
+    this, others = values[:, place, None], values[:, place + 1 :]
+    return this > others, this < others
 
 
 def _by_blocks(means: np.ndarray, of_signs: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
@@ -49,6 +78,6 @@ def _by_blocks(means: np.ndarray, of_signs: Callable[[np.ndarray], np.ndarray]) 
     return found
 
 
-def _ratio(together: np.ndarray, own: np.ndarray, other: float) -> np.ndarray:
+def _ratio(together: np.ndarray, own: np.ndarray, other: np.ndarray | float) -> np.ndarray:
     with np.errstate(invalid="ignore", divide="ignore"):
         return together / np.sqrt(own * other)

@@ -163,7 +163,7 @@ def adjust(comparisons: Sequence[Comparison], methods: Sequence[str] = CORRECTIO
 
 
 def corrected(p_values: list[float], method: str) -> list[float]:
-    """p-values corrected for their number, as one family, by "holm" or "bonferroni"."""
+    """p-values corrected for their number, as one family, by "holm" or "bonferroni", or for the false discovery rate by "fdr_bh"."""
     if not p_values:
         return []
     from statsmodels.stats.multitest import multipletests

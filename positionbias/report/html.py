@@ -48,6 +48,7 @@ KIND_NAMES = {
     "examples": "lists of examples",
     "finding": "findings",
     "verdict": "verdicts",
+    "leaked_order": "orders on leaked and clean queries",
 }
 
 

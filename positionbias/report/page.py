@@ -17,6 +17,7 @@ from positionbias.report.blocks import Block, Drawing, Picture, Section, Sheet, 
 from positionbias.report.doses import dose_caption, dose_table, doses_of, shows_doses
 from positionbias.report.embed import inline_svg
 from positionbias.report.figure import NARROW, WIDE
+from positionbias.report.leaked_order import order_findings
 from positionbias.report.load import Study, dose_of
 from positionbias.report.parts import OWN_MEASURES, OWN_SECTIONS, general_comparisons, general_systems
 from positionbias.report.placement import moves_table, places_table
@@ -50,6 +51,7 @@ class _Maker:
         block = self.block()
         block.cards = verdict_cards(self.results)
         block.findings = [r.payload for r in of_kind(self.results, "finding") if isinstance(r.payload, Finding)]
+        block.findings += order_findings(self.results)
         block.sheets = [sheet for table in verdict_tables(self.results) for sheet in self.sheet(table)]
         if block.findings and (basis := _basis(self.results)):
             block.sentences.append(basis)

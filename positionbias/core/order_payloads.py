@@ -1,0 +1,97 @@
+"""The order of systems on leaked and on clean queries, beside random splits of the same queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+__all__ = ["AgainstSplits", "LeakedOrder", "OrderAnswer", "Power", "Swap", "order_from_json"]
+
+
+class OrderAnswer(StrEnum):
+    """Does leakage change the order? ``UNCHANGED`` is the answer where the smallest gain of interest would have been found."""
+
+    CHANGED = "leakage changes the order of systems"
+    UNCHANGED = "no change of the order of systems found"
+    UNKNOWN = "cannot tell whether leakage changes the order of systems"
+
+
+@dataclass(frozen=True, slots=True)
+class AgainstSplits:
+    """A figure of leaked against clean queries, and what random splits have: their mean and the ends of their middle 90 %."""
+
+    value: float
+    expected: float
+    low: float
+    high: float
+
+    @property
+    def excess(self) -> float:
+        """The value less what random splits have."""
+        return self.value - self.expected
+
+    @property
+    def excess_ends(self) -> tuple[float, float]:
+        """The excess's 90 % interval: every shift of the random splits that a one-sided test at 5 % leaves standing, on either side."""
+        return self.value - self.high, self.value - self.low
+
+
+@dataclass(frozen=True, slots=True)
+class Power:
+    """How often a change is found where some systems gain ``gain`` of the measure on every leaked query."""
+
+    gain: float
+    found: float
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """``falls`` leads ``behind`` on clean queries and trails it on leaked ones; the leads are ``falls`` − ``behind``.
+
+    ``p``: how often random splits swap the two by as much; ``q``: p corrected for the false discovery rate over all pairs.
+    """
+
+    falls: str
+    behind: str
+    lead_clean: float
+    lead_leaked: float
+    p: float
+    q: float
+
+
+@dataclass(frozen=True, slots=True)
+class LeakedOrder:
+    """The order on ``leaked`` against that on ``clean`` queries: Kendall's τ_b and the number of swaps among ``pairs`` of systems.
+
+    ``p`` is one-sided: the share of random splits whose orders agree as little. Splits keep the number of leaked queries in each of ``strata``
+    classes of difficulty. ``power`` is for gains of ``gaining`` systems, whichever; ``detectable`` is the gain that is found in 80 % of cases. ``named`` are the
+    swaps with q at most ``discovery_rate``. ``undefined`` says why figures are None.
+    """
+
+    answer: OrderAnswer
+    leaked: int
+    clean: int
+    systems: int
+    pairs: int
+    tau: AgainstSplits | None = None
+    swaps: AgainstSplits | None = None
+    p: float | None = None
+    splits: int = 0
+    strata: int = 1
+    gaining: int = 0
+    power: Sequence[Power] = ()
+    detectable: float | None = None
+    named: Sequence[Swap] = ()
+    discovery_rate: float = 0.0
+    undefined: str = ""
+
+
+def order_from_json(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a ``LeakedOrder`` from what JSON has of them."""
+    typed: dict[str, Any] = {name: AgainstSplits(**record[name]) if record[name] else None for name in ("tau", "swaps")}
+    typed["answer"] = OrderAnswer(record["answer"])
+    typed["power"] = [Power(**item) for item in record["power"]]
+    typed["named"] = [Swap(**item) for item in record["named"]]
+    return {**record, **typed}

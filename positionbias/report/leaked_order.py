@@ -1,0 +1,75 @@
+"""The order of systems on leaked and on clean queries, in sentences: the answer, what it rests on, single swaps, the power, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from positionbias.core.formatting import count, decimal, p_value, percent
+from positionbias.core.order_payloads import AgainstSplits, LeakedOrder, OrderAnswer, Swap
+from positionbias.core.payloads import Finding
+from positionbias.core.result import Result
+from positionbias.evaluation.leaked import ORDER
+
+__all__ = ["order_findings", "order_sentences"]
+
+SHOWN = 10  # swaps that are named in words
+_HOLDS = {OrderAnswer.CHANGED: True, OrderAnswer.UNCHANGED: False, OrderAnswer.UNKNOWN: None}
+_NEXT = {
+    OrderAnswer.CHANGED: "Compare systems on clean queries.",
+    OrderAnswer.UNCHANGED: "The order on all queries can be used.",
+    OrderAnswer.UNKNOWN: "Compare systems on clean queries, or judge more queries of the smaller part.",
+}
+
+
+def order_findings(results: Sequence[Result]) -> list[Finding]:
+    """What the orders among these results say, a finding a measure."""
+    found = [(result, result.payload) for result in results if isinstance(result.payload, LeakedOrder)]
+    return [Finding(" ".join(order_sentences(result.measure, order)), _HOLDS[order.answer]) for result, order in found]
+
+
+def order_sentences(measure: str, order: LeakedOrder) -> list[str]:
+    """The answer first; ``measure`` is the result's."""
+    head = f"{measure.removeprefix(f'{ORDER} by ')}: {order.answer}"
+    if order.tau is None or order.swaps is None:
+        return [f"{head}: {order.undefined}."]
+    low, high = (decimal(end, sign=True) for end in order.tau.excess_ends)
+    strata = f" and their numbers in {order.strata} classes of difficulty" if order.strata > 1 else ""
+    return [
+        f"{head}: Kendall's τ {decimal(order.tau.value)} between {order.leaked:,} leaked and {order.clean:,} clean queries, "
+        f"{_splits(order.tau, decimal)}.",
+        f"Excess {decimal(order.tau.excess, sign=True)} (90 % interval [{low}, {high}]; one-sided p {p_value(order.p)}); "
+        f"{count(order.swaps.value)} of {order.pairs:,} pairs change places, {_splits(order.swaps, count)}. "
+        f"Random splits keep the sizes{strata}; brackets are their middle 90 %.",
+        _named(order),
+        _power(order),
+        _NEXT[order.answer],
+    ]
+
+
+def _splits(figure: AgainstSplits, form: Callable[[float], str]) -> str:
+    return f"random splits {form(figure.expected)} [{form(figure.low)}, {form(figure.high)}]"
+
+
+def _named(order: LeakedOrder) -> str:
+    rate = percent(order.discovery_rate, 0)
+    if not order.named:
+        return f"Single swaps: none can be named at a false discovery rate of {rate}."
+    more = len(order.named) - SHOWN
+    listed = [*map(_swap, order.named[:SHOWN]), *([f"{more:,} more"] if more > 0 else [])]
+    return f"Single swaps: {len(order.named):,} can be named at a false discovery rate of {rate}: {'; '.join(listed)}."
+
+
+def _swap(swap: Swap) -> str:
+    leads = f"{decimal(swap.lead_clean, sign=True)} on clean, {decimal(swap.lead_leaked, sign=True)} on leaked queries"
+    return f"{swap.falls} falls behind {swap.behind} ({leads})"
+
+
+def _power(order: LeakedOrder) -> str:
+    count_of = f"{order.gaining:,} of {order.systems:,} systems"
+    tried = "; ".join(f"{decimal(item.gain, 2)}: {percent(item.found, 0)}" for item in order.power)
+    if order.detectable is None:
+        largest = order.power[-1]
+        head = f"not even a gain of {decimal(largest.gain, 2)} on leaked queries by {count_of} would be found in 80 % of cases"
+    else:
+        head = f"a gain of {decimal(order.detectable, 2)} on leaked queries by {count_of} would be found in 80 % of cases"
+    return f"Power: {head} (planted in these data; {tried})."
