@@ -92,6 +92,6 @@ def order_from_json(record: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a ``LeakedOrder`` from what JSON has of them."""
     typed: dict[str, Any] = {name: AgainstSplits(**record[name]) if record[name] else None for name in ("tau", "swaps")}
     typed["answer"] = OrderAnswer(record["answer"])
-    typed["power"] = [Power(**item) for item in record["power"]]
-    typed["named"] = [Swap(**item) for item in record["named"]]
+    typed["power"] = tuple(Power(**item) for item in record["power"])
+    typed["named"] = tuple(Swap(**item) for item in record["named"])
     return {**record, **typed}

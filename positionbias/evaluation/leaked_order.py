@@ -70,7 +70,7 @@ def _held(order: LeakedOrder, marked: Marked, tau: float, swaps: int, each: Sequ
     if p <= ALPHA:
         answer = OrderAnswer.CHANGED
     else:
-        sure = any(item.gain == MARGIN and item.found >= 1 - ALPHA for item in power)
+        sure = any(item.gain <= MARGIN and item.found >= 1 - ALPHA for item in power)
         answer = OrderAnswer.UNCHANGED if sure else OrderAnswer.UNKNOWN
     return replace(
         order,
@@ -80,7 +80,7 @@ def _held(order: LeakedOrder, marked: Marked, tau: float, swaps: int, each: Sequ
         p=p,
         power=power,
         detectable=_detectable(power),
-        named=[swap for swap in each if swap.q <= DISCOVERY_RATE],
+        named=tuple(swap for swap in each if swap.q <= DISCOVERY_RATE),
     )
 
 
@@ -90,14 +90,14 @@ def _against(value: float, null: np.ndarray) -> AgainstSplits:
     return AgainstSplits(value, float(null.mean()), float(low), float(high))
 
 
-def _power(marked: Marked, gaining: int, seed: int) -> list[Power]:
+def _power(marked: Marked, gaining: int, seed: int) -> tuple[Power, ...]:
     """The power for each gain, up to the first that is hardly ever missed."""
     found: list[Power] = []
     for gain in GAINS:
         found.append(Power(gain, planted_power(marked, gain, gaining, level=ALPHA, seed=seed)))
         if found[-1].found >= 0.99:
             break
-    return found
+    return tuple(found)
 
 
 def _detectable(power: Sequence[Power]) -> float | None:

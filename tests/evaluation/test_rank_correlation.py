@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from positionbias.evaluation.rank_correlation import kendall, spearman
+from positionbias.evaluation.rank_correlation import agreement, kendall, spearman
 
 SCIPY = {spearman: stats.spearmanr, kendall: stats.kendalltau}
 
@@ -25,6 +25,17 @@ def test_rows_equal_scipy_s(ours, data):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", stats.ConstantInputWarning)
             assert value == pytest.approx(SCIPY[ours](positions, row).statistic, nan_ok=True)
+
+
+@given(data=st.data())
+def test_row_against_row(data):
+    k = data.draw(st.integers(2, 8))
+    of_k = st.lists(st.integers(0, 4), min_size=k, max_size=k)
+    rows = np.array(data.draw(st.lists(st.tuples(of_k, of_k), min_size=1, max_size=5))) / 3
+    found = agreement(rows[:, 0], rows[:, 1])
+    for tau, swaps, (one, other) in zip(*found, rows, strict=True):
+        assert tau == pytest.approx(stats.kendalltau(one, other).statistic, nan_ok=True)
+        assert swaps == sum((one[i] - one[j]) * (other[i] - other[j]) < 0 for i in range(k) for j in range(i))
 
 
 def test_by_hand():
