@@ -231,7 +231,8 @@ def answer_row(trial: Trial, found: dict[str, Any]) -> list[str]:
         share(len(named), len(rows)),
         f"{np.mean([row[2] for row in rows]):.2f}",
     ]
-    return [*cells, *(f"{100 * np.mean([row[at] / max(1, row[2]) for row in rows]):.1f}" for at in (3, 4))]
+    false, strict = (f"{100 * np.mean([row[at] / max(1, row[2]) for row in rows]):.1f}" for at in (3, 4))
+    return [*cells, false, strict if trial.gain else "–"]
 
 
 ANSWERS = [
