@@ -13,6 +13,7 @@ import pytest
 
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
+from positionbias.core.order_payloads import AgainstSplits, LeakedOrder, OrderAnswer, Power, Swap
 from positionbias.core.payloads import (
     KINDS,
     AtsCurve,
@@ -67,6 +68,21 @@ PAYLOADS: list[Payload] = [
     ResponseCurve([0.0, 1.0], [3, 3], [0.5, -0.5], [0.4, -0.6], [0.6, -0.4], [0.9, 0.7], {"unit": 1.5}),
     Examples([Example("q1", "Who?", "p1", "Ann. Bob.", [[0, 3]], "Bob. Ann. ", [[5, 8]], 1.0, 0.5, 1, None)], "nDCG@10"),
     Finding("The histogram falls.", True),
+    LeakedOrder(
+        OrderAnswer.CHANGED,
+        leaked=7,
+        clean=23,
+        systems=3,
+        pairs=3,
+        tau=AgainstSplits(-0.3, 0.7, 0.3, 1.0),
+        swaps=AgainstSplits(2, 0.4, 0, 1),
+        p=0.001,
+        splits=1999,
+        gaining=1,
+        power=(Power(0.1, 0.5),),
+        named=(Swap("a", "b", 0.1, -0.2, 0.001, 0.01),),
+        discovery_rate=0.1,
+    ),
     PlaceHistogram([0.0, 0.5, 1.0], [0.9, 0.1], [8, 2], [5, 5], 1.1, 1, 0.29),
     SentenceMoves([2, 1], [1.5, 1.5], [0.75, 1.5], {"mean_distance": 0.5}),
     Verdict(

@@ -90,9 +90,9 @@ def test_without_a_clean_query_it_is_undefined() -> None:
     ]
 
 
-def test_json_gives_the_order_back() -> None:
-    for order in (found(values(5, 30, seed=4), 10), found(values(3, 5, seed=1), 5)):
-        assert Result.from_json(json.loads(json.dumps(result(order).to_json()))) == result(order)
+def test_json_gives_an_undefined_order_back() -> None:
+    order = found(values(3, 5, seed=1), 5)
+    assert Result.from_json(json.loads(json.dumps(result(order).to_json()))) == result(order)
 
 
 def result(order: LeakedOrder) -> Result:
