@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["ANALYSIS", "Analyzer", "TermNumbers"]
+__all__ = ["ANALYSIS", "Analyzer", "TermNumbers", "words"]
 
 # An apostrophe inside a word belongs to it, so that the stemmer can take a possessive off ("Rome's" → "rome").
 _WORD = re.compile(r"\w+(?:'\w+)*")
 ANALYSIS = r"lower case; words \w+ with inner apostrophes; bm25s English stop words; Snowball English stemmer"
+
+
+def words(text: str) -> list[str]:
+    """The words of a text, lower-cased, stop words among them."""
+    return _WORD.findall(text.lower().replace("’", "'").replace("‘", "'"))
 
 
 class Analyzer:
@@ -26,8 +31,8 @@ class Analyzer:
         self._terms: dict[str, str | None] = dict.fromkeys(STOPWORDS_EN)
 
     def words(self, text: str) -> list[str]:
-        """The words, lower-cased, stop words among them."""
-        return _WORD.findall(text.lower().replace("’", "'").replace("‘", "'"))
+        """As the function ``words``."""
+        return words(text)
 
     def term(self, word: str) -> str | None:
         """The term of a word as ``words`` gives it; None for a stop word."""

@@ -1,20 +1,11 @@
-"""From which score on a pair is a leak: the lowest threshold that keeps a precision, from pairs that people have labelled.
+"""From which score on a pair is a leak: the lowest threshold whose precision is surely high enough, from pairs that people have labelled.
 
-The rule of the leakage paper (section 3: "the lowest that yields a 0.9 precision"), made exact: of the scores that occur, the lowest t for
-which the pairs with score ≥ t are leaks to a share of 0.9 or more,
+Of the scores that occur, the lowest at which the lower 95 % bound of the precision (``precision``) is at least 0.9. The rule of the leakage paper
+(section 3: "the lowest that yields a 0.9 precision") asks it of the precision itself, which further pairs then keep about half of the time. The bound
+is taken at each score by itself; what it costs that the lowest one is chosen, ``benchmarks/leakage_thresholds.py`` measures: next to nothing.
 
-    precision(t) = Σ_{s_i ≥ t} w_i·y_i / Σ_{s_i ≥ t} w_i
-
-with w_i the pairs that pair i stands for (1 where nothing was drawn). Precision does not rise steadily with t, so that a higher
-threshold may fall below again; how many do is counted. Labelled pairs were preselected by a score, so nothing here is a recall: what lies
-below the lowest of them nobody has looked at.
-
-Intervals [decision]. Of shares: Wilson's, at the number of pairs that the sample is worth,
-
-    n* = min(n, p(1 − p) / v),   v = G/(G−1) · (n−1)/n · Σ_g (Σ_{i in g} w_i (y_i − p))² / (Σ w_i)²
-
-over the G test queries g, whose pairs are alike (Dean, Pagano 2015, with Kish's (Σ w)²/Σ w² for n, where v is 0 too); with one pair a test
-query and no weights it is Wilson's own. Of the threshold: percentiles of the same rule over test queries drawn with replacement.
+Labelled pairs were preselected by a score, so nothing here is a recall: what lies below the lowest of them nobody has looked at. The interval of a
+threshold is of percentiles of the same rule over test queries drawn with replacement.
 """
 
 from __future__ import annotations
@@ -22,96 +13,62 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from enum import StrEnum
 
 import numpy as np
 
 from positionbias.core.errors import SettingError
 from positionbias.core.payloads import Interval
-from positionbias.evaluation.bootstrap import LEVEL, RESAMPLES, cluster_queries, resampled_sums
+from positionbias.evaluation.bootstrap import LEVEL, RESAMPLES
+from positionbias.evaluation.cross_validation import FOLDS, query_folds
+from positionbias.leakage.precision import ROUNDING, Curve, Labelled, Share, Sums, Tally, at_threshold, drawn, precision_curve
 
-__all__ = [
-    "NO_RECALL",
-    "PRECISION",
-    "Calibration",
-    "Curve",
-    "Labelled",
-    "Share",
-    "at_threshold",
-    "calibrate",
-    "precision_curve",
-]
+__all__ = ["NO_RECALL", "PRECISION", "Calibration", "HeldOut", "Rule", "calibrate", "held_out"]
 
 PRECISION = 0.9
+REPEATS = 20  # cross-validations, each with folds of its own
 NO_RECALL = (
     "The labelled pairs were preselected by a score, so they say nothing about recall: leaks that score below the lowest of them "
-    "were never looked at."
+    "were never looked at. Nor do they say anything about pairs that were found by words alone."
 )
-_ROUNDING = 1e-12
 
 
-class Labelled:
-    """Labelled pairs as arrays: ``scores (n,)``, ``leaks (n,)`` bool, ``weights (n,)`` above 0, and the test query of each.
+class Rule(StrEnum):
+    """What must reach the wanted precision: its lower bound, or as in the paper its value."""
 
-    Raises:
-        ValueError: arrays of different lengths, a score that is no number, or a weight that is not above 0.
-    """
-
-    def __init__(
-        self,
-        scores: Sequence[float] | np.ndarray,
-        leaks: Sequence[bool] | np.ndarray,
-        test_ids: Sequence[str] | None = None,
-        weights: Sequence[float] | np.ndarray | None = None,
-    ) -> None:
-        self.scores, self.leaks = np.asarray(scores, np.float64), np.asarray(leaks, bool)
-        self.weights = np.ones(len(self.scores)) if weights is None else np.asarray(weights, np.float64)
-        self.test_ids = [str(number) for number in range(len(self.scores))] if test_ids is None else list(test_ids)
-        if len({len(self.scores), len(self.leaks), len(self.weights), len(self.test_ids)}) > 1:
-            raise ValueError("scores, leaks, weights and test_ids: wanted one of each a pair")
-        if not np.isfinite(self.scores).all() or not (self.weights > 0).all():
-            raise ValueError("wanted scores that are numbers and weights above 0")
-
-    def __len__(self) -> int:
-        return len(self.scores)
-
-    def kept(self, mask: np.ndarray) -> Labelled:
-        """The pairs where ``mask (n,)`` is true."""
-        places = np.flatnonzero(mask)
-        return Labelled(self.scores[places], self.leaks[places], [self.test_ids[i] for i in places], self.weights[places])
-
-
-class Curve(NamedTuple):
-    """At each score that occurs, falling, all ``(k,)``: pairs at or above, their precision, the share of labelled leaks among them.
-
-    ``found`` is weighted as precision is, and no recall (``NO_RECALL``).
-    """
-
-    thresholds: np.ndarray
-    pairs: np.ndarray
-    precision: np.ndarray
-    found: np.ndarray
+    BOUND = "bound"
+    PAPER = "paper"
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
-    """A share of pairs that are leaks, with its interval; None where there is no pair, or one test query alone."""
+class HeldOut:
+    """What thresholds that were set without a test query do on its pairs, all folds together, over repeated cross-validations.
 
-    value: float | None
-    interval: Interval | None
-    pairs: int
-    leaks: int
+    ``precision`` and ``found`` (the share of labelled leaks kept) are means over the repeats, ``lowest`` the lowest precision, ``reached`` the
+    share of repeats whose precision is as wanted, ``pairs`` the mean number kept. Precisions are None where some repeat keeps no pair.
+    """
+
+    precision: float | None
+    lowest: float | None
+    reached: float
+    found: float
+    pairs: float
+    repeats: int
+    folds: int
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """The lowest threshold, None where none keeps the precision, and what it rests on.
+    """The lowest threshold, None where none will do, and what it rests on.
 
-    ``unreached`` is the share of resamples in which no threshold keeps it; from 2.5 % on the threshold has no interval. ``below_above`` counts the
-    higher thresholds whose precision is below. ``found`` as in ``Curve``.
+    ``lower`` is the one-sided 95 % bound of the precision there. ``unreached`` is the share of resamples in which no threshold will do; from 2.5 % on
+    the threshold has no interval. ``below_above`` counts the higher thresholds that would not do. ``found`` as in ``Curve``. ``held_out`` is None with fewer
+    test queries than folds.
     """
 
+    rule: Rule
     threshold: float | None
+    lower: float | None
     interval: Interval | None
     unreached: float
     below_above: int
@@ -119,26 +76,12 @@ class Calibration:
     found: float | None
     prevalence: Share
     curve: Curve
+    held_out: HeldOut | None
 
 
-def precision_curve(labelled: Labelled) -> Curve:
-    """Precision at every score that occurs; pairs of one score stand or fall together."""
-    order, last = _cuts(labelled.scores)
-    weights, leaking = labelled.weights[order], (labelled.weights * labelled.leaks)[order]
-    kept, true = np.cumsum(weights)[last], np.cumsum(leaking)[last]
-    with np.errstate(invalid="ignore"):
-        found = true / true[-1] if len(true) and true[-1] else np.full(len(true), np.nan)
-    return Curve(labelled.scores[order][last], last + 1, true / kept, found)
-
-
-def _cuts(scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The order of falling scores, and in it the place of the last pair of each score."""
-    order = np.argsort(-scores, kind="stable")
-    falling = scores[order]
-    return order, np.flatnonzero(np.append(falling[1:] != falling[:-1], True)) if len(falling) else np.empty(0, np.int64)
-
-
-def calibrate(labelled: Labelled, *, precision: float = PRECISION, seed: int = 1, resamples: int = RESAMPLES) -> Calibration:
+def calibrate(
+    labelled: Labelled, *, precision: float = PRECISION, rule: Rule = Rule.BOUND, seed: int = 1, resamples: int = RESAMPLES
+) -> Calibration:
     """The lowest score at and above which pairs are leaks to a share of ``precision``; memory is resamples × distinct scores.
 
     Raises:
@@ -146,20 +89,23 @@ def calibrate(labelled: Labelled, *, precision: float = PRECISION, seed: int = 1
     """
     if not 0 < precision <= 1:
         raise SettingError(f"--least-precision: wanted a share above 0 and at most 1; found {precision:g}; 0.9 is the paper's")
-    curve = precision_curve(labelled)
-    enough = curve.precision >= precision - _ROUNDING
-    place = int(np.flatnonzero(enough)[-1]) if enough.any() else None
-    interval, unreached = _threshold_interval(labelled, precision, seed, resamples)
-    threshold = None if place is None else float(curve.thresholds[place])
+    tally, curve = Tally(labelled), precision_curve(labelled)
+    enough = _enough(tally.all(), rule, precision)[0]
+    place = int(_lowest(enough[None])[0]) if len(enough) else -1
+    interval, unreached = _threshold_interval(tally, precision, rule, seed, resamples)
+    threshold = float(curve.thresholds[place]) if place >= 0 else None
     return Calibration(
+        rule,
         threshold,
+        float(curve.lower[place]) if place >= 0 else None,
         interval,
         unreached,
-        0 if place is None else int((~enough[:place]).sum()),
+        int((~enough[: max(place, 0)]).sum()),
         at_threshold(labelled, math.inf if threshold is None else threshold),
-        None if place is None else _number(curve.found[place]),
+        _number(curve.found[place]) if place >= 0 else None,
         at_threshold(labelled, -math.inf),
         curve,
+        held_out(labelled, precision=precision, rule=rule, seed=seed),
     )
 
 
@@ -167,67 +113,70 @@ def _number(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
-def _threshold_interval(labelled: Labelled, precision: float, seed: int, resamples: int) -> tuple[Interval | None, float]:
+def _threshold_interval(tally: Tally, precision: float, rule: Rule, seed: int, resamples: int) -> tuple[Interval | None, float]:
     """The interval of the lowest threshold over resampled test queries, and the share of resamples that have none."""
-    clusters = cluster_queries(labelled.test_ids, len(labelled))
-    if clusters.count < 2:
+    if tally.clusters.count < 2:
         return None, 0.0
-    from scipy import sparse
-
-    order, last = _cuts(labelled.scores)
-    score_of = np.empty(len(order), np.int64)  # which of the distinct scores, falling, each pair has
-    score_of[order] = np.searchsorted(last, np.arange(len(order)))
-    size, columns = len(last), np.concatenate([score_of, score_of + len(last)])
-    values = np.concatenate([labelled.weights, labelled.weights * labelled.leaks])
-    sums = sparse.csr_array((values, (np.tile(clusters.codes, 2), columns)), shape=(clusters.count, 2 * size))
-    totals = resampled_sums(sums, seed=seed, resamples=resamples)
-    kept, true = np.cumsum(totals[:, :size], axis=1), np.cumsum(totals[:, size:], axis=1)
+    sums, present = tally.resampled(seed, resamples)
     # a score is a threshold of a resample only where one of its pairs was drawn
-    enough = (true >= (precision - _ROUNDING) * kept) & (totals[:, :size] > 0)
-    some = enough.any(axis=1)
-    lowest = size - 1 - np.argmax(enough[:, ::-1], axis=1)
-    thresholds = np.where(some, labelled.scores[order][last][lowest], np.inf)
-    unreached = float(1 - some.mean())
+    places = _lowest(_enough(sums, rule, precision) & present)
+    unreached = float((places < 0).mean())
     tail = (1 - LEVEL) / 2
     if unreached >= tail:
         return None, unreached
+    thresholds = np.where(places < 0, np.inf, tally.scores[places])
     low, high = np.quantile(thresholds, [tail, 1 - tail], method="inverted_cdf")
-    return Interval(
-        float(low), float(high), LEVEL, f"percentile bootstrap, {resamples:,} resamples of {_drawn(clusters.count)}"
-    ), unreached
+    method = f"percentile bootstrap, {resamples:,} resamples of {drawn(tally.clusters.count)}"
+    return Interval(float(low), float(high), LEVEL, method), unreached
 
 
-def _drawn(count: int) -> str:
-    return f"{count:,} test queries"
+def _enough(sums: Sums, rule: Rule, precision: float) -> np.ndarray:
+    """Which scores will do as a threshold, ``(draws, k)``."""
+    reached = sums.lower if rule is Rule.BOUND else np.nan_to_num(sums.precision)
+    return reached >= precision - ROUNDING
 
 
-def at_threshold(labelled: Labelled, threshold: float) -> Share:
-    """The precision of the pairs at or above a threshold; −∞ gives the prevalence, the share of leaks among all labelled pairs."""
-    part = labelled.kept(labelled.scores >= threshold)
-    if not len(part):
-        return Share(None, None, 0, 0)
-    weights, leaks = part.weights, part.leaks
-    share = float((weights * leaks).sum() / weights.sum())
-    worth = float(weights.sum() ** 2 / (weights**2).sum())
-    clusters = cluster_queries(part.test_ids, len(part))
-    if clusters.count < 2:
-        return Share(share, None, len(part), int(leaks.sum()))
-    apart = np.bincount(clusters.codes, weights=weights * (leaks - share), minlength=clusters.count)
-    variance = (
-        float((apart**2).sum() / weights.sum() ** 2) * clusters.count / (clusters.count - 1) * (len(part) - 1) / len(part)
+def _lowest(enough: np.ndarray) -> np.ndarray:
+    """The place of the last true in each row of ``enough (draws, k)``, −1 where none is."""
+    return np.where(enough.any(axis=1), enough.shape[1] - 1 - np.argmax(enough[:, ::-1], axis=1), -1)
+
+
+def held_out(
+    labelled: Labelled,
+    *,
+    precision: float = PRECISION,
+    rule: Rule = Rule.BOUND,
+    seed: int = 1,
+    folds: int = FOLDS,
+    repeats: int = REPEATS,
+) -> HeldOut | None:
+    """Cross-validation over test queries: each fold's pairs are kept by the threshold of the others; None with fewer test queries than folds."""
+    tally = Tally(labelled)
+    if tally.clusters.count < folds:
+        return None
+    ids = sorted(set(labelled.test_ids))  # the order of the clusters' codes
+    fold = np.array([_folds(ids, folds, seed * repeats + turn) for turn in range(repeats)])  # (repeats, clusters)
+    others = (fold[:, None] != np.arange(folds)[:, None]).reshape(-1, len(ids))
+    places = _lowest(_enough(tally.of(others.astype(np.float64)), rule, precision))
+    thresholds = np.where(places < 0, np.inf, tally.scores[places]).reshape(repeats, folds)
+    mine = np.take_along_axis(thresholds, fold, axis=1)[:, tally.clusters.codes]  # (repeats, pairs)
+    kept = (labelled.scores >= mine) * labelled.weights
+    leaks = labelled.weights * labelled.leaks
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares, found = kept @ labelled.leaks / kept.sum(axis=1), (kept @ labelled.leaks) / leaks.sum()
+    whole = not np.isnan(shares).any()
+    return HeldOut(
+        float(shares.mean()) if whole else None,
+        float(shares.min()) if whole else None,
+        float((shares >= precision - ROUNDING).mean()),
+        float(np.nan_to_num(found).mean()),
+        float((kept > 0).sum(axis=1).mean()),
+        repeats,
+        folds,
     )
-    if variance > _ROUNDING**2:
-        worth = min(worth, share * (1 - share) / variance)
-    method = f"Wilson at {worth:,.0f} pairs, which {len(part):,} of {_drawn(clusters.count)} are worth"
-    return Share(share, wilson(share, worth, method), len(part), int(leaks.sum()))
 
 
-def wilson(share: float, count: float, method: str = "Wilson") -> Interval:
-    """Wilson's 95 % interval of a share of ``count``: (p + z²/2n ± z·√(p(1−p)/n + z²/4n²)) / (1 + z²/n)."""
-    from scipy import stats
-
-    z2 = float(stats.norm.ppf((1 + LEVEL) / 2)) ** 2
-    centre = share + z2 / (2 * count)
-    half = math.sqrt(z2 * (share * (1 - share) / count + z2 / (4 * count**2)))
-    scale = 1 + z2 / count
-    return Interval(max(0.0, (centre - half) / scale), min(1.0, (centre + half) / scale), LEVEL, method)
+def _folds(ids: Sequence[str], folds: int, seed: int) -> list[int]:
+    """The fold of each test query."""
+    of = {test_id: number for number, held in enumerate(query_folds(ids, folds=folds, seed=seed)) for test_id in held}
+    return [of[test_id] for test_id in ids]

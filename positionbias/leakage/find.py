@@ -1,4 +1,4 @@
-"""Which training queries near-duplicate which test queries: both detectors over all sources, and the leakage paper's Table 1.
+"""Which training queries near-duplicate which test queries: both detectors over all sources.
 
 Each source is searched by itself, so that its k nearest are its own, as in the paper. A training query and a field of a test query are one
 pair, with the scores of the field's nearest text where it has several (variants) [decision]. A text that one detector found gets the
@@ -7,46 +7,32 @@ scores of the other as well.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import Any, Literal, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Literal, get_args
 
 import numpy as np
 
 from positionbias.core.errors import SettingError
-from positionbias.core.files import atomic_folder
-from positionbias.core.manifest import Manifest
 from positionbias.core.nearest import cosines
-from positionbias.core.payloads import Statistics
 from positionbias.core.progress import step
-from positionbias.core.result import Result, write_results
-from positionbias.firststage.terms import Analyzer
-from positionbias.leakage.labels import DIFFERENT, TYPES
-from positionbias.leakage.lexical import LexicalSettings, TermIndex, TextTerms, containment, jaccard, read_terms
-from positionbias.leakage.nearest import Encode, NearestSettings, encoded_blocks, nearest
-from positionbias.leakage.pairs import PAIRS
-from positionbias.leakage.queries import FIELDS, FieldText, FieldTexts, TrainSource, is_empty
+from positionbias.leakage.lexical import LexicalSettings, Rarity, TermIndex, TextTerms, read_terms
+from positionbias.leakage.nearest import Encode, NearestSettings, encoded, encoded_blocks, nearest
+from positionbias.leakage.pairs import LEXICAL, SEMANTIC
+from positionbias.leakage.queries import FIELDS, FieldText, TrainSource, is_empty
 from positionbias.leakage.reformulation import guess_type
 
 __all__ = [
-    "ALL",
-    "UNION",
     "Detector",
     "FindSettings",
     "Found",
     "FoundPair",
     "find_pairs",
-    "found_results",
-    "save_found",
-    "table_1",
 ]
 
 Detector = Literal["semantic", "lexical", "both"]
-ALL, UNION = "all sources", "union"
-SEMANTIC, LEXICAL = "semantic", "lexical"
-THRESHOLD = 0.91
+THRESHOLD = 0.91  # the paper's, of the paper's encoder; ``thresholds`` has those of others
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +69,31 @@ class FoundPair:
     type: str
     found_by: tuple[str, ...]
 
+    @property
+    def by_meaning(self) -> bool:
+        """Whether the semantic detector found it."""
+        return SEMANTIC in self.found_by
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The pairs, by source and test query as given, field, and falling scores; the queries read and those empty, by source."""
+    """The pairs, by source and test query as given, field, and falling scores; the queries read and those empty, by source; what looked."""
 
     pairs: Sequence[FoundPair]
     queries: Mapping[str, int]
     empty: Mapping[str, int]
+    detector: Detector = "both"
+
+    @property
+    def by_meaning(self) -> list[FoundPair]:
+        """What the semantic detector found."""
+        return [pair for pair in self.pairs if pair.by_meaning]
+
+    @property
+    def by_words_alone(self) -> list[FoundPair]:
+        """The pairs of queries that it found in no field, and the lexical detector did: how many are right, no labelled pair tells."""
+        known = {(pair.source, pair.train_id, pair.test_id) for pair in self.by_meaning}
+        return [pair for pair in self.pairs if (pair.source, pair.train_id, pair.test_id) not in known]
 
 
 def find_pairs(
@@ -101,8 +104,8 @@ def find_pairs(
 ) -> Found:
     """The pairs of each source with the texts of the test queries; ``encode`` is needed where meaning is looked at.
 
-    Held are the texts of the test queries, their nearest, and what is found; the training queries stream past, once for each detector and
-    once more for the texts of those found.
+    Held are the texts of the test queries, their nearest, what is found, and how many queries have each term; the training queries stream past
+    once to count terms, once for each detector, and once more for the texts of those found.
 
     Raises:
         SettingError: no encoder for the semantic detector, two sources of one name, or too little memory.
@@ -115,13 +118,20 @@ def find_pairs(
         raise SettingError(
             "--encoder: wanted an encoder for the semantic detector; found none; give one, or --detector lexical"
         )
-    search = _Search(texts, settings, None if settings.detector == "lexical" else encode)
+    search = _Search(texts, settings, None if settings.detector == "lexical" else encode, _rarity(sources, texts))
     found = [search.source(source) for source in sources]
     return Found(
         [pair for part in found for pair in part.pairs],
         {source.name: part.queries[source.name] for source, part in zip(sources, found, strict=True)},
         {source.name: part.empty[source.name] for source, part in zip(sources, found, strict=True)},
+        settings.detector,
     )
+
+
+def _rarity(sources: Sequence[TrainSource], texts: Sequence[FieldText]) -> Rarity:
+    """How rare terms are in the queries of both sides."""
+    training = (text for source in sources for _, text in _Pass(source, "counting the words of"))
+    return Rarity(chain(training, (text.text for text in texts)))
 
 
 class _Pass:
@@ -148,10 +158,10 @@ Key = tuple[int, int]  # a training query's number in its source, a test text's 
 class _Search:
     """The test side, made once for all sources."""
 
-    def __init__(self, texts: Sequence[FieldText], settings: FindSettings, encode: Encode | None) -> None:
+    def __init__(self, texts: Sequence[FieldText], settings: FindSettings, encode: Encode | None, rarity: Rarity) -> None:
         self.texts, self.settings, self.encode = texts, settings, encode
-        self.index = TermIndex([text.text for text in texts], settings.lexical)
-        self.vectors = None if encode is None else np.asarray(encode([text.text for text in texts]), np.float32)
+        self.index = TermIndex([text.text for text in texts], settings.lexical, rarity)
+        self.vectors = None if encode is None else encoded([text.text for text in texts], encode)
 
     def source(self, source: TrainSource) -> Found:
         """The pairs of one source."""
@@ -191,8 +201,7 @@ class _Search:
         self, source: str, train: Mapping[int, tuple[str, str]], by: Mapping[Key, list[str]], cosine: Mapping[Key, float]
     ) -> list[FoundPair]:
         """The pairs in order, one a training query, test query and field."""
-        analyzer = Analyzer()
-        terms = {number: read_terms(text, analyzer) for number, (_, text) in train.items()}
+        terms = {number: read_terms(text) for number, (_, text) in train.items()}
         best: dict[tuple[int, str, str], tuple[tuple[float, ...], int, Key]] = {}
         detectors: dict[tuple[int, str, str], set[str]] = {}
         first: dict[str, int] = {}
@@ -202,7 +211,7 @@ class _Search:
             text = self.texts[place]
             group = number, text.query_id, text.field
             detectors.setdefault(group, set()).update(by[number, place])
-            scores = cosine.get((number, place), -1.0), *_surface(terms[number], self.index.texts[place])
+            scores = cosine.get((number, place), -1.0), *self.index.scores(terms[number], place)
             best[group] = max(best.get(group, ((-2.0,), 0, (0, 0))), (scores, -place, (number, place)))
         ordered = sorted(
             best.items(), key=lambda item: (first[item[0][1]], FIELDS.index(item[0][2]), [-s for s in item[1][0]], item[0][0])
@@ -225,14 +234,10 @@ class _Search:
             train[1],
             test.text,
             cosine,
-            *_surface(terms, test_terms),
+            *self.index.scores(terms, place),
             guess_type(terms, test_terms, same_meaning=near),
             tuple(name for name in (SEMANTIC, LEXICAL) if name in found_by),
         )
-
-
-def _surface(train: TextTerms, test: TextTerms) -> tuple[float, float]:
-    return jaccard(train.terms, test.terms), containment(train.terms, test.terms)
 
 
 def _by_parts(
@@ -241,54 +246,3 @@ def _by_parts(
     """The cosine of each place with the row beside it, without a copy of all at once."""
     parts = (slice(start, start + size) for start in range(0, len(rows), size))
     return [value for part in parts for value in cosines(tests[places[part]], vectors[rows[part]]).tolist()]
-
-
-def table_1(pairs: Iterable[FoundPair], sources: Sequence[str], fields: Sequence[str]) -> dict[str, dict[str, dict[str, int]]]:
-    """The paper's Table 1: by field, and for their union, by source, and for all sources together, the distinct test queries
-    ("topics") with a pair and the distinct training queries ("queries")."""
-    topics: dict[tuple[str, str], set[str]] = {}
-    queries: dict[tuple[str, str], set[tuple[str, str]]] = {}
-    for pair in pairs:
-        for row in (pair.field, UNION):
-            for column in (pair.source, ALL):
-                topics.setdefault((row, column), set()).add(pair.test_id)
-                queries.setdefault((row, column), set()).add((pair.source, pair.train_id))
-    columns = [*sources, *([ALL] if len(sources) > 1 else [])]
-    return {
-        row: {
-            column: {"topics": len(topics.get((row, column), ())), "queries": len(queries.get((row, column), ()))}
-            for column in columns
-        }
-        for row in (*fields, UNION)
-    }
-
-
-def found_results(found: Found, tests: FieldTexts, *, test_name: str) -> list[Result]:
-    """What was found as results: Table 1, the guessed types, what was read. ``value`` of the first is the share of test queries with a pair."""
-    sources = list(found.queries)
-    searched = {text.query_id for text in tests.texts}
-    leaked = {pair.test_id for pair in found.pairs}
-    fields = [name for name in FIELDS if any(text.field == name for text in tests.texts)]
-    types = {name: sum(pair.type == name for pair in found.pairs) for name in (*TYPES, DIFFERENT)}
-    read: dict[str, Any] = {name: {"queries": found.queries[name], "empty": found.empty[name]} for name in sources}
-    of_field = {name: sum(text.field == name for text in tests.texts) for name in fields}
-    read["test queries"] = {"queries": len(searched), "texts": of_field, "empty": dict(tests.empty)}
-
-    def result(measure: str, rows: Mapping[str, Any], value: float, count: int) -> Result:
-        return Result(measure, test_name, "", " + ".join(sources), None, value, None, count, Statistics(rows))
-
-    share = len(leaked) / len(searched)
-    return [
-        result("leakage candidates", table_1(found.pairs, sources, fields), share, len(searched)),
-        result("guessed reformulation types", types, len(found.pairs), len(found.pairs)),
-        result("queries read", read, sum(found.queries.values()), sum(found.queries.values())),
-    ]
-
-
-def save_found(place: Path, found: Found, results: Sequence[Result], manifest: Manifest, *, overwrite: bool = False) -> None:
-    """Write pairs (JSON lines), results and manifest as one folder, whole or not at all."""
-    with atomic_folder(place, overwrite=overwrite) as partial:
-        with open(partial / PAIRS, "w", encoding="utf-8") as lines:
-            for pair in found.pairs:
-                lines.write(json.dumps(asdict(pair), ensure_ascii=False, allow_nan=False) + "\n")
-        write_results(partial, results, manifest)

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any
 
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.leakage.pairs import Pair
 
-__all__ = ["Leaks", "check_threshold", "leaked_tests", "leaks"]
+__all__ = ["Cause", "Leaks", "check_threshold", "leaked_tests", "leaks"]
+
+
+class Cause(StrEnum):
+    """Why a pair does not count as a leak."""
+
+    DIFFERENT_TOPIC = "pairs_of_different_topics"
+    WORDS_ALONE = "pairs_found_by_words_alone"
+    BELOW = "pairs_below_threshold"
+    OTHER_SOURCE = "pairs_of_other_sources"
 
 
 @dataclass(slots=True)
 class Leaks:
-    """Training queries that leak, each with its reasons, and the test queries that they leak; what was set aside, by cause."""
+    """Training queries that leak, each with its reasons, and the test queries that they leak; the pairs that do not count, by cause."""
 
     reasons: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     test_ids: set[str] = field(default_factory=set)
     pairs: int = 0
-    different_topic: int = 0
-    below_threshold: int = 0
-    other_sources: int = 0
+    set_aside: Counter[Cause] = field(default_factory=Counter)
 
 
 def check_threshold(threshold: float | None) -> None:
@@ -35,10 +44,18 @@ def check_threshold(threshold: float | None) -> None:
         raise SettingError(f"--threshold: wanted a number; found {threshold}; give one, or leave it out")
 
 
-def leaks(pairs: Iterable[Pair], *, threshold: float | None = None, score: str = "cosine", source: str | None = None) -> Leaks:
-    """A pair leaks where its label says so; without a label where its score is at or above ``threshold`` (None: always).
+def leaks(
+    pairs: Iterable[Pair],
+    *,
+    threshold: float | None = None,
+    score: str = "cosine",
+    source: str | None = None,
+    lexical: bool = False,
+) -> Leaks:
+    """A pair leaks where its label says so; without a label where its score is at or above ``threshold``.
 
-    ``source`` keeps the training queries of one source.
+    Without a threshold every pair counts but those found by words alone, whose precision nobody knows; ``lexical`` counts them too, whatever
+    their score. ``source`` keeps the training queries of one source.
 
     Raises:
         InputError: no pair; a pair without label and score (with its line) where a threshold is given; pairs of several sources, or none
@@ -49,20 +66,29 @@ def leaks(pairs: Iterable[Pair], *, threshold: float | None = None, score: str =
     found, sources = Leaks(), dict[str, int]()
     for pair in _of_source(pairs, source, sources):
         found.pairs += 1
-        if pair.label is not None and not pair.label.leaks:
-            found.different_topic += 1
-        elif pair.label is None and threshold is not None and _score(pair, score) < threshold:
-            found.below_threshold += 1
+        if cause := _set_aside(pair, threshold, score, lexical):
+            found.set_aside[cause] += 1
         else:
             found.reasons.setdefault(pair.train_id, []).append(_reason(pair))
             found.test_ids.add(pair.test_id)
-    found.other_sources = sum(count for name, count in sources.items() if source is not None and name != source)
+    if source is not None:
+        found.set_aside[Cause.OTHER_SOURCE] = sum(sources.values()) - found.pairs
     if not found.pairs:
         named = f" of source {source!r}" if source is not None else ""
         raise InputError(f"wanted pairs of queries{named}; found {_counted(sources)}; check the file and --source")
     if source is None and len(sources) > 1:
         raise InputError(f"wanted pairs of one source of training queries; found {_counted(sources)}; name one by --source")
     return found
+
+
+def _set_aside(pair: Pair, threshold: float | None, score: str, lexical: bool) -> Cause | None:
+    """Why a pair does not count; None where it does."""
+    if pair.label is not None:
+        return None if pair.label.leaks else Cause.DIFFERENT_TOPIC
+    if pair.by_words_alone:
+        reached = threshold is not None and pair.scores.get(score, -math.inf) >= threshold
+        return None if lexical or reached else Cause.WORDS_ALONE
+    return Cause.BELOW if threshold is not None and _score(pair, score) < threshold else None
 
 
 def _of_source(pairs: Iterable[Pair], source: str | None, sources: dict[str, int]) -> Iterator[Pair]:

@@ -175,7 +175,7 @@ def leaking_queries(pairs: Iterable[Pair], tests: Container[str], settings: Mate
     tests_of = _trained_on(said if settings.labelled_only else [*said, *unsaid], settings)
     leaking = frozenset(tests_of)
     scored = (pair for pair in mine if pair.label is None or settings.threshold is None or settings.score in pair.scores)
-    candidates = leaking | frozenset(_trained_on([replace(pair, label=None) for pair in scored], settings))
+    candidates = leaking | frozenset(_trained_on([replace(pair, label=None) for pair in scored], settings, lexical=True))
     counts = {
         "pairs": len(given),
         "pairs of other test queries": len(given) - len(mine),
@@ -187,11 +187,11 @@ def leaking_queries(pairs: Iterable[Pair], tests: Container[str], settings: Mate
     return Leaking(leaking, candidates, counts, tests_of)
 
 
-def _trained_on(pairs: Sequence[Pair], settings: MaterialSettings) -> dict[str, frozenset[str]]:
-    """The training queries of the pairs that leak, of all their sources, with the test queries of each."""
+def _trained_on(pairs: Sequence[Pair], settings: MaterialSettings, *, lexical: bool = False) -> dict[str, frozenset[str]]:
+    """The training queries of the pairs that leak (``lexical`` as in ``leaks``), of all their sources, with the test queries of each."""
     found: dict[str, frozenset[str]] = {}
     for source in {pair.source for pair in pairs}:
-        of_source = leaks(pairs, threshold=settings.threshold, score=settings.score, source=source)
+        of_source = leaks(pairs, threshold=settings.threshold, score=settings.score, source=source, lexical=lexical)
         for query_id, reasons in of_source.reasons.items():
             found[query_id] = found.get(query_id, frozenset()) | {str(reason["test_id"]) for reason in reasons}
     return found

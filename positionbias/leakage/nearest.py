@@ -11,8 +11,9 @@ import numpy as np
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.nearest import FEWEST_ROWS, Block, Neighbours, held_bytes, tile_rows
 from positionbias.core.nearest import nearest as search
+from positionbias.leakage.comparable import comparable
 
-__all__ = ["Encode", "NearestSettings", "encoded_blocks", "nearest"]
+__all__ = ["Encode", "NearestSettings", "encoded", "encoded_blocks", "nearest"]
 
 Encode = Callable[[Sequence[str]], np.ndarray]  # texts to float32 vectors (n, dim)
 
@@ -36,7 +37,7 @@ class NearestSettings:
         if self.neighbours < 1:
             raise SettingError(f"--neighbours: wanted at least 1; found {self.neighbours}; the paper's is 100")
         if not -1 <= self.floor <= 1:
-            raise SettingError(f"--threshold: wanted a cosine from -1 to 1; found {self.floor}; the paper's is 0.91")
+            raise SettingError(f"--threshold: wanted a cosine from -1 to 1; found {self.floor}; give one of these")
         if not 0 < self.memory < float("inf"):
             raise SettingError(f"--memory: wanted GiB above 0; found {self.memory}; 1 serves thousands of test queries")
 
@@ -69,15 +70,25 @@ def nearest(tests: np.ndarray, blocks: Iterable[Block], settings: NearestSetting
     return search(tests, blocks, neighbours=settings.neighbours, rows=rows, floor=settings.floor)
 
 
-def encoded_blocks(texts: Iterable[tuple[int, str]], encode: Encode) -> Iterator[Block]:
-    """Blocks of texts, encoded as they stream: ``texts`` are (number, text).
+def encoded(texts: Sequence[str], encode: Encode) -> np.ndarray:
+    """The vectors of texts in their comparable form, ``(n, dim)`` float32, so that a question mark hides no copy.
 
     Raises:
         InputError: the encoder gives another number of vectors than it got texts.
     """
+    vectors = np.asarray(encode([comparable(text) for text in texts]), np.float32)
+    if vectors.ndim != 2 or len(vectors) != len(texts):
+        raise InputError(f"encoder: wanted ({len(texts)}, dim) numbers; found {vectors.shape}; check the encoder")
+    return vectors
+
+
+def encoded_blocks(texts: Iterable[tuple[int, str]], encode: Encode) -> Iterator[Block]:
+    """Blocks of texts, encoded as they stream: ``texts`` are (number, text).
+
+    Raises:
+        InputError: as ``encoded``.
+    """
     waiting = iter(texts)
     while part := list(islice(waiting, ENCODE_TEXTS)):
-        vectors = np.asarray(encode([text for _, text in part]), np.float32)
-        if vectors.ndim != 2 or len(vectors) != len(part):
-            raise InputError(f"encoder: wanted ({len(part)}, dim) numbers; found {vectors.shape}; check the encoder")
+        vectors = encoded([text for _, text in part], encode)
         yield np.fromiter((number for number, _ in part), np.int64, len(part)), vectors

@@ -1,7 +1,7 @@
 """Pairs of a training query and a test query: from what ``find`` wrote, from hand-filled sheets, from the published labels.
 
 Two forms, told apart by the first character. JSON lines: an object a line with ``train_id``, ``test_id`` and what is known of ``field``,
-``source``, ``train_text``, ``test_text``, ``label`` (or ``labels``, a list), ``weight`` and the scores; the keys of the published annotations
+``source``, ``train_text``, ``test_text``, ``label`` (or ``labels``, a list), ``found_by``, ``weight`` and the scores; the keys of the published annotations
 (``msmarco_query_id``, ``topic_id``, ``sbert_cosine`` …) are read as these. TSV: a head line with the same names.
 """
 
@@ -20,9 +20,10 @@ from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import input_errors, open_text
 from positionbias.leakage.labels import Label, label_names, parse_labels
 
-__all__ = ["PAIRS", "SCORES", "TOPIC_TEXTS", "Ids", "Pair", "best_by_pair", "pairs_file", "read_pairs"]
+__all__ = ["LEXICAL", "PAIRS", "SCORES", "SEMANTIC", "TOPIC_TEXTS", "Ids", "Pair", "best_by_pair", "pairs_file", "read_pairs"]
 
 PAIRS = "pairs.jsonl"  # in a folder that ``find`` wrote
+SEMANTIC, LEXICAL = "semantic", "lexical"  # what found a pair
 SCORES = ("cosine", "jaccard", "containment")
 _NARRATIVE = "narrative"
 TOPIC_TEXTS = ("title", "variant", "description", _NARRATIVE)
@@ -51,6 +52,7 @@ class Pair:
 
     ``test_texts`` by the field that they are of; ``field`` is the one that was found alike. ``weight`` is how many pairs of those that it
     was drawn from it stands for. ``place`` and ``line`` are where it stands, ``source`` what the training query is of, where there are several.
+    ``found_by`` names the detectors that found it, none where nobody said.
     """
 
     train_id: str
@@ -64,6 +66,12 @@ class Pair:
     line: int = 0
     source: str = ""
     place: str = "pairs"
+    found_by: tuple[str, ...] = ()
+
+    @property
+    def by_words_alone(self) -> bool:
+        """Whether only the lexical detector found it, whose precision no labelled pair tells."""
+        return self.found_by == (LEXICAL,)
 
     @property
     def ids(self) -> Ids:
@@ -167,7 +175,8 @@ def _pair(path: Path, line: int, given: Record) -> Pair:
     if weight <= 0:
         raise _bad(path, line, "a weight above 0", f"{weight:g}")
     train_text, source = (_text(path, line, record, name) for name in ("train_text", "source"))
-    return Pair(ids[0], ids[1], numbers, train_text, texts, field, _label(path, line, record), weight, line, source, str(path))
+    label, found_by = _label(path, line, record), _found_by(path, line, record)
+    return Pair(ids[0], ids[1], numbers, train_text, texts, field, label, weight, line, source, str(path), found_by)
 
 
 def _id(path: Path, line: int, record: Record, name: str) -> str:
@@ -196,6 +205,15 @@ def _number(path: Path, line: int, value: Any, name: str) -> float:
     if not math.isfinite(number):
         raise _bad(path, line, f"{name!r} as a number", repr(value))
     return number
+
+
+def _found_by(path: Path, line: int, record: Record) -> tuple[str, ...]:
+    """The detectors, a list, or in a sheet words."""
+    value = record.get("found_by") or []
+    names = tuple(value.split() if isinstance(value, str) else value if isinstance(value, list) else [value])
+    if wrong := [name for name in names if name not in (SEMANTIC, LEXICAL)]:
+        raise _bad(path, line, f"'found_by' of {SEMANTIC} and {LEXICAL}", repr(wrong[0]))
+    return names
 
 
 def _label(path: Path, line: int, record: Record) -> Label | None:

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-import numpy as np
-
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.nearest import cosines
-from positionbias.firststage.terms import Analyzer
-from positionbias.leakage.lexical import containment, jaccard, read_terms
-from positionbias.leakage.nearest import Encode
+from positionbias.leakage.lexical import Rarity, containment, jaccard, read_terms
+from positionbias.leakage.nearest import Encode, encoded
 from positionbias.leakage.pairs import SCORES, Pair
 
 __all__ = ["BOTH", "scored"]
@@ -25,8 +22,8 @@ Score = Callable[[Sequence[Pair]], Iterator[float]]
 def scored(pairs: Sequence[Pair], score: str, *, encode: Encode | None = None) -> list[Pair]:
     """The pairs with a score by this name: the recorded one where every pair has it and no encoder is given, else one made from the texts.
 
-    ``cosine`` of the vectors that ``encode`` gives; ``jaccard`` and ``containment`` of stemmed terms; ``both`` the mean of cosine and
-    Jaccard, so that neither alone makes a pair [decision].
+    ``cosine`` of the vectors that ``encode`` gives; ``jaccard`` and ``containment`` of terms, weighed by their rarity in the pairs' own texts;
+    ``both`` the mean of cosine and Jaccard, so that neither alone makes a pair [decision].
 
     Raises:
         SettingError: an unknown score, or a cosine that is not recorded and no encoder.
@@ -67,7 +64,7 @@ def _cosines(pairs: Sequence[Pair], encode: Encode) -> Iterator[float]:
     for start in range(0, len(pairs), _BLOCK):
         block = pairs[start : start + _BLOCK]
         texts = list(dict.fromkeys(text for pair in block for text in (pair.train_text, *pair.searched())))
-        vectors = np.asarray(encode(texts), np.float32)
+        vectors = encoded(texts, encode)
         place = {text: number for number, text in enumerate(texts)}
         for pair in block:
             tests = [place[text] for text in pair.searched()]
@@ -75,7 +72,9 @@ def _cosines(pairs: Sequence[Pair], encode: Encode) -> Iterator[float]:
 
 
 def _lexical(pairs: Sequence[Pair], score: str) -> Iterator[float]:
-    analyzer, compare = Analyzer(), {"jaccard": jaccard, "containment": containment}[score]
+    compare = {"jaccard": jaccard, "containment": containment}[score]
+    texts = dict.fromkeys(text for pair in pairs for text in (pair.train_text, *pair.searched()))
+    rarity = Rarity(texts)
     for pair in pairs:
-        train = read_terms(pair.train_text, analyzer).terms
-        yield max(compare(train, read_terms(text, analyzer).terms) for text in pair.searched())
+        train = read_terms(pair.train_text).terms
+        yield max(compare(train, read_terms(text).terms, rarity) for text in pair.searched())

@@ -20,6 +20,7 @@ _CELLS: dict[str, Callable[[Pair], str]] = {
     "train_id": lambda pair: pair.train_id,
     "train_text": lambda pair: pair.train_text,
     **{name: lambda pair, name=name: repr(pair.scores[name]) if name in pair.scores else "" for name in SCORES},  # type: ignore[misc]
+    "found_by": lambda pair: " ".join(pair.found_by),
     "weight": lambda pair: "" if pair.weight == 1 else repr(pair.weight),
     "label": lambda pair: pair.label.name if pair.label else "",
 }

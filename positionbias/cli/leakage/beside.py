@@ -1,4 +1,4 @@
-"""What the leakage paper prints of its own targets, beside what ``find`` and ``review`` count; of any other target nothing."""
+"""What the leakage paper prints of its own targets, beside what ``find`` and ``review`` count in the same way; of any other target nothing."""
 
 from __future__ import annotations
 
@@ -8,20 +8,28 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from positionbias.core.result import Result
+    from positionbias.leakage.find import Found
 
 __all__ = ["beside_text", "published_find", "published_review", "target_of_folder"]
 
-PUBLISHED = ", as published"  # after a measure's name
+PUBLISHED, LIKE_FOR_LIKE = ", as published", ", by meaning in the paper's fields"  # after a measure's name
 
 
-def published_find(query_ids: Iterable[str], test_name: str) -> list[Result]:
-    """Table 1 of the paper's target that has just these topics; nothing of any other."""
-    from positionbias.leakage.published import published_candidates, target_of
+def published_find(target: str | None, found: Found, fields: Iterable[str], test_name: str) -> list[Result]:
+    """Table 1 of a target, and before it ours in the same fields by meaning alone, as the paper counts; nothing without a target, or where
+    only words were looked at."""
+    from positionbias.leakage.found_results import CANDIDATES, PAPER_FIELDS, table_1
+    from positionbias.leakage.published import published_candidates
 
-    target = target_of(list(query_ids))
-    if target is None:
+    if target is None or found.detector == "lexical":
         return []
-    return [_result(f"leakage candidates{PUBLISHED}", test_name, target, published_candidates(target))]
+    searched = [name for name in PAPER_FIELDS if name in set(fields)]
+    pairs = [pair for pair in found.by_meaning if pair.field in PAPER_FIELDS]
+    ours = table_1(pairs, list(found.queries), searched)
+    return [
+        _result(f"{CANDIDATES}{LIKE_FOR_LIKE}", test_name, " + ".join(found.queries), ours),
+        _result(f"{CANDIDATES}{PUBLISHED}", test_name, target, published_candidates(target)),
+    ]
 
 
 def published_review(target: str | None, name: str) -> list[Result]:
@@ -60,7 +68,7 @@ def beside_text(results: Iterable[Result]) -> str:
 
     parts = []
     for result in results:
-        if result.measure.endswith(PUBLISHED):
+        if result.measure.endswith((LIKE_FOR_LIKE, PUBLISHED)):
             rows: Mapping[str, Any] = result.payload.rows  # type: ignore[union-attr]
             lines = [(name, *(f"{of} {count}" for of, count in _flat(value))) for name, value in rows.items()]
             parts.append(f"{result.measure}, {result.system}:\n{aligned(lines)}")

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from positionbias.cli.common import emit, input_place, json_option, kind_option, say, seed_option
-from positionbias.cli.leakage.device import device_option, encoder_on
+from positionbias.cli.leakage.device import device_option, on_device
 
 if TYPE_CHECKING:
     from positionbias.core.result import Result
-    from positionbias.leakage.calibrate import Calibration, Labelled, Share
+    from positionbias.leakage.calibrate import Calibration
     from positionbias.leakage.pairs import Pair
+    from positionbias.leakage.precision import Labelled, Share
 
 __all__ = ["calibrate"]
 
@@ -32,6 +33,13 @@ __all__ = ["calibrate"]
 @click.option(
     "--least-precision", type=float, default=0.9, show_default=True, help="The share of leaks at or above the threshold."
 )
+@click.option(
+    "--rule",
+    type=click.Choice(["bound", "paper"]),
+    default="bound",
+    show_default=True,
+    help="What must reach it: the lower 95 % bound of the precision, or as in the paper the precision of these pairs.",
+)
 @click.option("--apply", "given", type=float, metavar="THRESHOLD", help="Measure this threshold beside the calibrated one.")
 @click.option(
     "--encoder", metavar="NAME", help="Make the cosines anew by this encoder, as in leakage find. [default: those recorded]"
@@ -42,24 +50,27 @@ __all__ = ["calibrate"]
 @seed_option()
 @json_option
 def calibrate(
-    pairs: tuple[str, ...], scores: tuple[str, ...], least_precision: float, given: float | None, encoder: str | None, kind: str | None,
-    wrong: int, device: str, seed: int, as_json: bool,
+    pairs: tuple[str, ...], scores: tuple[str, ...], least_precision: float, rule: str, given: float | None, encoder: str | None,
+    kind: str | None, wrong: int, device: str, seed: int, as_json: bool,
 ) -> None:  # fmt: skip
-    """The lowest threshold with a precision of 0.9, from PAIRS that people have labelled (JSON lines, TSV, or a filled sheet).
+    """The lowest threshold with a precision of surely 0.9, from PAIRS that people have labelled (JSON lines, TSV, or a filled sheet).
 
-    Several files count as one. Prints the precision there, the share of labelled leaks that it keeps, the prevalence, and how sure they are.
+    Several files count as one. Surely: the lower 95 % bound reaches it, over test queries, whose pairs are alike. Prints the precision there, that
+    on held-out test queries (cross-validation), the share of labelled leaks kept, and the prevalence.
 
     \b
       posbias leakage calibrate annotated.jsonl --score cosine --score jaccard --score both --apply 0.91
     """  # fmt: skip
-    from positionbias.leakage.calibrate import NO_RECALL, Labelled
+    from positionbias.cli.leakage.encoder import open_encoder, say_kept
+    from positionbias.leakage.calibrate import NO_RECALL, Rule
     from positionbias.leakage.calibrate import calibrate as find_threshold
+    from positionbias.leakage.precision import Labelled
     from positionbias.leakage.score import scored
 
     labelled = _read(pairs)
     encode = None
     if encoder:
-        _, encode = encoder_on(device, encoder, kind)
+        _, encode = open_encoder(encoder, kind, on_device(device))
     results, lines = [], []
     for score in dict.fromkeys(scores):
         found = scored(labelled, score, encode=encode)
@@ -69,9 +80,11 @@ def calibrate(
             [pair.test_id for pair in found],
             [pair.weight for pair in found],
         )
-        calibration = find_threshold(arrays, precision=least_precision, seed=seed)
+        calibration = find_threshold(arrays, precision=least_precision, rule=Rule(rule), seed=seed)
         results += _results(score, calibration, arrays, given, input_place(pairs[0]).name, seed, least_precision)
         lines += _wrong(found, score, calibration.threshold if given is None else given, wrong)
+    if encode is not None:
+        say_kept(encode)
     emit(results, as_json=as_json, table=lambda: "\n".join([_text(results), NO_RECALL, *lines]))
 
 
@@ -96,9 +109,12 @@ def _results(
     score: str, found: Calibration, labelled: Labelled, given: float | None, name: str, seed: int, precision: float
 ) -> list[Result]:
     """The threshold with its curve, the precision there, that of the given threshold, and the prevalence."""
+    from dataclasses import asdict
+
     from positionbias.core.payloads import Statistics
     from positionbias.core.result import Result
-    from positionbias.leakage.calibrate import NO_RECALL, at_threshold
+    from positionbias.leakage.calibrate import NO_RECALL
+    from positionbias.leakage.precision import at_threshold
 
     def result(measure: str, value: float | None, interval: Any, count: int, rows: dict[str, Any]) -> Result:
         return Result(measure, name, "", score, seed, value, interval, count, Statistics(rows))
@@ -109,7 +125,11 @@ def _results(
 
     curve = found.curve
     rows = {
+        "rule": str(found.rule),
         "precision_wanted": precision,
+        "lower_bound": found.lower,
+        "best_lower_bound": float(curve.lower.max(initial=0.0)),
+        "held_out": asdict(found.held_out) if found.held_out else None,
         "share_of_labelled_leaks": found.found,
         "higher_thresholds_below": found.below_above,
         "resamples_without_threshold": found.unreached,
@@ -127,25 +147,47 @@ def _results(
 
 
 def _text(results: Sequence[Result]) -> str:
+    """What each score's threshold is and how sure, the table, and the prevalence."""
     from positionbias.cli.show import aligned
 
     prevalence = results[0]
+    all_leaks = _rows(prevalence)["leaks"]
     rows = [("score", "threshold", "pairs", "precision", "of labelled leaks")]
-    found: Any = None
+    answers = []
     for result in results:
-        payload: Any = result.payload
         if result.measure == "leakage threshold":
             found = result
+            answers.append(_answer(result))
         elif result.measure.startswith("leakage precision"):
-            calibrated = result.measure == "leakage precision"
-            threshold = "none" if payload.rows["threshold"] is None else f"{payload.rows['threshold']:.4f}"
-            all_leaks: Any = prevalence.payload
-            kept = f"{payload.rows['leaks']:,} of {all_leaks.rows['leaks']:,}"
-            bounds = _bounds(found.interval) if calibrated else " (given)"
-            rows.append((result.system, threshold + bounds, f"{result.count:,}", _share(result), kept))
-    counts: Any = prevalence.payload
-    head = f"{prevalence.count:,} labelled pairs, {counts.rows['leaks']:,} of them leaks: prevalence {_share(prevalence)}"
-    return f"{head}\n\n{aligned(rows)}\n"
+            at = _rows(result)["threshold"]
+            bounds = _bounds(found.interval) if result.measure == "leakage precision" else " (given)"
+            kept = f"{_rows(result)['leaks']:,} of {all_leaks:,}"
+            rows.append(
+                (result.system, "none" if at is None else f"{at:.4f}{bounds}", f"{result.count:,}", _share(result), kept)
+            )
+    head = f"{prevalence.count:,} labelled pairs, {all_leaks:,} of them leaks: prevalence {_share(prevalence)}"
+    return "\n".join([*answers, "", aligned(rows), "", head, ""])
+
+
+def _rows(result: Result) -> Any:
+    return result.payload.rows  # type: ignore[union-attr]
+
+
+def _answer(result: Result) -> str:
+    """A score's threshold in a sentence, with what to expect of it on other test queries."""
+    rows = _rows(result)
+    wanted, paper, held = rows["precision_wanted"], rows["rule"] == "paper", rows["held_out"]
+    if result.value is None:
+        reached = f"the best lower bound is {rows['best_lower_bound']:.3f}" if not paper else "at none is the precision as high"
+        return f"{result.system}: no threshold keeps a precision of {wanted:g} ({reached}); label more pairs, or ask for less."
+    sure = "as these pairs have it, which others keep about half of the time" if paper else "with 95 % confidence"
+    text = f"{result.system}: from {result.value:.4f} on, the precision is at least {wanted:g} {sure}."
+    if held is None or held["precision"] is None:
+        return text
+    return (
+        f"{text} Held-out test queries: {held['precision']:.3f} (lowest {held['lowest']:.3f}; {wanted:g} or more in {held['reached']:.0%} of "
+        f"{held['repeats']} cross-validations), {held['found']:.1%} of labelled leaks kept."
+    )
 
 
 def _share(result: Result) -> str:

@@ -17,13 +17,15 @@ from positionbias.cli.common import (
     overwrite_option,
     say,
 )
-from positionbias.cli.leakage.device import device_option, encoder_on
+from positionbias.cli.leakage.device import device_option, on_device
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
     from positionbias.core.manifest import InputRef
     from positionbias.core.result import Result
+    from positionbias.leakage.find import FoundPair
     from positionbias.leakage.leaks import Leaks
+    from positionbias.leakage.pairs import Pair
 
 __all__ = ["clean"]
 
@@ -37,13 +39,16 @@ __all__ = ["clean"]
     "--threshold",
     type=float,
     metavar="COSINE",
-    help="The cosine from which a pair without a label counts. [default: 0.91 with --against; with --pairs, all of them]",
+    help="The cosine from which a pair without a label counts. [default: with --against the encoder's own; with --pairs, all found by meaning]",
 )
 @click.option("--source", metavar="NAME", help="Of --pairs of several sources, the one that COLLECTION is.")
 @click.option(
     "--detector",
     type=click.Choice(["semantic", "lexical", "both"]),
     help="With --against, what looks. [default: both]",
+)
+@click.option(
+    "--lexical", is_flag=True, help="Remove what was found by words alone, too: candidates whose precision nobody has measured."
 )
 @click.option("--encoder", metavar="NAME", help="With --against, what encodes queries. [default: as posbias leakage find]")
 @kind_option
@@ -53,12 +58,12 @@ __all__ = ["clean"]
 @json_option
 def clean(
     collection: str, against: str | None, pairs: str | None, split: str, threshold: float | None, source: str | None, detector: Any,
-    encoder: str | None, kind: str | None, device: str, out: str, overwrite: bool, as_json: bool,
+    lexical: bool, encoder: str | None, kind: str | None, device: str, out: str, overwrite: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """COLLECTION without the training queries that near-duplicate test queries, their judgements and answers.
 
-    A labelled pair counts as its label says. Passages and other splits stay. What was taken out, and why, stands in the new collection as
-    left_out/SPLIT.jsonl.
+    A labelled pair counts as its label says. One without a label counts where it was found by meaning; one found by words alone is counted and
+    stays, unless --lexical. Passages and other splits stay. What was removed, and why, stands in the new collection as left_out/SPLIT.jsonl.
 
     \b
       posbias leakage clean msmarco --against topics.txt --encoder minilm --out msmarco-clean
@@ -74,14 +79,21 @@ def clean(
     for flag, given in (("--detector", detector), ("--encoder", encoder)):
         if pairs and given:
             raise SettingError(f"{flag}: wanted with --against, where pairs are looked for; found --pairs; drop one")
+    if detector == "lexical" and not lexical:
+        raise SettingError(
+            "--detector lexical: wanted --lexical with it, as words alone find candidates of unknown precision; found none; add it, or label "
+            "the pairs first (posbias leakage find and review) and give --pairs"
+        )
     if against and source:
         raise SettingError("--source: wanted with --pairs of several sources; found --against; drop it")
     place, opened = output_place(out), find_collection(collection)
     refuse_existing(place, overwrite=overwrite)
     if against:
-        found, settings, inputs = _look(opened, split, against, detector or "both", encoder, kind, threshold, device, place)
+        found, settings, inputs = _look(
+            opened, split, against, detector or "both", encoder, kind, threshold, device, place, lexical
+        )
     else:
-        found, settings, inputs = _read(pairs or "", threshold, source, place)
+        found, settings, inputs = _read(pairs or "", threshold, source, place, lexical)
     why = f"Queries of split {split!r} that near-duplicate test queries were taken out; {split}.jsonl in left_out says which and why."
     settings = {"split": split, **settings}
     made = without(opened, place, LeftOut(split, found.reasons, why, "leakage clean", settings, inputs), overwrite=overwrite)
@@ -90,7 +102,9 @@ def clean(
     say(f"written to {place}")
 
 
-def _read(pairs: str, threshold: float | None, source: str | None, place: Path) -> tuple[Leaks, dict[str, Any], list[InputRef]]:
+def _read(
+    pairs: str, threshold: float | None, source: str | None, place: Path, lexical: bool
+) -> tuple[Leaks, dict[str, Any], list[InputRef]]:
     """The leaks that a file of pairs names."""
     from positionbias.core.files import sha256_file
     from positionbias.core.manifest import input_ref
@@ -98,72 +112,85 @@ def _read(pairs: str, threshold: float | None, source: str | None, place: Path) 
     from positionbias.leakage.pairs import pairs_file, read_pairs
 
     path = pairs_file(input_place(pairs))
-    found = leaks(read_pairs(path), threshold=threshold, source=source)
-    return found, {"threshold": threshold, "source": source}, [input_ref("pairs", path, sha256_file(path), artefact=place)]
+    found = leaks(read_pairs(path), threshold=threshold, source=source, lexical=lexical)
+    settings = {"threshold": threshold, "source": source, "lexical": lexical}
+    return found, settings, [input_ref("pairs", path, sha256_file(path), artefact=place)]
 
 
 def _look(
     collection: Collection, split: str, against: str, detector: Any, encoder: str | None, kind: str | None, threshold: float | None,
-    device: str, place: Path,
+    device: str, place: Path, lexical: bool,
 ) -> tuple[Leaks, dict[str, Any], list[InputRef]]:  # fmt: skip
-    """The leaks that both detectors find."""
+    """The leaks that the detectors find."""
     from dataclasses import asdict
 
+    from positionbias.cli.leakage.encoder import open_semantic, say_kept
     from positionbias.cli.leakage.find import ENCODER
     from positionbias.cli.leakage.sources import QueryPlace
     from positionbias.core.manifest import input_ref
-    from positionbias.leakage.find import THRESHOLD, FindSettings, find_pairs
+    from positionbias.leakage.find import FindSettings, find_pairs
     from positionbias.leakage.leaks import Leaks, leaks
     from positionbias.leakage.nearest import NearestSettings
-    from positionbias.leakage.pairs import Pair
     from positionbias.leakage.queries import collection_source, field_texts
 
-    settings = FindSettings(detector, NearestSettings(floor=THRESHOLD if threshold is None else threshold))
     test = QueryPlace.parse(against, "test")
     tests = field_texts(test.queries())
     inputs = [test.input_ref("test queries", place)]
-    model, encode = (None, None) if detector == "lexical" else encoder_on(device, encoder or ENCODER, kind)
-    if model is not None:
-        inputs.append(input_ref("encoder", model.path, model.manifest.content["checksum"], artefact=place))
-    near = find_pairs([collection_source("", collection, split)], tests.texts, settings, encode).pairs
-    chosen = asdict(settings)
+    semantic = None if detector == "lexical" else open_semantic(encoder or ENCODER, kind, on_device(device), threshold)
+    settings = FindSettings(detector, NearestSettings(floor=semantic.threshold if semantic else 1.0))
+    source = collection_source("", collection, split)
+    near = find_pairs([source], tests.texts, settings, semantic.vectors if semantic else None).pairs
+    if semantic:
+        checksum = semantic.model.manifest.content["checksum"]
+        inputs.append(input_ref("encoder", semantic.model.path, checksum, artefact=place))
+        say_kept(semantic.vectors)
+        say(semantic.told)
+    chosen = {"encoder": semantic.model.name if semantic else None, "lexical": lexical, **asdict(settings)}
     chosen["nearest"].pop("memory")  # it changes no pair
-    pairs = [
-        Pair(
-            pair.train_id,
-            pair.test_id,
-            {name: score for name in ("cosine", "jaccard", "containment") if (score := getattr(pair, name)) is not None},
-            pair.train_text,
-            {pair.field: pair.test_text},
-            pair.field,
-        )
-        for pair in near
-    ]
-    return leaks(pairs) if pairs else Leaks(), {"encoder": model.name if model else None, **chosen}, inputs
+    return leaks(map(_as_pair, near), lexical=lexical) if near else Leaks(), chosen, inputs
+
+
+def _as_pair(found: FoundPair) -> Pair:
+    from positionbias.leakage.pairs import SCORES, Pair
+
+    return Pair(
+        found.train_id,
+        found.test_id,
+        {name: score for name in SCORES if (score := getattr(found, name)) is not None},
+        found.train_text,
+        {found.field: found.test_text},
+        found.field,
+        found_by=found.found_by,
+    )
 
 
 def _result(made: Collection, split: str, found: Leaks) -> Result:
     """What was taken out, from the manifest; ``value`` is the share of the split's queries."""
     from positionbias.core.payloads import Statistics
     from positionbias.core.result import Result
+    from positionbias.leakage.leaks import Cause
 
     facts = made.manifest.content["left_out"]
     rows = {
         **facts,
         "test_queries_leaked": len(found.test_ids),
         "pairs": found.pairs,
-        "pairs_of_different_topics": found.different_topic,
-        "pairs_below_threshold": found.below_threshold,
-        "pairs_of_other_sources": found.other_sources,
+        **{str(cause): found.set_aside[cause] for cause in Cause},
     }
     share = facts["left_out"] / facts["queries"]
     return Result("leaked queries taken out", made.name, split, "clean", None, share, None, facts["queries"], Statistics(rows))
 
 
 def _text(result: Result) -> str:
+    from positionbias.leakage.leaks import Cause
+
     rows: Any = result.payload.rows  # type: ignore[union-attr]
     share = f"{result.value:.2%}"
     lines = [f"{result.collection}: {rows['left_out']:,} of {rows['queries']:,} {result.split} queries taken out ({share})"]
     named = ("queries", "left_out", "split", "checksum")
     lines += [f"  {name.replace('_', ' ')}: {count:,}" for name, count in rows.items() if name not in named]
+    if left := rows[Cause.WORDS_ALONE]:
+        lines.append(
+            f"{left:,} pairs found by words alone stay: their precision is unknown; label them (posbias leakage review), or add --lexical"
+        )
     return "\n".join(lines)

@@ -54,7 +54,7 @@ _options = all_of(
         type=click.Choice(["semantic", "lexical", "both"]),
         default="both",
         show_default=True,
-        help="Semantic: the cosine of an encoder's vectors. Lexical: the same words, or many of them, stemmed.",
+        help="Semantic: the cosine of an encoder's vectors. Lexical: the same words, or those that weigh most.",
     ),
     click.option(
         "--encoder",
@@ -67,14 +67,19 @@ _options = all_of(
     click.option(
         "--neighbours", type=int, default=100, show_default=True, help="Training queries of a source for each text, by cosine."
     ),
-    click.option("--threshold", type=float, default=0.91, show_default=True, help="The cosine from which a pair is found."),
-    click.option("--jaccard", type=float, default=0.6, show_default=True, help="The Jaccard coefficient from which a pair is found."),
+    click.option(
+        "--threshold",
+        type=float,
+        metavar="COSINE",
+        help="The cosine from which a pair is found; the paper's is 0.91. [default: the encoder's own, of those whose cosines people labelled]",
+    ),
+    click.option("--jaccard", type=float, default=0.6, show_default=True, help="The Jaccard coefficient, by weight, from which words alone find a pair."),
     click.option(
         "--containment",
         type=float,
         default=1.0,
         show_default=True,
-        help="The share of a test text's terms that a training query must hold to be found, two at least.",
+        help="The share of a test text's terms, by weight, that a training query must hold to be found.",
     ),
     click.option("--memory", type=float, default=1.0, show_default=True, metavar="GIB", help="What the search by cosine may hold."),
     click.option(
@@ -98,22 +103,25 @@ def find(
     """Which training queries near-duplicate which test queries, by meaning and by words.
 
     Queries are a collection's split (NAME:SPLIT), a file of lines (id, tab, text), or TREC topics, whose title, description and narrative
-    are looked by apart. What is found are candidates: posbias leakage calibrate and review say how many are right.
+    are looked by apart. What is found are candidates. How many by meaning are right, labelled pairs tell (posbias leakage calibrate); how many
+    by words alone, nobody knows before a review. Vectors of queries are kept, so that another threshold or test set takes seconds.
 
     \b
       posbias leakage find queries.train.tsv topics.robust04.txt --encoder minilm --out leaks
       posbias leakage find --source msmarco=msmarco:train --source orcas=orcas.tsv topics.txt --variants variants.tsv --out leaks
     """  # fmt: skip
-    from dataclasses import asdict
+    from dataclasses import asdict, replace
 
     from positionbias.cli.leakage.beside import beside_text, published_find
-    from positionbias.cli.leakage.encoder import open_encoder
+    from positionbias.cli.leakage.encoder import open_semantic, say_kept
     from positionbias.cli.leakage.sources import QueryPlace
     from positionbias.core.errors import SettingError
     from positionbias.core.files import refuse_existing, sha256_file
     from positionbias.core.manifest import input_ref
-    from positionbias.leakage.find import find_pairs, found_results, save_found
+    from positionbias.leakage.find import find_pairs
+    from positionbias.leakage.found_results import found_results, save_found
     from positionbias.leakage.pairs import pairs_file, read_pairs
+    from positionbias.leakage.published import target_of
     from positionbias.leakage.queries import add_variants, field_texts
     from positionbias.leakage.truth import against_truth, truth_result
 
@@ -133,8 +141,13 @@ def find(
             say(f"{variants}: {others:,} lines are of other queries and were left out")
     tests = field_texts(queries, fields)
     true = list(read_pairs(input_place(truth))) if truth else None
-    model, encode = (None, None) if detector == "lexical" else open_encoder(encoder, kind, ranking)
-    found = find_pairs([item.source() for item in training], tests.texts, settings, encode)
+    semantic = None
+    if detector != "lexical":
+        semantic = open_semantic(encoder, kind, ranking, thresholds["threshold"])
+        settings = replace(settings, nearest=replace(settings.nearest, floor=semantic.threshold))
+    found = find_pairs([item.source() for item in training], tests.texts, settings, semantic.vectors if semantic else None)
+    if semantic:
+        say_kept(semantic.vectors)
     for name, count in (*found.empty.items(), *((f"test queries, {field}", count) for field, count in tests.empty.items())):
         if count:
             say(f"{name}: {count:,} empty, left out")
@@ -142,8 +155,8 @@ def find(
     if true is not None:
         rows = against_truth(((pair.train_id, pair.test_id) for pair in found.pairs), true)
         results.append(truth_result(rows, test_name=test.name, sources=results[0].system))
-    printed = published_find((query.query_id for query in queries), test.name)
-    results += printed
+    target = target_of([query.query_id for query in queries])
+    results += published_find(target, found, (text.field for text in tests.texts), test.name)
     inputs = [item.input_ref(f"training queries {item.name}", place) for item in training]
     inputs.append(test.input_ref("test queries", place))
     if truth:
@@ -151,24 +164,34 @@ def find(
         inputs.append(input_ref("true pairs", path, sha256_file(path), artefact=place))
     if variants:
         inputs.append(input_ref("variants", input_place(variants), sha256_file(input_place(variants)), artefact=place))
-    if model is not None:
+    if semantic:
+        model = semantic.model
         inputs.append(input_ref("encoder", model.path, model.manifest.content["checksum"], artefact=place))
-    chosen = {"fields": list(fields), "encoder": model.name if model else None, **asdict(settings)}
-    content = {"pairs": len(found.pairs), **({"target": printed[0].system} if printed else {})}
+    chosen = {"fields": list(fields), "encoder": semantic.model.name if semantic else None, **asdict(settings)}
+    content = {"pairs": len(found.pairs), **({"target": target} if target else {})}
     manifest = _manifest(test.name, chosen, inputs, content)
     save_found(place, found, results, manifest, overwrite=overwrite)
-    emit(results, as_json=as_json, table=lambda: candidates_text(results) + beside_text(results))
+    emit(
+        results,
+        as_json=as_json,
+        table=lambda: candidates_text(results, semantic.told if semantic else "") + beside_text(results),
+    )
     say(f"{len(found.pairs):,} pairs written to {place}")
 
 
 def _settings(
-    detector: Any, *, neighbours: int, threshold: float, memory: float, jaccard: float, containment: float
+    detector: Any, *, neighbours: int, threshold: float | None, memory: float, jaccard: float, containment: float
 ) -> FindSettings:
+    """The settings; of a cosine that was not given the encoder says which."""
     from positionbias.leakage.find import FindSettings
     from positionbias.leakage.lexical import LexicalSettings
     from positionbias.leakage.nearest import NearestSettings
 
-    return FindSettings(detector, NearestSettings(neighbours, threshold, memory), LexicalSettings(jaccard, containment))
+    return FindSettings(
+        detector,
+        NearestSettings(neighbours, 1.0 if threshold is None else threshold, memory),
+        LexicalSettings(jaccard, containment),
+    )
 
 
 def _manifest(name: str, settings: dict[str, Any], inputs: Sequence[InputRef], content: dict[str, Any]) -> Manifest:
@@ -184,27 +207,46 @@ def _manifest(name: str, settings: dict[str, Any], inputs: Sequence[InputRef], c
         content=content,
         notes=(
             "A training query and a field of a test query are one pair, with the scores of the nearest of the field's texts [decision].",
-            "Types are guessed from stemmed terms without stop words [decision].",
+            "Types are guessed from terms without stop words and plurals [decision].",
         ),
-        versions=package_versions("numpy", "PyStemmer", *(("torch", "transformers") if settings["encoder"] else ())),
+        versions=package_versions("numpy", "bm25s", *(("torch", "transformers") if settings["encoder"] else ())),
         provenance=provenance(memory_gib=memory),
     )
 
 
-def candidates_text(results: Sequence[Result]) -> str:
-    """Table 1, and how many test queries have a candidate."""
-    from positionbias.core.payloads import Statistics
-    from positionbias.leakage.find import UNION
+def candidates_text(results: Sequence[Result], told: str = "") -> str:
+    """How many test queries have a candidate by meaning, and how sure that is (``told``); how many by words alone; both tables."""
+    from positionbias.leakage.found_results import CANDIDATES, WORDS_ALONE
     from positionbias.leakage.truth import TRUTH
+
+    head, tables = [], []
+    for result in results:
+        if result.measure in (CANDIDATES, WORDS_ALONE):
+            by_meaning = result.measure == CANDIDATES
+            share, leaked = result.value or 0.0, round((result.value or 0.0) * result.count)
+            of = f"{leaked:,} of {result.count:,} test queries ({share:.1%}) have"
+            head.append(
+                f"{of} near-duplicate training queries: {told or 'by cosine'}."
+                if by_meaning
+                else f"{of} candidates found by words alone: precision unknown; label them (posbias leakage review)."
+            )
+            tables.append(_candidates_table(result, "by meaning" if by_meaning else "by words alone"))
+    against = [line for result in results if result.measure == TRUTH for line in _truth_lines(result)]
+    return "\n".join([*head, "", "\n\n".join(tables), *against])
+
+
+def _candidates_table(result: Result, how: str) -> str:
+    """Table 1 of one way of looking."""
+    from positionbias.core.payloads import Statistics
+    from positionbias.leakage.found_results import UNION
     from positionbias.report.table import Cell, Column, Table, as_text
 
-    first = results[0]
-    assert isinstance(first.payload, Statistics)
-    rows = first.payload.rows
+    assert isinstance(result.payload, Statistics)
+    rows = result.payload.rows
     columns = list(rows[UNION])
     table = Table(
         "leakage_candidates",
-        f"Test queries of {first.collection} with training queries alike, and how many these are",
+        f"Test queries of {result.collection} with training queries alike {how}, and how many these are",
         [Column("Field", numeric=False), *(Column(name, group=column) for column in columns for name in ("Topics", "Queries"))],
         [
             [
@@ -214,10 +256,7 @@ def candidates_text(results: Sequence[Result]) -> str:
             for field, counts in rows.items()
         ],
     )
-    share = f"{first.value:.1%}" if first.value is not None else "none"
-    text = f"{as_text(table)}\n\n{share} of {first.count:,} test queries have training queries alike (candidates, not yet reviewed)."
-    against = [line for result in results if result.measure == TRUTH for line in _truth_lines(result)]
-    return "\n".join([text, *against])
+    return as_text(table)
 
 
 def _truth_lines(result: Result) -> list[str]:

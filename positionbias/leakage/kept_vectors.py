@@ -1,0 +1,63 @@
+"""Vectors of queries that are made once: each block of texts by its content and its model, in files that may be deleted at will."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from positionbias.core.errors import StorageError
+from positionbias.core.files import atomic_file, home
+from positionbias.leakage.nearest import Encode
+
+__all__ = ["FOLDER", "KeptVectors"]
+
+FOLDER = ".query-vectors"  # under $POSBIAS_HOME; no name of a user's holds a dot
+
+
+class KeptVectors:
+    """An ``Encode`` that asks ``encode`` only for blocks that no file has.
+
+    ``model`` says all that vectors depend on beside the texts (the model's checksum, the precision). A block is what is encoded at once, so that
+    the same file of queries finds its vectors again whatever the threshold and the test queries. Read and written as float32, 4 · dim bytes a query.
+    ``made`` and ``reused`` count texts; where a file cannot be written nothing is kept.
+    """
+
+    def __init__(self, encode: Encode, model: str, folder: Path | None = None) -> None:
+        self.encode, self.model = encode, model
+        self.folder = folder or home() / FOLDER
+        self.made = self.reused = 0
+
+    def __call__(self, texts: Sequence[str]) -> np.ndarray:
+        """Vectors ``(n, dim)`` float32 of texts."""
+        place = self.folder / f"{self._key(texts)}.npy"
+        found = _read(place, len(texts))
+        if found is not None:
+            self.reused += len(texts)
+            return found
+        vectors = np.asarray(self.encode(texts), np.float32)
+        self.made += len(texts)
+        try:
+            with atomic_file(place, overwrite=True) as partial, open(partial, "wb") as handle:
+                np.save(handle, vectors, allow_pickle=False)
+        except StorageError:  # a full disk costs the next search its time, and this one nothing
+            pass
+        return vectors
+
+    def _key(self, texts: Sequence[str]) -> str:
+        digest = hashlib.blake2b(self.model.encode(), digest_size=20)
+        for text in texts:
+            encoded = text.encode("utf-8", "replace")
+            digest.update(len(encoded).to_bytes(4, "little") + encoded)
+        return digest.hexdigest()
+
+
+def _read(place: Path, count: int) -> np.ndarray | None:
+    """The vectors of a block; None where there are none, or others than there should be."""
+    try:
+        vectors = np.load(place, allow_pickle=False)
+    except (OSError, ValueError, EOFError):
+        return None
+    return vectors if vectors.dtype == np.float32 and vectors.ndim == 2 and len(vectors) == count else None

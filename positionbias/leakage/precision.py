@@ -1,0 +1,210 @@
+"""The precision of labelled pairs at or above a score, with its interval and its lower bound, over test queries whose pairs are alike.
+
+    precision(t) = Σ_{s_i ≥ t} w_i·y_i / Σ_{s_i ≥ t} w_i
+
+with y_i whether pair i is a leak and w_i the pairs that it stands for (1 where nothing was drawn). Intervals and bounds [decision] are Wilson's, the
+bound one-sided, at the number of independent pairs that the sample is worth,
+
+    n* = min(n, p(1 − p) / v),   v = G/(G−1) · (n−1)/n · Σ_g (Σ_{i in g} w_i (y_i − p))² / (Σ w_i)²
+
+over the G test queries g (Dean, Pagano 2015, with Kish's (Σ w)²/Σ w² for n); where v is 0, as when all pairs leak, n* is at most G. With one pair a
+test query and no weights it is Wilson's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from positionbias.core.payloads import Interval
+from positionbias.evaluation.bootstrap import LEVEL, Clusters, cluster_queries, resampled_sums
+
+__all__ = ["ROUNDING", "Curve", "Labelled", "Share", "Sums", "Tally", "at_threshold", "drawn", "precision_curve", "wilson"]
+
+ROUNDING = 1e-12
+
+
+class Labelled:
+    """Labelled pairs as arrays: ``scores (n,)``, ``leaks (n,)`` bool, ``weights (n,)`` above 0, and the test query of each.
+
+    Raises:
+        ValueError: arrays of different lengths, a score that is no number, or a weight that is not above 0.
+    """
+
+    def __init__(
+        self,
+        scores: Sequence[float] | np.ndarray,
+        leaks: Sequence[bool] | np.ndarray,
+        test_ids: Sequence[str] | None = None,
+        weights: Sequence[float] | np.ndarray | None = None,
+    ) -> None:
+        self.scores, self.leaks = np.asarray(scores, np.float64), np.asarray(leaks, bool)
+        self.weights = np.ones(len(self.scores)) if weights is None else np.asarray(weights, np.float64)
+        self.test_ids = [str(number) for number in range(len(self.scores))] if test_ids is None else list(test_ids)
+        if len({len(self.scores), len(self.leaks), len(self.weights), len(self.test_ids)}) > 1:
+            raise ValueError("scores, leaks, weights and test_ids: wanted one of each a pair")
+        if not np.isfinite(self.scores).all() or not (self.weights > 0).all():
+            raise ValueError("wanted scores that are numbers and weights above 0")
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def kept(self, mask: np.ndarray) -> Labelled:
+        """The pairs where ``mask (n,)`` is true."""
+        places = np.flatnonzero(mask)
+        return Labelled(self.scores[places], self.leaks[places], [self.test_ids[i] for i in places], self.weights[places])
+
+
+class Curve(NamedTuple):
+    """At each score that occurs, falling, all ``(k,)``: pairs at or above, their precision, its lower bound, the share of labelled leaks among them.
+
+    ``found`` is weighted as precision is, and no recall (``NO_RECALL``).
+    """
+
+    thresholds: np.ndarray
+    pairs: np.ndarray
+    precision: np.ndarray
+    lower: np.ndarray
+    found: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A share of pairs that are leaks, with its interval; None where there is no pair, or one test query alone."""
+
+    value: float | None
+    interval: Interval | None
+    pairs: int
+    leaks: int
+
+
+class Sums(NamedTuple):
+    """Sums over clusters at each distinct score, falling, ``(draws, k)`` each: weights, those of leaks, their squares, pairs, and over test
+    queries the products of a query's own sums (for v), and the queries."""
+
+    weights: np.ndarray
+    leaks: np.ndarray
+    squares: np.ndarray
+    pairs: np.ndarray
+    leaks_leaks: np.ndarray
+    leaks_weights: np.ndarray
+    weights_weights: np.ndarray
+    queries: np.ndarray
+
+    @property
+    def precision(self) -> np.ndarray:
+        """Of the pairs at or above each score; NaN without any."""
+        with np.errstate(invalid="ignore"):
+            return self.leaks / self.weights
+
+    @property
+    def worth(self) -> np.ndarray:
+        """n*: how many independent pairs those at or above each score are worth; NaN with one test query."""
+        share = self.precision
+        with np.errstate(invalid="ignore", divide="ignore"):
+            kish = self.weights**2 / self.squares
+            apart = self.leaks_leaks - 2 * share * self.leaks_weights + share**2 * self.weights_weights
+            variance = apart / self.weights**2 * self.queries / (self.queries - 1) * (self.pairs - 1) / self.pairs
+            spread = np.where(variance > ROUNDING, share * (1 - share) / variance, self.queries)
+        return np.where(self.queries > 1, np.minimum(kish, spread), np.nan)
+
+    @property
+    def lower(self) -> np.ndarray:
+        """Wilson's lower bound of the precision, one-sided at 95 %; 0 with fewer than two test queries."""
+        return np.nan_to_num(_wilson(self.precision, self.worth, _normal(LEVEL))[0])
+
+
+class Tally:
+    """Labelled pairs by distinct score and test query."""
+
+    def __init__(self, labelled: Labelled) -> None:
+        self.scores = np.unique(labelled.scores)[::-1]
+        self.clusters = cluster_queries(labelled.test_ids, len(labelled))
+        self._steps = _steps(labelled, self.clusters, np.searchsorted(-self.scores, -labelled.scores), len(self.scores))
+
+    def all(self) -> Sums:
+        """The sums of all test queries, ``(1, k)``."""
+        return self._cumulated(np.asarray(self._steps.sum(axis=0)).reshape(1, -1))
+
+    def of(self, times: np.ndarray) -> Sums:
+        """The sums where each test query counts ``times (draws, clusters)``."""
+        return self._cumulated(np.asarray((self._steps.T @ times.T).T))
+
+    def resampled(self, seed: int, resamples: int) -> tuple[Sums, np.ndarray]:
+        """The sums of test queries drawn with replacement, and which scores were drawn, ``(resamples, k)``."""
+        steps = resampled_sums(self._steps, seed=seed, resamples=resamples)
+        return self._cumulated(steps), steps[:, : len(self.scores)] > 0
+
+    def _cumulated(self, steps: np.ndarray) -> Sums:
+        return Sums(*np.moveaxis(steps.reshape(len(steps), len(Sums._fields), -1).cumsum(axis=2), 1, 0))
+
+
+def _steps(labelled: Labelled, clusters: Clusters, score: np.ndarray, scores: int) -> Any:
+    """By how much a test query's share of each of ``Sums`` grows at each score: sparse, ``(clusters, 8 · scores)``."""
+    from scipy import sparse
+
+    order = np.lexsort((score, clusters.codes))
+    weights, leaks = labelled.weights[order], (labelled.weights * labelled.leaks)[order]
+    codes, first = clusters.codes[order], np.diff(clusters.codes[order], prepend=-1) > 0
+    kept, true = (_within(values, first) for values in (weights, leaks))
+    before, true_before = kept - weights, true - leaks
+    grown = [weights, leaks, weights**2, np.ones(len(order))]
+    grown += [true**2 - true_before**2, true * kept - true_before * before, kept**2 - before**2, first]
+    columns = np.concatenate([score[order] + scores * place for place in range(len(grown))])
+    entries = (np.concatenate(grown).astype(np.float64), (np.tile(codes, len(grown)), columns))
+    return sparse.csr_array(entries, shape=(clusters.count, scores * len(grown)))
+
+
+def _within(values: np.ndarray, first: np.ndarray) -> np.ndarray:
+    """Cumulative sums that start anew at each ``first``."""
+    total = np.cumsum(values)
+    return total - (total - values)[np.flatnonzero(first)][np.cumsum(first) - 1]
+
+
+def precision_curve(labelled: Labelled) -> Curve:
+    """Precision at every score that occurs; pairs of one score stand or fall together."""
+    tally = Tally(labelled)
+    sums = tally.all()
+    with np.errstate(invalid="ignore"):
+        found = sums.leaks[0] / sums.leaks[0, -1] if len(labelled) else np.empty(0)
+    return Curve(tally.scores, sums.pairs[0].astype(np.int64), sums.precision[0], sums.lower[0], found)
+
+
+def at_threshold(labelled: Labelled, threshold: float) -> Share:
+    """The precision of the pairs at or above a threshold; −∞ gives the prevalence, the share of leaks among all labelled pairs."""
+    part = labelled.kept(labelled.scores >= threshold)
+    if not len(part):
+        return Share(None, None, 0, 0)
+    tally = Tally(part)
+    sums = tally.all()
+    share, worth, leaks = float(sums.precision[0, -1]), float(sums.worth[0, -1]), int(part.leaks.sum())
+    if tally.clusters.count < 2:
+        return Share(share, None, len(part), leaks)
+    method = f"Wilson at {worth:,.0f} pairs, which {len(part):,} of {drawn(tally.clusters.count)} are worth"
+    return Share(share, wilson(share, worth, method), len(part), leaks)
+
+
+def drawn(count: int) -> str:
+    """What is drawn together, in words."""
+    return f"{count:,} test queries"
+
+
+def wilson(share: float, count: float, method: str = "Wilson") -> Interval:
+    """Wilson's 95 % interval of a share of ``count``: (p + z²/2n ± z·√(p(1−p)/n + z²/4n²)) / (1 + z²/n)."""
+    low, high = _wilson(np.float64(share), np.float64(count), _normal((1 + LEVEL) / 2))
+    return Interval(max(0.0, float(low)), min(1.0, float(high)), LEVEL, method)
+
+
+def _wilson(share: Any, count: Any, z: float) -> tuple[Any, Any]:
+    centre = share + z**2 / (2 * count)
+    half = z * np.sqrt(share * (1 - share) / count + z**2 / (4 * count**2))
+    return (centre - half) / (1 + z**2 / count), (centre + half) / (1 + z**2 / count)
+
+
+def _normal(level: float) -> float:
+    from scipy import stats
+
+    return float(stats.norm.ppf(level))

@@ -1,0 +1,65 @@
+"""The cosine from which a pair counts where nobody gave one: of the encoders whose cosines people have labelled, and of no other.
+
+Calibrated by ``calibrate`` (the lower 95 % bound of the precision at least 0.9) on the 741 pairs of an MS MARCO query and a Robust04 topic that the
+leakage paper's authors labelled. ``benchmarks/leakage_thresholds.py`` makes these figures.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from positionbias.core.errors import SettingError
+
+__all__ = ["KNOWN", "KnownThreshold", "known_threshold", "threshold_for"]
+
+LABELLED_ON = "741 labelled pairs of an MS MARCO query and a Robust04 topic"
+
+
+@dataclass(frozen=True, slots=True)
+class KnownThreshold:
+    """An encoder's threshold: ``checksum`` of the model ("" where only its name is known), precision and its lower bound on all labelled pairs,
+    and, by cross-validation over topics, the precision and the share of labelled leaks kept."""
+
+    encoder: str
+    checksum: str
+    cosine: float
+    precision: float
+    lower: float
+    held_out: float
+    found: float
+
+    def told(self) -> str:
+        """What it rests on, in a sentence."""
+        return (
+            f"cosine from {self.cosine:g} ({self.encoder}): precision {self.precision:.3f} (at least {self.lower:.3f} with 95 % confidence; "
+            f"{self.held_out:.3f} on held-out topics) on {LABELLED_ON}, drawn by a cosine of 0.90 or more"
+        )
+
+
+KNOWN = (
+    KnownThreshold(
+        "minilm", "351c3c7791d4d48adabf90c8efb3a66a8908a7627748bac0145953c2b221e6d9", 0.8973, 0.928, 0.900, 0.927, 0.781
+    ),
+    KnownThreshold("sentence-transformers/paraphrase-MiniLM-L6-v2", "", 0.9376, 0.931, 0.901, 0.928, 0.731),
+)
+
+
+def known_threshold(encoder: str, checksum: str) -> KnownThreshold | None:
+    """The threshold of the encoder with this name and checksum; None of one whose cosines nobody has labelled."""
+    return next((item for item in KNOWN if (item.checksum == checksum if item.checksum else item.encoder == encoder)), None)
+
+
+def threshold_for(encoder: str, checksum: str, given: float | None) -> float:
+    """The cosine that was given, or else the encoder's own.
+
+    Raises:
+        SettingError: none was given, and nobody has labelled this encoder's cosines.
+    """
+    known = known_threshold(encoder, checksum)
+    if given is None and known is None:
+        names = " and ".join(item.encoder for item in KNOWN)
+        raise SettingError(
+            f"--threshold: wanted a cosine for the encoder {encoder}; found none, and each encoder has a scale of its own (known are those of "
+            f"{names}); give one, as posbias leakage calibrate PAIRS --encoder {encoder} finds it from labelled pairs"
+        )
+    return given if given is not None else known.cosine  # type: ignore[union-attr]
