@@ -15,9 +15,10 @@ from positionbias.core.payloads import Statistics
 from positionbias.core.records import Query
 from positionbias.core.result import load_results
 from positionbias.formats.trec_topics import read_topics
-from positionbias.leakage.find import FindSettings, Found, FoundPair, find_pairs, found_results, save_found, table_1
+from positionbias.leakage.find import FindSettings, Found, FoundPair, find_pairs
+from positionbias.leakage.found_results import found_results, save_found, table_1
 from positionbias.leakage.labels import DIFFERENT
-from positionbias.leakage.lexical import LexicalSettings
+from positionbias.leakage.lexical import LexicalSettings, read_terms
 from positionbias.leakage.nearest import NearestSettings
 from positionbias.leakage.pairs import read_pairs
 from positionbias.leakage.queries import FieldTexts, TrainSource, field_texts, tsv_source
@@ -40,7 +41,7 @@ def source(name: str, *texts: str) -> TrainSource:
 
 SOURCES = [
     source("m", "automobile cover", "", "iron gates", "old iron gate", "green lamp"),
-    source("o", "iron gate", "car insurance price", "iron gate"),
+    source("o", "iron gate", "car price insurance", "iron gate"),
 ]
 QUERIES = [
     Query("t1", "car insurance", {"narrative": "automobile"}),
@@ -82,22 +83,19 @@ def test_the_lexical_detector_alone_needs_no_encoder() -> None:
     pairs = found("lexical", encoder=False).pairs
     assert brief(pairs) == [
         ("m2", "t2", "title", "identical"),
-        ("m3", "t2", "title", "specialization"),  # 2 of 3
-        ("m3", "t2", "variant", "identical"),
-        ("m2", "t2", "variant", "generalization"),  # 2 of 3 of "old iron gate"
+        ("m3", "t2", "variant", "identical"),  # and not the title, "iron gate", of which it shares one entity
         ("o1", "t1", "title", "specialization"),
         ("o0", "t2", "title", "identical"),
         ("o2", "t2", "title", "identical"),
-        ("o0", "t2", "variant", "generalization"),
-        ("o2", "t2", "variant", "generalization"),
     ]
     assert {pair.cosine for pair in pairs} == {None}
-    assert (pairs[1].jaccard, pairs[1].containment, pairs[3].containment) == (2 / 3, 1.0, 2 / 3)
+    # of 14 texts "car" and "insurance" are in two, "price" is in one: ln 8 = 2.0794 twice, ln 15 = 2.7081
+    assert (pairs[2].jaccard, pairs[2].containment) == (pytest.approx(4.1589 / 6.8669, abs=1e-4), 1.0)
 
 
 def test_both_detectors_give_each_pair_all_scores_and_say_who_found_it() -> None:
     pairs = {(pair.train_id, pair.field): pair for pair in found("both").pairs}
-    assert len(pairs) == 10  # nine by words, one more by meaning
+    assert len(pairs) == 6  # five by words, one more by meaning
     assert pairs["m0", "title"].found_by == ("semantic",)
     assert pairs["m2", "title"].found_by == ("semantic", "lexical")
     price = pairs["o1", "title"]
@@ -112,12 +110,25 @@ def test_table_1_by_hand() -> None:
         for row, cells in table_1(both.pairs, ["m", "o"], FIELDS).items()
     }
     assert counts == {
-        "title": {"m": (2, 3), "o": (2, 3), "all sources": (2, 6)},  # m0 m2 m3; o0 o1 o2
+        "title": {"m": (2, 2), "o": (2, 3), "all sources": (2, 5)},  # m0 m2; o0 o1 o2
         "description": {"m": (0, 0), "o": (0, 0), "all sources": (0, 0)},
-        "variant": {"m": (1, 2), "o": (1, 2), "all sources": (1, 4)},  # m2 m3; o0 o2
+        "variant": {"m": (1, 1), "o": (0, 0), "all sources": (1, 1)},  # m3
         "union": {"m": (2, 3), "o": (2, 3), "all sources": (2, 6)},
     }
     assert (both.queries, both.empty) == ({"m": 5, "o": 3}, {"m": 1, "o": 0})
+
+
+def test_a_question_mark_hides_no_copy() -> None:
+    """Whatever the encoder makes of punctuation and case, it never sees them."""
+
+    def by_letters(texts: Sequence[str]) -> np.ndarray:
+        return np.array([[text.count(letter) for letter in "?aeilrstI-\u201d"] for text in texts], np.float32)
+
+    settings = FindSettings("semantic", NearestSettings(floor=1.0))
+    copies = source("m", "Iron Gates: ARE they old?", "iron-gates are they old", "iron gates are they old?!", "irate")
+    tests = field_texts([Query("t", "\u201ciron gates are they old\u201d")]).texts
+    pairs = find_pairs([copies], tests, settings, by_letters).pairs
+    assert [(pair.train_id, pair.cosine) for pair in pairs] == [("m0", 1.0), ("m1", 1.0), ("m2", 1.0)]
 
 
 def test_sources_are_searched_apart() -> None:
@@ -140,11 +151,16 @@ def test_a_folder_keeps_pairs_results_and_what_made_them(tmp_path: Path) -> None
     assert [tuple(pair.ids) for pair in read_pairs(tmp_path / "leaks")] == [
         (p.source, p.train_id, p.test_id) for p in both.pairs
     ]
-    first, types, read = load_results(tmp_path / "leaks")
-    assert (first.value, first.count, first.system) == (2 / 3, 3, "m + o")
+    first, alone, types, read = load_results(tmp_path / "leaks")
+    assert (first.measure, first.value, first.count, first.system) == ("leakage candidates", 2 / 3, 3, "m + o")
+    assert (alone.measure, alone.value) == ("candidates by words alone", 1 / 3)
+    assert isinstance(first.payload, Statistics)
+    assert isinstance(alone.payload, Statistics)
+    assert first.payload.rows["union"]["all sources"] == {"topics": 2, "queries": 5}
+    assert alone.payload.rows["union"]["all sources"] == {"topics": 1, "queries": 1}  # o1
     assert isinstance(types.payload, Statistics)
     assert types.payload.rows == {
-        "identical": 4, "generalization": 3, "specialization": 2, "reformulation": 1, DIFFERENT: 0,
+        "identical": 4, "generalization": 0, "specialization": 1, "reformulation": 1, DIFFERENT: 0,
     }  # fmt: skip
     assert isinstance(read.payload, Statistics)
     assert read.payload.rows["m"] == {"queries": 5, "empty": 1}
@@ -180,14 +196,11 @@ def test_msmarco_queries_that_are_robust04_topics(posbias_data: Path) -> None:
     assert len(texts) == len(topics) == 250
     assert {pair.type for pair in pairs} <= {"identical", "specialization"}
     assert {pair.containment for pair in pairs} == {1.0}
-    # every title of two words or more whose very words all stand in a query, by a look at all pairs
-    titles = {text.query_id: set(text.text.lower().split()) for text in texts}
-    by_hand = {
-        (query_id, topic)
-        for query_id, text in msmarco.read()
-        for words in [set(text.lower().split())]
-        for topic, title in titles.items()
-        if len(title) > 1 and title <= words
-    }
-    assert by_hand
+    # topic 441 is "Lyme disease": of the queries that name it, those are left that ask nothing else
+    lyme = {text for _, text in msmarco.read() if "lyme disease" in text.lower()}
+    assert len(lyme) > 5
+    assert {read_terms(pair.train_text).terms for pair in pairs if pair.test_id == "441"} <= {read_terms("Lyme disease").terms}
+    # every query that is a title word for word, by a look at all of them
+    titles = {text.text.lower().strip(): text.query_id for text in texts}
+    by_hand = {(query_id, titles[text.lower()]) for query_id, text in msmarco.read() if text.lower() in titles}
     assert by_hand <= {(pair.train_id, pair.test_id) for pair in pairs}

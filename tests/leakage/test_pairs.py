@@ -8,7 +8,7 @@ import pytest
 
 from positionbias.core.errors import InputError
 from positionbias.leakage.labels import parse_label, parse_labels
-from positionbias.leakage.leaks import leaked_tests, leaks
+from positionbias.leakage.leaks import Cause, leaked_tests, leaks
 from positionbias.leakage.pairs import Ids, best_by_pair, read_pairs
 from positionbias.leakage.sheet import write_sheet
 
@@ -118,7 +118,8 @@ def test_a_label_decides_and_else_the_threshold(tmp_path: Path) -> None:
     place = written(tmp_path, text)
     found = leaks(read_pairs(place), threshold=0.91)
     assert {query: [reason["test_id"] for reason in why] for query, why in found.reasons.items()} == {"a": ["t1"], "c": ["t2"]}
-    assert (found.pairs, found.different_topic, found.below_threshold, found.test_ids) == (5, 1, 2, {"t1", "t2"})
+    assert (found.pairs, found.test_ids) == (5, {"t1", "t2"})
+    assert found.set_aside == {Cause.DIFFERENT_TOPIC: 1, Cause.BELOW: 2}
     assert leaks(read_pairs(place)).reasons.keys() == {"a", "c", "d"}
     assert leaked_tests(read_pairs(place)) == {"t1", "t2", "t3"}
 
@@ -130,3 +131,25 @@ def test_sources_are_kept_apart(tmp_path: Path) -> None:
         leaks(read_pairs(place))
     with pytest.raises(InputError, match="of source 'msm'; found 1 of ms"):
         leaks(read_pairs(place), source="msm")
+
+
+def test_what_words_alone_found_leaks_only_when_asked(tmp_path: Path) -> None:
+    rows = [
+        ("a", "lexical", "0.70", ""),  # words alone
+        ("b", "semantic lexical", "0.95", ""),
+        ("c", "lexical", "0.70", "identical"),  # a label counts
+        ("d", "lexical", "0.93", ""),  # by a higher threshold than the one asked for below
+        ("e", "", "0.70", ""),  # nobody said what found it
+    ]
+    text = "train_id\ttest_id\tfound_by\tcosine\tlabel\n" + "".join(
+        f"{query}\tt\t{by}\t{cosine}\t{label}\n" for query, by, cosine, label in rows
+    )
+    place = written(tmp_path, text, "pairs.tsv")
+    found = leaks(read_pairs(place))
+    assert (set(found.reasons), found.set_aside) == ({"b", "c", "e"}, {Cause.WORDS_ALONE: 2})
+    found = leaks(read_pairs(place), threshold=0.9)
+    assert (set(found.reasons), found.set_aside) == ({"b", "c", "d"}, {Cause.WORDS_ALONE: 1, Cause.BELOW: 1})
+    assert set(leaks(read_pairs(place), lexical=True).reasons) == {"a", "b", "c", "d", "e"}
+    place.write_text("train_id\ttest_id\tfound_by\na\tt\tguess\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"pairs.tsv:2: wanted 'found_by' of semantic and lexical; found 'guess'"):
+        list(read_pairs(place))

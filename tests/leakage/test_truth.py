@@ -48,18 +48,14 @@ def test_the_lexical_detector_on_planted_leakage(tmp_path: Path) -> None:
     found = find_pairs([collection_source("train", pair, "train")], tests.texts, FindSettings("lexical"))
     truth = list(read_pairs(pair.path))
     rows = against_truth(((item.train_id, item.test_id) for item in found.pairs), truth)
-    # The terms of "what is the colour of the A B" are what, colour, A, B; of "which colour does the A B have" which, colour, doe, A, B,
-    # have; of "A B colour" these three. A synonym leaves 3 of 5, 5 of 7 and 2 of 4; the thing alone 2 of 4, 2 of 6 and 2 of 3.
-    # All others hold every term of the test query. The threshold of Jaccard is 0.6.
-    form = {item.test_id: item.test_texts["query"].split()[0] for item in truth}
-    types = Counter((item.label.name, form[item.test_id]) for item in truth if item.label)
-    short = {key: count for key, count in types.items() if key[1] not in ("what", "which")}
-    missed = Counter({"reformulation": sum(count for (name, _), count in short.items() if name == "reformulation")})
-    missed["generalization"] = sum(types["generalization", word] for word in ("what", "which"))
+    # The terms of "what is the colour of the A B" are colour, A and B, whatever the form. A synonym of the attribute, or none, leaves A and B,
+    # which name one thing: found by meaning or not at all. All others hold every term of the test query.
     by_type = Counter(item.label.name for item in truth if item.label)
     assert by_type == dict.fromkeys(("identical", "generalization", "specialization", "reformulation"), 60)
-    assert {name: rows[name]["found"] for name in by_type} == {name: 60 - missed[name] for name in by_type}
-    assert rows["all"]["recall"] == 1 - missed.total() / 240
+    assert {name: rows[name]["found"] for name in by_type} == {
+        "identical": 60, "specialization": 60, "reformulation": 0, "generalization": 0,
+    }  # fmt: skip
+    assert rows["all"]["recall"] == 0.5
     assert 0.9 < rows["all"]["precision"] <= 1.0
     planted = {(item.train_id, item.test_id) for item in truth}
     for item in found.pairs:

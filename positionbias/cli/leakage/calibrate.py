@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -163,10 +164,15 @@ def _text(results: Sequence[Result]) -> str:
             bounds = _bounds(found.interval) if result.measure == "leakage precision" else " (given)"
             kept = f"{_rows(result)['leaks']:,} of {all_leaks:,}"
             rows.append(
-                (result.system, "none" if at is None else f"{at:.4f}{bounds}", f"{result.count:,}", _share(result), kept)
+                (result.system, "none" if at is None else f"{_down(at)}{bounds}", f"{result.count:,}", _share(result), kept)
             )
     head = f"{prevalence.count:,} labelled pairs, {all_leaks:,} of them leaks: prevalence {_share(prevalence)}"
     return "\n".join([*answers, "", aligned(rows), "", head, ""])
+
+
+def _down(threshold: float) -> str:
+    """A threshold to four digits, rounded down, so that it still keeps the pair that it is the score of."""
+    return f"{math.floor(threshold * 1e4) / 1e4:.4f}"
 
 
 def _rows(result: Result) -> Any:
@@ -181,7 +187,7 @@ def _answer(result: Result) -> str:
         reached = f"the best lower bound is {rows['best_lower_bound']:.3f}" if not paper else "at none is the precision as high"
         return f"{result.system}: no threshold keeps a precision of {wanted:g} ({reached}); label more pairs, or ask for less."
     sure = "as these pairs have it, which others keep about half of the time" if paper else "with 95 % confidence"
-    text = f"{result.system}: from {result.value:.4f} on, the precision is at least {wanted:g} {sure}."
+    text = f"{result.system}: from {_down(result.value)} on, the precision is at least {wanted:g} {sure}."
     if held is None or held["precision"] is None:
         return text
     return (
