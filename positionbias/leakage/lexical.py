@@ -50,7 +50,7 @@ class Rarity:
         self._holding: Counter[str] = Counter()
         for text in texts:
             self.queries += 1
-            self._holding.update(set(_terms(text)))
+            self._holding.update(set(filter(None, _terms(text))))
 
     def __call__(self, terms: Iterable[str]) -> float:
         return math.fsum(map(self.weight, terms))
@@ -98,13 +98,14 @@ class TextTerms(NamedTuple):
 def read_terms(text: str) -> TextTerms:
     """A text's words and terms."""
     terms = _terms(text)
-    return TextTerms(comparable(text), frozenset(terms), frozenset(map(frozenset, pairwise(terms))))
+    beside = frozenset(frozenset(pair) for pair in pairwise(terms) if "" not in pair)
+    return TextTerms(comparable(text), frozenset(filter(None, terms)), beside)
 
 
 def _terms(text: str) -> list[str]:
-    """The terms of a text in its order."""
+    """The terms of a text in its order, "" for each stop word."""
     stop_words = _stop_words()
-    return [_singular(word) for word in words(text) if word not in stop_words]
+    return ["" if word in stop_words else _singular(word) for word in words(text)]
 
 
 @cache

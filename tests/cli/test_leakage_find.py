@@ -24,7 +24,7 @@ TOPICS = """<top>
 <title> Green lamps
 </top>
 """
-TRAIN = "1\tthe iron gate\n2\t\n3\tgreen lamp oil\n4\tstone bridge\n"
+TRAIN = "1\tthe iron gate\n2\t\n3\tgreen oil lamp\n4\tstone bridge\n"
 
 
 @pytest.fixture
@@ -47,17 +47,18 @@ def test_sources_fields_and_variants_are_counted_apart(run_posbias: RunPosbias, 
     assert done.stderr.splitlines() == [
         "variants.tsv: 1 lines are of other queries and were left out",
         "m: 1 empty, left out",
-        "5 pairs written to leaks",
+        "4 pairs written to leaks",
     ]
     candidates = json.loads(done.stdout)["results"][0]
+    assert candidates["measure"] == "candidates by words alone"  # nothing looked for meaning
     assert (candidates["value"], candidates["count"], candidates["system"]) == (1.0, 2, "m + clicks")
     counts = {
         field: {source: (cell["topics"], cell["queries"]) for source, cell in cells.items()}
         for field, cells in candidates["payload"]["rows"].items()
     }
     assert counts == {
-        "title": {"m": (2, 2), "clicks": (1, 1), "all sources": (2, 3)},
-        # "painted iron gate": 3 of "who paint iron gate orvell"
+        # "painted iron gate" shares one entity with "Iron gates", and three of four terms with the description
+        "title": {"m": (2, 2), "clicks": (0, 0), "all sources": (2, 2)},
         "description": {"m": (0, 0), "clicks": (1, 1), "all sources": (1, 1)},
         "narrative": {"m": (0, 0), "clicks": (0, 0), "all sources": (0, 0)},
         "variant": {"m": (1, 1), "clicks": (0, 0), "all sources": (1, 1)},
@@ -65,7 +66,7 @@ def test_sources_fields_and_variants_are_counted_apart(run_posbias: RunPosbias, 
     }
     manifest = read_manifest(folder / "leaks", kind="results")
     assert [item.path for item in manifest.inputs] == ["../train.tsv", "../clicks.tsv", "../topics.txt", "../variants.tsv"]
-    assert manifest.content == {"pairs": 5}
+    assert manifest.content == {"pairs": 4}
 
 
 def test_the_table_and_a_split_of_a_collection(run_posbias: RunPosbias, small_collection: Collection, folder: Path) -> None:
@@ -76,15 +77,15 @@ def test_the_table_and_a_split_of_a_collection(run_posbias: RunPosbias, small_co
     done = run_posbias(*LEXICAL, "train.tsv", f"s={small_collection.path}", small_collection.path)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [
-        "Test queries of small:test with training queries alike, and how many these are",
+        "1 of 3 test queries (33.3%) have candidates found by words alone: precision unknown; label them (posbias leakage review).",
+        "",
+        "Test queries of small:test with training queries alike by words alone, and how many these are",
         "",
         "       train            s                all sources",
         "Field  Topics  Queries  Topics  Queries  Topics  Queries",
         "─────  ──────  ───────  ──────  ───────  ──────  ───────",
         "Query       1        1       0        0       1        1",
         "Union       1        1       0        0       1        1",
-        "",
-        "33.3% of 3 test queries have training queries alike (candidates, not yet reviewed).",
     ]
 
 
@@ -104,8 +105,18 @@ def test_an_encoder_finds_what_means_the_same(run_posbias: RunPosbias, folder: P
         "--out",
         "./leaks",
         PYTHONWARNINGS="",
+        POSBIAS_HOME=str(folder / "home"),
     )
     assert done.returncode == 0, done.stderr
+    assert "cosine from 0.85 (minilm), as given: precision unknown" in done.stdout
+    assert "3 texts encoded, 0 reused" in done.stderr
+    again = run_posbias(
+        *("leakage", "find", "train.tsv", "test.tsv", "--encoder", "minilm", "--out", "./own"),
+        PYTHONWARNINGS="", POSBIAS_HOME=str(folder / "home"),
+    )  # fmt: skip
+    assert again.returncode == 0, again.stderr
+    assert "0 texts encoded, 3 reused" in again.stderr
+    assert "cosine from 0.8973 (minilm): precision 0.928 (at least 0.900 with 95 % confidence" in again.stdout
     (pair,) = map(json.loads, (folder / "leaks" / "pairs.jsonl").read_text().splitlines())
     assert (pair["train_id"], pair["test_id"], pair["type"], pair["found_by"]) == ("1", "a", "reformulation", ["semantic"])
     assert 0.85 < pair["cosine"] < 1

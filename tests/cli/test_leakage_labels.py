@@ -52,7 +52,7 @@ def test_review_calibrate_and_clean(run_posbias: RunPosbias, pairs: Path, small_
     assert ["false", "1", "1"] in lines
     assert "1 pairs are in neither table" in done.stdout
     assert "over 4 pairs that both labelled" in done.stdout
-    done = run_posbias("leakage", "calibrate", one, "--least-precision", "0.6", "--apply", "0.95", "--json")
+    done = run_posbias("leakage", "calibrate", one, "--rule", "paper", "--least-precision", "0.6", "--apply", "0.95", "--json")
     assert done.returncode == 0, done.stderr
     values = {item["measure"]: item["value"] for item in json.loads(done.stdout)["results"]}
     # falling: 0.99 yes, 0.95 no, 0.93 yes, 0.85 no
@@ -62,7 +62,10 @@ def test_review_calibrate_and_clean(run_posbias: RunPosbias, pairs: Path, small_
         "leakage precision": pytest.approx(2 / 3),
         "leakage precision, given threshold": 0.5,
     }
-    shown = run_posbias("leakage", "calibrate", one, "--wrong", 3, "--least-precision", "0.6")
+    few = run_posbias("leakage", "calibrate", one)
+    assert few.stdout.startswith("cosine: no threshold keeps a precision of 0.9 (the best lower bound is 0.")
+    shown = run_posbias("leakage", "calibrate", one, "--rule", "paper", "--wrong", 3, "--least-precision", "0.6")
+    assert shown.stdout.startswith("cosine: from 0.9300 on, the precision is at least 0.6 as these pairs have it")
     assert "say nothing about recall" in shown.stdout
     assert "1 other topics at or above 0.9300" in shown.stdout
     done = run_posbias("leakage", "clean", "./small", "--pairs", two, "--threshold", "0.9", "--out", "./clean")
@@ -79,9 +82,29 @@ def test_review_calibrate_and_clean(run_posbias: RunPosbias, pairs: Path, small_
 
 def test_clean_looks_for_itself(run_posbias: RunPosbias, small_collection: Collection, tmp_path: Path) -> None:
     (tmp_path / "topics.tsv").write_text("t1\twhat does the lamp of Orvell burn\n", encoding="utf-8")
-    done = run_posbias("leakage", "clean", "./small", "--against", "topics.tsv", "--detector", "lexical", "--out", "./clean")
+    looked = ("leakage", "clean", "./small", "--against", "topics.tsv", "--detector", "lexical", "--out", "./clean")
+    done = run_posbias(*looked)
+    assert done.returncode == 2
+    assert "--detector lexical: wanted --lexical with it, as words alone find candidates of unknown precision" in done.stderr
+    done = run_posbias(*looked, "--lexical")
     assert done.returncode == 0, done.stderr
     assert [query.query_id for query in Collection(tmp_path / "clean").queries("train")] == ["q2"]
+
+
+def test_what_words_alone_found_stays(run_posbias: RunPosbias, small_collection: Collection, tmp_path: Path) -> None:
+    row = {"train_id": "q1", "test_id": "q3", "found_by": ["lexical"], "jaccard": 0.8}
+    (tmp_path / "found.jsonl").write_text(f"{json.dumps(row)}\n", encoding="utf-8")
+    clean = ("leakage", "clean", "./small", "--pairs", "found.jsonl", "--out")
+    done = run_posbias(*clean, "./kept")
+    assert done.returncode == 0, done.stderr
+    assert "kept: 0 of 2 train queries taken out" in done.stdout
+    assert "1 pairs found by words alone stay: their precision is unknown" in done.stdout
+    done = run_posbias(*clean, "./clean", "--lexical")
+    assert done.returncode == 0, done.stderr
+    assert "clean: 1 of 2 train queries taken out" in done.stdout
+    (tmp_path / "found.jsonl").write_text(f"{json.dumps(row | {'label': 'identical'})}\n", encoding="utf-8")
+    done = run_posbias(*clean, "./labelled")
+    assert "labelled: 1 of 2 train queries taken out" in done.stdout
 
 
 def test_a_sample_is_drawn(run_posbias: RunPosbias, pairs: Path, tmp_path: Path) -> None:

@@ -91,6 +91,7 @@ def test_one_entity_by_hand() -> None:
     assert one_entity(read("lyme disease in dogs"), read("Lyme disease"))
     assert one_entity(read("who has lyme"), read("Lyme disease"))
     assert not one_entity(read("lyme is a disease of ticks"), read("Lyme ticks"))  # side by side in one of them alone
+    assert not one_entity(read("how high is the tower of Orvell"), read("how high is the tower"))  # words stand between
     assert not one_entity(read("black bear attacks in parks"), read("black bear attacks"))  # three
 
 
