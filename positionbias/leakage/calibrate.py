@@ -23,7 +23,7 @@ from positionbias.evaluation.bootstrap import LEVEL, RESAMPLES
 from positionbias.evaluation.cross_validation import FOLDS, query_folds
 from positionbias.leakage.precision import ROUNDING, Curve, Labelled, Share, Sums, Tally, at_threshold, drawn, precision_curve
 
-__all__ = ["NO_RECALL", "PRECISION", "Calibration", "HeldOut", "Rule", "calibrate", "held_out"]
+__all__ = ["NO_RECALL", "PRECISION", "Calibration", "HeldOut", "Rule", "calibrate", "enough", "held_out", "lowest"]
 
 PRECISION = 0.9
 REPEATS = 20  # cross-validations, each with folds of its own
@@ -90,8 +90,8 @@ def calibrate(
     if not 0 < precision <= 1:
         raise SettingError(f"--least-precision: wanted a share above 0 and at most 1; found {precision:g}; 0.9 is the paper's")
     tally, curve = Tally(labelled), precision_curve(labelled)
-    enough = _enough(tally.all(), rule, precision)[0]
-    place = int(_lowest(enough[None])[0]) if len(enough) else -1
+    will_do = enough(tally.all(), rule, precision)[0]
+    place = int(lowest(will_do[None])[0]) if len(will_do) else -1
     interval, unreached = _threshold_interval(tally, precision, rule, seed, resamples)
     threshold = float(curve.thresholds[place]) if place >= 0 else None
     return Calibration(
@@ -100,7 +100,7 @@ def calibrate(
         float(curve.lower[place]) if place >= 0 else None,
         interval,
         unreached,
-        int((~enough[: max(place, 0)]).sum()),
+        int((~will_do[: max(place, 0)]).sum()),
         at_threshold(labelled, math.inf if threshold is None else threshold),
         _number(curve.found[place]) if place >= 0 else None,
         at_threshold(labelled, -math.inf),
@@ -119,7 +119,7 @@ def _threshold_interval(tally: Tally, precision: float, rule: Rule, seed: int, r
         return None, 0.0
     sums, present = tally.resampled(seed, resamples)
     # a score is a threshold of a resample only where one of its pairs was drawn
-    places = _lowest(_enough(sums, rule, precision) & present)
+    places = lowest(enough(sums, rule, precision) & present)
     unreached = float((places < 0).mean())
     tail = (1 - LEVEL) / 2
     if unreached >= tail:
@@ -130,15 +130,15 @@ def _threshold_interval(tally: Tally, precision: float, rule: Rule, seed: int, r
     return Interval(float(low), float(high), LEVEL, method), unreached
 
 
-def _enough(sums: Sums, rule: Rule, precision: float) -> np.ndarray:
+def enough(sums: Sums, rule: Rule, precision: float) -> np.ndarray:
     """Which scores will do as a threshold, ``(draws, k)``."""
     reached = sums.lower if rule is Rule.BOUND else np.nan_to_num(sums.precision)
     return reached >= precision - ROUNDING
 
 
-def _lowest(enough: np.ndarray) -> np.ndarray:
-    """The place of the last true in each row of ``enough (draws, k)``, −1 where none is."""
-    return np.where(enough.any(axis=1), enough.shape[1] - 1 - np.argmax(enough[:, ::-1], axis=1), -1)
+def lowest(will_do: np.ndarray) -> np.ndarray:
+    """The place of the last true in each row of ``will_do (draws, k)``, −1 where none is."""
+    return np.where(will_do.any(axis=1), will_do.shape[1] - 1 - np.argmax(will_do[:, ::-1], axis=1), -1)
 
 
 def held_out(
@@ -157,7 +157,7 @@ def held_out(
     ids = sorted(set(labelled.test_ids))  # the order of the clusters' codes
     fold = np.array([_folds(ids, folds, seed * repeats + turn) for turn in range(repeats)])  # (repeats, clusters)
     others = (fold[:, None] != np.arange(folds)[:, None]).reshape(-1, len(ids))
-    places = _lowest(_enough(tally.of(others.astype(np.float64)), rule, precision))
+    places = lowest(enough(tally.of(others.astype(np.float64)), rule, precision))
     thresholds = np.where(places < 0, np.inf, tally.scores[places]).reshape(repeats, folds)
     mine = np.take_along_axis(thresholds, fold, axis=1)[:, tally.clusters.codes]  # (repeats, pairs)
     kept = (labelled.scores >= mine) * labelled.weights

@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from positionbias.cli.leakage.beside import published_find
+from positionbias.leakage.find import Found, FoundPair
+
 from .conftest import RunPosbias
 
 ROBUST = [*range(301, 451), *range(601, 701)]
@@ -59,6 +62,27 @@ def test_what_words_alone_found_stands_beside_nothing(run_posbias: RunPosbias, t
     done = run_posbias("leakage", "find", train, test, "--detector", "lexical", "--out", "./leaks", "--json")
     assert done.returncode == 0, done.stderr
     assert not [item for item in json.loads(done.stdout)["results"] if "published" in item["measure"]]
+
+
+def test_like_for_like_rows_are_of_the_papers_fields_by_meaning() -> None:
+    def pair(train: str, field: str, *found_by: str) -> FoundPair:
+        return FoundPair("m", train, "301", field, "", "", 1.0, 1.0, 1.0, "identical", found_by)
+
+    pairs = [
+        pair("a", "title", "semantic"),
+        pair("b", "title", "lexical"),  # by words alone
+        pair("c", "narrative", "semantic"),  # no field of the paper's
+        pair("d", "description", "semantic", "lexical"),
+    ]
+    fields = iter(["title", "description", "narrative"])
+    ours, theirs = published_find("Robust04", Found(pairs, {"m": 9}, {"m": 0}), fields, "topics")
+    assert ours.payload.rows == {  # type: ignore[union-attr]
+        "title": {"m": {"topics": 1, "queries": 1}},
+        "description": {"m": {"topics": 1, "queries": 1}},
+        "union": {"m": {"topics": 1, "queries": 2}},
+    }
+    assert theirs.payload.rows["description"]["MSM"] == {"topics": 2, "queries": 3}  # type: ignore[union-attr]
+    assert published_find("Robust04", Found(pairs, {"m": 9}, {"m": 0}, "lexical"), fields, "topics") == []
 
 
 def test_another_target_has_none(run_posbias: RunPosbias, tmp_path: Path) -> None:
