@@ -66,8 +66,8 @@ RATES = {kind: (own, 10 * own) for kind, own in LEARNING_RATES.items() if kind i
 LONGER = {"knrm": 5, "tk": 5}  # epochs
 DETECTORS = [
     *(FindSettings("lexical", lexical=LexicalSettings(jaccard=value)) for value in (0.4, 0.6, 0.8)),
-    *(FindSettings("semantic", NearestSettings(floor=value)) for value in (0.7, 0.8, 0.85, 0.91)),
-    *(FindSettings("both", NearestSettings(floor=0.91), LexicalSettings(jaccard=value)) for value in (0.6, 0.8)),
+    *(FindSettings("semantic", NearestSettings(floor=value)) for value in (0.7, 0.8, 0.85, 0.8973, 0.91)),
+    *(FindSettings("both", NearestSettings(floor=0.8973), LexicalSettings(jaccard=value)) for value in (0.6, 0.8)),
 ]
 
 

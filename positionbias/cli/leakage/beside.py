@@ -73,7 +73,9 @@ def beside_text(results: Iterable[Result]) -> str:
             rows: Mapping[str, Any] = result.payload.rows  # type: ignore[union-attr]
             lines = [(name, *(f"{of} {count}" for of, count in _flat(value))) for name, value in rows.items()]
             parts.append(f"{result.measure}, {result.system}:\n{aligned(lines)}")
-    return "\n\n".join(["", f"{PAPER}, whose threshold is a cosine of 0.91 by paraphrase-MiniLM-L6-v2", *parts]) if parts else ""
+    return (
+        "\n\n".join(["", f"{PAPER}, whose threshold is a cosine of 0.91 by paraphrase-MiniLM-L6-v2", *parts]) if parts else ""
+    )
 
 
 def _flat(value: Any) -> list[tuple[str, str]]:
