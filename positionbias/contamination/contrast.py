@@ -8,21 +8,31 @@ from typing import NamedTuple
 
 import numpy as np
 
+from positionbias.contamination.configuration import Configuration
 from positionbias.core.errors import InputError
+from positionbias.evaluation.clustered import clustered_mean, joined_error
 
-__all__ = ["Contrast", "Measured", "Values", "against_fresh", "against_paraphrases", "by_near_duplicates"]
+__all__ = ["Contrast", "Measured", "Sides", "Values", "against_fresh", "against_paraphrases", "by_near_duplicates"]
 
 
-class Measured(NamedTuple):
-    """A system's measure by query id, of the public queries and of the others (none where nothing else is asked for)."""
+class Sides(NamedTuple):
+    """A signal by query id, of the public queries and of the others (none where nothing else is asked for)."""
 
-    name: str
     public: Mapping[str, float]
     fresh: Mapping[str, float]
 
 
+class Measured(NamedTuple):
+    """A system: its measure and its score margins by query, and what it is a training of."""
+
+    name: str
+    quality: Sides
+    margins: Sides
+    configuration: Configuration = Configuration()
+
+
 class Values(NamedTuple):
-    """A system's measure of the queries of both sets, ``(queries,)`` each; of several paraphrases of one query the mean."""
+    """A signal of the queries of both sets, ``(queries,)`` each; of several paraphrases of one query the mean."""
 
     seen: np.ndarray
     other: np.ndarray
@@ -51,11 +61,21 @@ class Contrast:
     other_clusters: Sequence[str] | None = None
     left_out: Mapping[str, int] | None = None
 
-    def values(self, system: Measured) -> Values:
-        """A system's measure of both sets."""
-        fresh = system.public if self.from_public else system.fresh
-        seen = np.array([system.public[query_id] for query_id in self.seen])
+    def values(self, signal: Sides) -> Values:
+        """A signal of both sets."""
+        fresh = signal.public if self.from_public else signal.fresh
+        seen = np.array([signal.public[query_id] for query_id in self.seen])
         return Values(seen, np.array([np.mean([fresh[query_id] for query_id in ids]) for ids in self.others]))
+
+    def over_queries(self, advantage: Values) -> tuple[float, float] | None:
+        """The standard error over clusters of queries of the advantage's difference, and its degrees of freedom; None where there is none or it is 0."""
+        if self.paired:
+            found = [clustered_mean(advantage.seen - advantage.other, self.seen_clusters)]
+        else:
+            sides = zip(advantage, (self.seen_clusters, self.other_clusters), strict=True)
+            found = [clustered_mean(values, labels) for values, labels in sides]
+        joined = joined_error(found)
+        return joined if joined and joined[0] > 0 else None
 
 
 def against_paraphrases(

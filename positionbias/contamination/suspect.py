@@ -1,199 +1,219 @@
 """Is a model suspiciously good on queries that it may have been trained on, beside queries that it cannot have seen?
 
-With m the model's measure of a query and r the reference's, the advantage is a = m − r, and the suspicion the difference of its means:
+A model's excess over trainings of its own configuration that are known to be clean (``excess``) is tested by two signals: a query's measure, and the score margins of its judged
+documents (``margins``). What makes a paraphrase or a fresh query harder or easier falls on model and controls alike. All tests of a call, over models, pairs of query sets and signals, are one family (Holm).
 
-    suspicion = mean over what may have been seen of a − mean over what cannot have been of a
-
-r is the mean over *controls*, models known to be clean, or without any the candidates' own order. A paraphrase is harder for a clean model too, since
-its words differ, and fresh queries may be harder or easier than published ones: that falls on the model and its controls alike, so with controls the
-suspicion is the difference in differences. Paired (a paraphrase of each query) its p is that of sign flips over queries, unpaired (other queries) that of
-dealing the queries out anew; both one-sided. Intervals are two-sided.
-
-Two clean trainings differ by chance in what they gain on two sets, which a p over queries does not hold. With two controls or more that is tested
-too: the model's own difference against theirs (``permutation.one_against_few_p``), and a model is suspicious where both p are at most alpha [decision].
+The answer is *suspicious* where a corrected p is at most alpha; *not suspicious* where the measure's interval lies below ``MARGIN``; else *cannot tell*. It is "cannot
+tell" too with fewer than two controls, with controls that are not known to be trainings of the model's configuration, where nothing has a spread, and where paraphrases show no excess: they find memory of the wording only [decision].
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from positionbias.contamination.contrast import Contrast, Measured, Values
+from positionbias.contamination.error_rates import EFFECTS, controls_wanted, in_turn, queries_wanted, simulated_rates
+from positionbias.contamination.excess import Tested, advantage, excess_of
+from positionbias.contamination.suspicion_words import sentences
 from positionbias.core.errors import SettingError
-from positionbias.core.payloads import Finding, Interval, PerQuery, Statistics
+from positionbias.core.payloads import Interval, PerQuery, Statistics
 from positionbias.core.result import Result
-from positionbias.evaluation.bootstrap import bootstrap_mean
-from positionbias.evaluation.clustered import POWER, Estimate, clustered_mean, joined_error
-from positionbias.evaluation.leaked import unpaired_difference
-from positionbias.evaluation.permutation import PERMUTATIONS, label_p, one_against_few_p, sign_flip_p
+from positionbias.core.suspicion import CleanInTurn, ErrorRates, Excess, Obstacle, Signal, Suspected, Suspicion
+from positionbias.evaluation.clustered import family_wise
 
-__all__ = [
-    "LIMITS",
-    "SuspectSettings",
-    "suspect",
-]
+__all__ = ["MARGIN", "Known", "SuspectSettings", "suspect"]
 
-LIMITS = (
-    "A small p is no proof. Whatever sets the two sets of queries apart for this model and not for its reference looks the same: other topics, another "
-    "kind of judging, a model that takes changed words worse than the reference does.",
-    "A large p clears nobody. A model that became better at everything by what it saw shows no difference, a student may have the gain of a teacher "
-    "that saw the test without any query of it, and few queries find only a large excess.",
-)
+MARGIN = 0.05  # the smallest excess of interest, in the measure [decision]
+_UNITS = {Signal.MARGIN: "deviations"}
 
 
 @dataclass(frozen=True, slots=True)
 class SuspectSettings:
-    """``alpha`` is what a one-sided p is held against; ``seed`` keys permutations and bootstrap."""
+    """``alpha`` is what a one-sided p is held against; ``configuration`` says in the user's words what models and controls are trainings of, where they do not say it
+    themselves; ``seed`` keys the simulation."""
 
     measure: str = "nDCG@10"
     alpha: float = 0.05
-    permutations: int = PERMUTATIONS
+    configuration: str = ""
     seed: int = 1
 
     def __post_init__(self) -> None:
-        if not 0 < self.alpha < 1:
-            raise SettingError(f"--alpha: wanted a number between 0 and 1; found {self.alpha}; 0.05 is customary")
-        if self.permutations < 1:
-            raise SettingError(f"--permutations: wanted at least 1; found {self.permutations}; raise it")
+        if not 0 < self.alpha < 0.5:
+            raise SettingError(f"--alpha: wanted a number above 0 and below 0.5; found {self.alpha}; 0.05 is customary")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """Models known to be clean: controls, and a bank of groups, each of two trainings or more of one configuration."""
+
+    controls: Sequence[Measured] = ()
+    bank: Sequence[Sequence[Measured]] = ()
+
+
+@dataclass(slots=True)
+class _Asked:
+    """One model on one pair of query sets; ``tested`` is empty where there is an obstacle."""
+
+    model: Measured
+    contrast: Contrast
+    controls: list[Measured]
+    unlike: list[Measured]
+    obstacle: Obstacle | None
+    tested: dict[Signal, Tested] = field(default_factory=dict)
 
 
 def suspect(
-    model: Measured,
-    controls: Sequence[Measured],
+    models: Sequence[Measured],
+    known: Known,
     candidates: Measured,
-    contrast: Contrast,
+    contrasts: Sequence[Contrast],
     settings: SuspectSettings,
     *,
     collection: str,
     split: str,
 ) -> list[Result]:
-    """The suspicion with all that it rests on, a row a system, the advantages by query, and what it comes to in a sentence.
+    """A ``Suspicion`` for each model on each pair of query sets, then a row a system, and the advantages by query.
 
-    The value of the first Result is the suspicion; its rows have "p" (over queries), "p among controls" (None with fewer than two) and
-    "suspicious".
+    A Suspicion's Result has the excess in the measure and its interval; without an answer the difference over the controls, or the order of the candidates, without one.
     """
-    values = contrast.values(model)
-    others = [contrast.values(system) for system in controls]
-    references = others or [contrast.values(candidates)]
-    reference = Values(*(np.mean([getattr(of, side) for of in references], axis=0) for side in Values._fields))
-    rows = _suspicion(values, reference, others, contrast, settings)
-    rows["reference"] = _reference(controls, candidates)
-    about = (collection, split)
-    value, interval = rows.pop("value"), rows.pop("interval")
-    names = f"{contrast.seen_name} − {contrast.other_name}"
-    count = len(contrast.seen) + (0 if contrast.paired else len(contrast.others))
-    head = f"suspicion by {settings.measure}, {names}"
-    results = [Result(head, *about, model.name, settings.seed, value, interval, count, Statistics(rows))]
-    roles = ["model", *("control" for _ in controls), "candidates"]
-    for role, system in zip(roles, (model, *controls, candidates), strict=True):
-        results.append(_system(role, system, contrast, settings, about))
-    results += _advantages(values, reference, contrast, settings, model.name, about, rows["reference"])
-    text = _sentence(model.name, value, interval, rows, settings)
-    finding = Finding(text, True if rows["suspicious"] else None)  # not suspicious decides nothing
-    results.append(Result("finding", *about, model.name, settings.seed, None, None, count, finding))
+    asked = [_ask(model, known, contrast, settings) for contrast in contrasts for model in models]
+    p_values = {f"{n} {signal}": tested.p() for n, of in enumerate(asked) for signal, tested in of.tested.items()}
+    holm = family_wise(p_values)
+    about = _About(settings, known, candidates, collection, split, len(p_values))
+    results = [about.suspicion(of, {s: float(holm[f"{n} {s}"] or 0.0) for s in of.tested}) for n, of in enumerate(asked)]
+    for contrast in contrasts:
+        results += about.systems(contrast, models)
+    for of in asked:
+        results += about.advantages(of)
     return results
 
 
-def _reference(controls: Sequence[Measured], candidates: Measured) -> str:
-    if not controls:
-        return f"the order of {candidates.name}"
-    names = ", ".join(system.name for system in controls)
-    return f"the control {names}" if len(controls) == 1 else f"the mean of {len(controls)} controls ({names})"
+def _ask(model: Measured, known: Known, contrast: Contrast, settings: SuspectSettings) -> _Asked:
+    like, unlike = ([of for of in known.controls if _alike(model, of, settings) == wanted] for wanted in (True, False))
+    asked = _Asked(model, contrast, like, unlike, None)
+    if len(like) < 2:
+        differs = any(model.configuration.differs(of.configuration) for of in unlike)
+        enough = Obstacle.UNLIKE if differs else Obstacle.UNDECLARED
+        asked.obstacle = Obstacle.FEW if len(known.controls) < 2 else enough
+        return asked
+    for signal in Signal:
+        controls, *bank = _groups((like, *known.bank), contrast, signal)
+        if found := excess_of(_values(model, contrast, signal), controls, bank, contrast):
+            asked.tested[signal] = found
+    if Signal.MEASURE not in asked.tested:
+        asked.obstacle, asked.tested = Obstacle.FLAT, {}
+    return asked
 
 
-def _suspicion(
-    model: Values, reference: Values, controls: Sequence[Values], contrast: Contrast, settings: SuspectSettings
-) -> dict[str, Any]:
-    """Value, interval and figures; ``detectable`` is the excess that a test at alpha finds with 80 % power, (t(1 − alpha) + t(0.8)) · se."""
-    seen, other = model.seen - reference.seen, model.other - reference.other
-    labels = (contrast.seen_clusters, contrast.other_clusters)
-    if contrast.paired:
-        value = float((seen - other).mean())
-        interval = bootstrap_mean(seen - other, labels[0], seed=settings.seed)
-        p = sign_flip_p(seen - other, labels[0], seed=settings.seed, permutations=settings.permutations)
-        errors = [clustered_mean(seen - other, labels[0])]
-    else:
-        value = float(seen.mean() - other.mean())
-        interval = unpaired_difference(seen, other, *labels, seed=settings.seed)[1]
-        p = label_p(seen, other, *labels, seed=settings.seed, permutations=settings.permutations)
-        errors = [clustered_mean(side, of) for side, of in zip((seen, other), labels, strict=True)]
-    own = [of.difference for of in controls]
-    among = one_against_few_p(model.difference, own)
-    return {
-        "what": "suspicion",
-        "value": value,
-        "interval": interval,
-        "design": "paired" if contrast.paired else "unpaired",
-        "seen": contrast.seen_name,
-        "other": contrast.other_name,
-        "queries_seen": len(contrast.seen),
-        "queries_other": sum(map(len, contrast.others)),
-        "left_out": dict(contrast.left_out or {}),
-        "advantage_seen": float(seen.mean()),
-        "advantage_other": float(other.mean()),
-        "p": p,
-        "alpha": settings.alpha,
-        "permutations": settings.permutations,
-        "detectable": _detectable(errors, settings.alpha),
-        "controls": len(controls),
-        "p_among_controls": among,
-        "controls_that_gain_as_much": sum(difference >= model.difference for difference in own),
-        "suspicious": p is not None
-        and p <= settings.alpha
-        and (len(controls) < 2 or (among is not None and among <= settings.alpha)),
-    }
+def _alike(model: Measured, control: Measured, settings: SuspectSettings) -> bool:
+    """Whether a control is, as far as anybody says, a training of the model's configuration."""
+    stated = model.configuration.stated and control.configuration.stated
+    return not model.configuration.differs(control.configuration) and (stated or bool(settings.configuration))
 
 
-def _detectable(estimates: Sequence[Estimate], alpha: float) -> float | None:
-    """From the standard errors of the sides; None where one is undefined."""
-    from scipy import stats
-
-    joined = joined_error(estimates)
-    return None if joined is None else float(stats.t.ppf([1 - alpha, POWER], joined[1]).sum() * joined[0])
+def _values(system: Measured, contrast: Contrast, signal: Signal) -> Values:
+    return contrast.values(system.quality if signal == Signal.MEASURE else system.margins)
 
 
-def _system(role: str, system: Measured, contrast: Contrast, settings: SuspectSettings, about: tuple[str, str]) -> Result:
-    """A system's means on both sets and their difference: of the candidates' order it says whether one of them is harder."""
-    values = contrast.values(system)
-    labels = (contrast.seen_clusters, contrast.other_clusters)
-    interval: Interval | None
-    if contrast.paired:
-        interval = bootstrap_mean(values.seen - values.other, labels[0], seed=settings.seed)
-    else:
-        interval = unpaired_difference(values.seen, values.other, *labels, seed=settings.seed)[1]
-    rows = {"what": "system", "role": role, "seen": float(values.seen.mean()), "other": float(values.other.mean())}
-    measure = f"{settings.measure}, {contrast.seen_name} − {contrast.other_name}"
-    payload = Statistics(rows)
-    return Result(measure, *about, system.name, settings.seed, values.difference, interval, len(contrast.seen), payload)
+def _groups(groups: Sequence[Sequence[Measured]], contrast: Contrast, signal: Signal) -> list[list[Values]]:
+    return [[_values(of, contrast, signal) for of in group] for group in groups]
 
 
-def _advantages(
-    model: Values, reference: Values, contrast: Contrast, settings: SuspectSettings, name: str, about: tuple[str, str], over: str
-) -> list[Result]:  # fmt: skip
-    """a by query of each set; of several paraphrases the mean, under the public query's id."""
-    ids = (contrast.seen, contrast.seen if contrast.paired else [of[0] for of in contrast.others])
-    found = []
-    for set_name, query_ids, of_model, of_reference in zip(
-        (contrast.seen_name, contrast.other_name), ids, model, reference, strict=True
-    ):
-        values = of_model - of_reference
-        payload = PerQuery(list(query_ids), values.tolist(), {"reference": over, "queries": set_name})
-        measure = f"advantage by {settings.measure}, {set_name}"
-        found.append(Result(measure, *about, name, settings.seed, float(values.mean()), None, len(values), payload))
-    return found
+@dataclass(slots=True)
+class _About:
+    """Makes the Results of a call."""
 
+    settings: SuspectSettings
+    known: Known
+    candidates: Measured
+    collection: str
+    split: str
+    tests: int
+    turns: dict[tuple[str, ...], CleanInTurn | None] = field(default_factory=dict)
 
-def _sentence(name: str, value: float, interval: Interval | None, rows: Mapping[str, Any], settings: SuspectSettings) -> str:
-    between = f" [{interval.low:+.3f}, {interval.high:+.3f}]" if interval else ""
-    among = "" if rows["p_among_controls"] is None else f", p among the controls {rows['p_among_controls']:.3f}"
-    said = (
-        f"{name} gains {value:+.3f}{between} {settings.measure} more on {rows['seen']} than on {rows['other']}, over {rows['reference']} "
-        f"(one-sided p over queries {rows['p']:.4f}{among}; alpha {settings.alpha:g}): "
-    )
-    if rows["suspicious"]:
-        return said + "suspicious, which is no proof."
-    least = "" if rows["detectable"] is None else f"; an excess below {rows['detectable']:.3f} would often be missed"
-    return f"{said}not suspicious{least}."
+    def suspicion(self, asked: _Asked, holm: dict[Signal, float]) -> Result:
+        excesses = [self._excess(signal, tested, holm[signal]) for signal, tested in asked.tested.items()]
+        found = replace(self._unanswered(asked), excesses=excesses)
+        value, between = self._advantage(asked).difference, None
+        if excesses:
+            answer, obstacle = self._answer(excesses, paired=asked.contrast.paired)
+            found = replace(found, answer=answer, obstacle=obstacle, rates=self._rates(asked))
+            tested = asked.tested[Signal.MEASURE]
+            method = f"t, {float(tested.among.freedom):.0f} degrees of freedom among trainings, {tested.query_freedom:.0f} over queries; the wider"
+            value, between = excesses[0].value, Interval(excesses[0].low, excesses[0].high, excesses[0].level, method)
+        found = replace(found, sentences=sentences(asked.model.name, found))
+        count = len(asked.contrast.seen) + (0 if asked.contrast.paired else len(asked.contrast.others))
+        return self._result(f"suspicion by {self.settings.measure}", asked.model.name, value, between, count, found)
+
+    def _unanswered(self, asked: _Asked) -> Suspicion:
+        contrast, bank = asked.contrast, self.known.bank
+        return Suspicion(
+            Suspected.UNKNOWN, asked.obstacle, (), contrast.seen_name, contrast.other_name, contrast.paired, len(contrast.seen),
+            sum(map(len, contrast.others)), self.settings.alpha, MARGIN, self.tests, [of.name for of in asked.controls],
+            [of.name for of in asked.unlike], len(bank), sum(map(len, bank)), self.settings.configuration, contrast.left_out or {},
+        )  # fmt: skip
+
+    def _answer(self, excesses: Sequence[Excess], *, paired: bool) -> tuple[Suspected, Obstacle | None]:
+        if min(of.p_holm for of in excesses) <= self.settings.alpha:
+            return Suspected.YES, None
+        if excesses[0].high >= MARGIN:
+            return Suspected.UNKNOWN, Obstacle.WIDE
+        return (Suspected.UNKNOWN, Obstacle.WORDING) if paired else (Suspected.NO, None)
+
+    def _excess(self, signal: Signal, tested: Tested, holm: float) -> Excess:
+        half, alpha = tested.half_width(self.settings.alpha), self.settings.alpha
+        return Excess(
+            signal, _UNITS.get(signal, self.settings.measure), tested.value, tested.value - half, tested.value + half, 1 - 2 * alpha,
+            tested.p_trainings(), tested.p_queries(), tested.p(), holm, float(np.sqrt(tested.among.variance)), float(tested.among.freedom),
+        )  # fmt: skip
+
+    def _rates(self, asked: _Asked) -> ErrorRates:
+        level, measured = self.settings.alpha / self.tests, asked.tested[Signal.MEASURE]
+        none, *power = simulated_rates(measured, level, (0.0, *EFFECTS), seed=self.settings.seed)
+        for signal, tested in asked.tested.items():
+            if signal != Signal.MEASURE:
+                none += simulated_rates(tested, level, (0.0,), seed=self.settings.seed)[0]
+        wanted = controls_wanted(measured, level, MARGIN), queries_wanted(measured, level, MARGIN)
+        return ErrorRates(level, none, EFFECTS, power, *wanted, self._in_turn(asked, level))
+
+    def _in_turn(self, asked: _Asked, level: float) -> CleanInTurn | None:
+        key = (asked.contrast.other_name, *(of.name for of in asked.controls))
+        if key not in self.turns:
+            groups = (asked.controls, *self.known.bank)
+            signals = [_groups(groups, asked.contrast, signal) for signal in asked.tested]
+            self.turns[key] = in_turn(signals, asked.contrast, level, MARGIN)
+        return self.turns[key]
+
+    def _advantage(self, asked: _Asked) -> Values:
+        """Over the controls, or the order of the candidates."""
+        reference = asked.controls or [self.candidates]
+        values = [_values(of, asked.contrast, Signal.MEASURE) for of in (asked.model, *reference)]
+        return advantage(values[0], values[1:])
+
+    def systems(self, contrast: Contrast, models: Sequence[Measured]) -> Iterator[Result]:
+        """A system's means on both sets and their difference: of the candidates' order it says whether one of them is harder."""
+        roles = [("model", of) for of in models] + [("control", of) for of in self.known.controls]
+        for role, system in [*roles, ("candidates", self.candidates)]:
+            values = _values(system, contrast, Signal.MEASURE)
+            rows = {"role": role, "seen": float(values.seen.mean()), "other": float(values.other.mean())}
+            measure = f"{self.settings.measure}, {contrast.seen_name} − {contrast.other_name}"
+            yield self._result(measure, system.name, values.difference, None, len(contrast.seen), Statistics(rows))
+
+    def advantages(self, asked: _Asked) -> Iterator[Result]:
+        """By query of each set; of several paraphrases the mean, under the public query's id."""
+        contrast = asked.contrast
+        over = ", ".join(of.name for of in asked.controls) or f"the order of {self.candidates.name}"
+        ids = (contrast.seen, contrast.seen if contrast.paired else [of[0] for of in contrast.others])
+        names = (contrast.seen_name, contrast.other_name)
+        for name, query_ids, values in zip(names, ids, self._advantage(asked), strict=True):
+            payload = PerQuery(list(query_ids), values.tolist(), {"over": over, "queries": name})
+            measure = f"advantage by {self.settings.measure}, {name}"
+            yield self._result(measure, asked.model.name, float(values.mean()), None, len(values), payload)
+
+    def _result(
+        self, measure: str, system: str, value: float, interval: Interval | None, count: int, payload: Suspicion | Statistics | PerQuery
+    ) -> Result:  # fmt: skip
+        return Result(measure, self.collection, self.split, system, self.settings.seed, value, interval, count, payload)

@@ -10,6 +10,7 @@ from typing import Any
 from positionbias.core.convergence import Ending
 from positionbias.core.order_payloads import LeakedOrder
 from positionbias.core.place_payloads import PlaceHistogram, SentenceMoves
+from positionbias.core.suspicion import Suspicion
 
 __all__ = [
     "KINDS",
@@ -306,6 +307,7 @@ Payload = (
     | Finding
     | Verdict
     | LeakedOrder
+    | Suspicion
 )
 KINDS: dict[str, type] = {
     "statistics": Statistics,
@@ -322,4 +324,5 @@ KINDS: dict[str, type] = {
     "finding": Finding,
     "verdict": Verdict,
     "leaked_order": LeakedOrder,
+    "suspicion": Suspicion,
 }

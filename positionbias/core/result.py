@@ -18,6 +18,7 @@ from positionbias.core.files import atomic_folder, read_json, write_json
 from positionbias.core.manifest import MANIFEST, Manifest, write_manifest
 from positionbias.core.order_payloads import order_from_json
 from positionbias.core.payloads import KINDS, Contrast, Effect, Example, Interval, Payload, PerQuery, Preference, Question
+from positionbias.core.suspicion import suspicion_fields
 
 __all__ = ["Facts", "Result", "load_results", "save_results", "write_results"]
 
@@ -123,6 +124,8 @@ class Result:
             payload["question"], payload["preference"] = Question(payload["question"]), Preference(payload["preference"])
         if kind == "leaked_order":
             payload = order_from_json(payload)
+        if kind == "suspicion":
+            payload = suspicion_fields(payload)
         interval, facts = record.pop("interval"), Facts(**record.pop("facts"))
         return Result(
             **record, interval=Interval(**interval) if interval else None, payload=KINDS[kind](**payload), facts=facts

@@ -1,13 +1,12 @@
-"""Permutation tests: does a mean of differences differ from 0 or exceed it, is one mean above another, is one system above a few others.
+"""A permutation test: does a mean of differences differ from 0, or exceed it.
 
 p = (1 + permutations at least as large as what was found) / (1 + permutations), so that p is never 0 and the test never too sure (Phipson and
 Smyth 2010); where all arrangements are no more than the permutations asked for, all of them are gone through, and p is their share.
-Units are clusters of queries: what is drawn together is flipped, or dealt, together.
+Units are clusters of queries: what is drawn together is flipped together.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -16,7 +15,7 @@ from positionbias.core.errors import SettingError
 from positionbias.core.seeds import generator
 from positionbias.evaluation.bootstrap import cluster_queries
 
-__all__ = ["PERMUTATIONS", "label_p", "one_against_few_p", "sign_flip_p"]
+__all__ = ["PERMUTATIONS", "sign_flip_p"]
 
 PERMUTATIONS = 10_000
 _BLOCK_DRAWS = 2_000_000
@@ -59,73 +58,6 @@ def sign_flip_p(
         totals = by_byte[groups, rng.integers(0, 256, size=(rows, len(groups)), dtype=np.uint8)].sum(axis=1)
         reached += int((size(totals) >= least).sum())
     return (1 + reached) / (1 + permutations)
-
-
-def label_p(
-    first: np.ndarray,
-    second: np.ndarray,
-    first_clusters: Sequence[str] | None = None,
-    second_clusters: Sequence[str] | None = None,
-    *,
-    seed: int,
-    permutations: int = PERMUTATIONS,
-) -> float | None:
-    """How often mean(first) − mean(second) is at least what was found where the clusters of both are dealt out anew: p of "first is above second".
-
-    Each side keeps its number of clusters; a cluster that has queries on both sides counts as two. Exact where under the null both sides are
-    drawn from one population; unequal spreads with unequal numbers are no such null. None where a side is empty.
-
-    Raises:
-        SettingError: fewer than one permutation.
-    """
-    _check(permutations)
-    if not len(first) or not len(second):
-        return None
-    sides = [
-        cluster_queries(clusters, len(values)) for values, clusters in ((first, first_clusters), (second, second_clusters))
-    ]
-    centre = float(np.concatenate([first, second]).mean())  # around it, so that rounding stays small
-    sums = np.concatenate(
-        [
-            np.bincount(side.codes, weights=values - centre, minlength=side.count)
-            for side, values in zip(sides, (first, second), strict=True)
-        ]
-    )
-    sizes = np.concatenate([np.bincount(side.codes, minlength=side.count) for side in sides])
-    dealt, units = sides[0].count, len(sums)
-
-    def difference(of_first: np.ndarray) -> np.ndarray:
-        total, queries = sums[of_first].sum(axis=-1), sizes[of_first].sum(axis=-1)
-        return total / queries - (sums.sum() - total) / (sizes.sum() - queries)
-
-    least = difference(np.arange(dealt)) - _ROUNDING * max(1e-12, float(np.abs(sums).max()))
-    if math.comb(units, dealt) <= permutations:
-        from itertools import combinations
-
-        return float((difference(np.array(list(combinations(range(units), dealt)))) >= least).mean())
-    rng, reached = generator(seed, "dealt labels"), 0
-    for rows in _blocks(permutations, units):
-        order = rng.permuted(np.tile(np.arange(units), (rows, 1)), axis=1)
-        reached += int((difference(order[:, :dealt]) >= least).sum())
-    return (1 + reached) / (1 + permutations)
-
-
-def one_against_few_p(value: float, others: Sequence[float]) -> float | None:
-    """One-sided p that ``value`` is above the population that ``others`` are drawn from, which is normal:
-
-        t = (value − mean) / (s · √(1 + 1/k)),   k − 1 degrees of freedom (Crawford and Howell 1998)
-
-    None with fewer than two others, or with no spread among them (one model given twice says nothing of chance).
-    """
-    from scipy import stats
-
-    k = len(others)
-    if k < 2:
-        return None
-    mean, spread = float(np.mean(others)), float(np.std(others, ddof=1))
-    if spread == 0:
-        return None
-    return float(stats.t.sf((value - mean) / (spread * math.sqrt(1 + 1 / k)), k - 1))
 
 
 def _check(permutations: int) -> None:

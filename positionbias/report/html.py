@@ -49,6 +49,7 @@ KIND_NAMES = {
     "finding": "findings",
     "verdict": "verdicts",
     "leaked_order": "orders on leaked and clean queries",
+    "suspicion": "suspicions",
 }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from positionbias.core.formatting import percent, slug
 from positionbias.core.payloads import Finding, PerQuery
 from positionbias.core.result import Result
+from positionbias.core.suspicion import LIMITS
 from positionbias.report import captions, plots, tables
 from positionbias.report.architecture import architecture_table
 from positionbias.report.audit_page import COMPARED, compared_block
@@ -25,6 +26,7 @@ from positionbias.report.pool_page import pool_sentences
 from positionbias.report.pool_select import is_of_pools
 from positionbias.report.published import Published
 from positionbias.report.select import ALL_QUERIES, AXES, BASELINES, axis_of, comparisons, distinct, of_kind, repeat_of
+from positionbias.report.suspicion_cards import suspicion_cards, suspicions
 from positionbias.report.table import Table
 
 __all__ = ["PublishedFor", "build_sections"]
@@ -49,10 +51,12 @@ class _Maker:
 
     def found(self) -> Block:
         block = self.block()
-        block.cards = verdict_cards(self.results)
+        block.cards = [*verdict_cards(self.results), *suspicion_cards(self.results)]
         block.findings = [r.payload for r in of_kind(self.results, "finding") if isinstance(r.payload, Finding)]
         block.findings += order_findings(self.results)
         block.sheets = [sheet for table in verdict_tables(self.results) for sheet in self.sheet(table)]
+        if any(suspicions(self.results)):
+            block.sentences += LIMITS
         if block.findings and (basis := _basis(self.results)):
             block.sentences.append(basis)
         return block

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -25,18 +25,31 @@ from positionbias.cli.common import (
 
 if TYPE_CHECKING:
     from positionbias.cli.contamination.systems import Sets
-    from positionbias.contamination.contrast import Contrast, Measured
+    from positionbias.contamination.contrast import Contrast
     from positionbias.contamination.suspect import SuspectSettings
     from positionbias.core.result import Result
 
-__all__ = ["suspect", "suspect_text"]
+__all__ = ["suspect"]
 
 _whom = all_of(
     click.argument("collection"),
     click.option("--split", default="test", show_default=True, help="The public queries."),
-    click.option("--model", help="The model, as posbias rerank takes it."),
-    click.option("--run", metavar="RUN", help="Its ranking of the public queries, instead of --model."),
-    click.option("--fresh-run", metavar="RUN", help="Its ranking of the fresh queries, beside --run."),
+    click.option(
+        "--model",
+        "models",
+        multiple=True,
+        help="The model, as posbias rerank takes it; give it again to screen several together.",
+    ),
+    click.option(
+        "--run",
+        "runs",
+        multiple=True,
+        metavar="RUN",
+        help="A model's ranking of the public queries, instead of --model or beside it.",
+    ),
+    click.option(
+        "--fresh-run", "fresh_runs", multiple=True, metavar="RUN", help="Its ranking of the fresh queries, one for each --run."
+    ),
     kind_option,
     click.option("--candidates", metavar="RUN", required=True, help="What is re-ranked for the public queries."),
 )
@@ -53,7 +66,7 @@ _against = all_of(
         "controls",
         multiple=True,
         metavar="MODEL",
-        help="A model that is known to be clean, best trained like the suspected one; may be given again, three or more are wanted.",
+        help="A training of the model's own configuration that is known to be clean; give two or more, better eight.",
     ),
     click.option("--control-run", "control_runs", multiple=True, metavar="RUN", help="Or its ranking of the public queries."),
     click.option(
@@ -64,6 +77,21 @@ _against = all_of(
         help="And of the fresh queries, one for each --control-run.",
     ),
     click.option(
+        "--configuration",
+        default="",
+        metavar="WORDS",
+        help="What models and controls are trainings of, where they are runs or checkpoints that do not say how they were trained: you vouch that they "
+        "differ in seed and test data alone.",
+    ),
+    click.option(
+        "--bank",
+        "banks",
+        multiple=True,
+        metavar="FILE",
+        help="Clean trainings of another configuration, which show how far trainings differ: a file with a checkpoint a line, or a run of the public queries "
+        "and, after a tab, one of the fresh. Give one for each configuration; three or more count.",
+    ),
+    click.option(
         "--pairs",
         metavar="PAIRS",
         help="Compare the public queries that training queries near-duplicate with the others: what posbias leakage find wrote.",
@@ -71,8 +99,13 @@ _against = all_of(
 )
 _how = all_of(
     click.option("-m", "--measure", default="nDCG@10", show_default=True, help="As ir_measures names it."),
-    click.option("--alpha", type=float, default=0.05, show_default=True, help="What a one-sided p is held against."),
-    click.option("--permutations", type=int, default=10_000, show_default=True, help="Of each test."),
+    click.option(
+        "--alpha",
+        type=float,
+        default=0.05,
+        show_default=True,
+        help="What a one-sided p, corrected for all tests of the call, is held against.",
+    ),
     seed_option(),
     out_option(required=False, what="A folder for the results, for posbias report."),
     overwrite_option,
@@ -86,38 +119,40 @@ _how = all_of(
 @ranking_options
 @_how
 def suspect(
-    collection: str, split: str, model: str | None, run: str | None, fresh_run: str | None, kind: str | None, candidates: str,
+    collection: str, split: str, models: tuple[str, ...], runs: tuple[str, ...], fresh_runs: tuple[str, ...], kind: str | None, candidates: str,
     fresh: str | None, fresh_candidates: str | None, paraphrases: str | None, controls: tuple[str, ...], control_runs: tuple[str, ...],
-    control_fresh_runs: tuple[str, ...], pairs: str | None, ranking: Ranking, measure: str, alpha: float, permutations: int, seed: int,
-    out: str | None, overwrite: bool, as_json: bool,
+    control_fresh_runs: tuple[str, ...], configuration: str, banks: tuple[str, ...], pairs: str | None, ranking: Ranking, measure: str, alpha: float,
+    seed: int, out: str | None, overwrite: bool, as_json: bool,
 ) -> None:  # fmt: skip
     """Is a model suspiciously good on the test queries of COLLECTION that everybody has?
 
-    Its advantage over a reference on these is held against that on judged queries which it cannot have seen: paraphrases of the same ones
-    (paired), or other queries (--fresh). The reference is the mean of the --control models, or else the order of --candidates. A
-    paraphrase is harder for a clean model too, and other queries are harder or easier: only controls take that off.
+    Its advantage over controls, clean trainings of the same architecture and settings, is held against that on judged queries which it cannot have seen: other
+    queries (--fresh), or paraphrases of the same ones (paired; they find memory of the wording only). An excess is tested against how far clean trainings differ by
+    chance, by the measure and by score margins, with Holm's correction over all tests of the call.
 
-    What it cannot say: a small p is no proof, as whatever else sets the two sets apart for this model looks the same; a large p clears
-    nobody, as a model that became better at everything shows nothing, and few queries find only a large excess.
+    The answer is suspicious, not suspicious (an excess of 0.05 lies outside the interval), or cannot tell: with fewer than two controls, with controls of another
+    configuration, without spread, or where too little is known. How often the call is wrong, and what it would find, is simulated and printed.
 
     \b
       posbias import planted --fresh-queries 2000 --paraphrased --out p
       posbias retrieve p --split test --depth 10 --out test.run
       posbias retrieve p --split fresh --depth 10 --out fresh.run
-      posbias contamination suspect p --model m.ckpt --candidates test.run --fresh fresh --fresh-candidates fresh.run --control c.ckpt
-      posbias contamination suspect p --model m.ckpt --candidates test.run --fresh paraphrased --control c.ckpt
+      posbias contamination suspect p --model m.ckpt --candidates test.run --fresh fresh --fresh-candidates fresh.run \\
+        --control c1.ckpt --control c2.ckpt --control c3.ckpt
     """  # fmt: skip
     from positionbias.cli.contamination.systems import Sets
-    from positionbias.contamination.suspect import SuspectSettings
+    from positionbias.cli.contamination.text import suspect_text
+    from positionbias.contamination.suspect import Known, SuspectSettings
     from positionbias.contamination.suspect import suspect as judge
     from positionbias.core.collection import find_collection
     from positionbias.core.files import refuse_existing
     from positionbias.evaluation.measures import parse_measure
 
-    _check_given(model, run, fresh, fresh_run, pairs, controls, len(control_runs), len(control_fresh_runs))
+    _check_given(models, controls, fresh, pairs)
+    _check_runs(len(runs), len(fresh_runs), len(control_runs), len(control_fresh_runs), fresh)
     if fresh is None and (fresh_candidates or paraphrases):
         raise click.UsageError("--fresh-candidates and --paraphrases go with --fresh SPLIT")
-    settings = SuspectSettings(measure=str(parse_measure(measure)), alpha=alpha, permutations=permutations, seed=seed)
+    settings = SuspectSettings(measure=str(parse_measure(measure)), alpha=alpha, configuration=configuration, seed=seed)
     place = output_place(out) if out else None
     if place:
         refuse_existing(place, overwrite=overwrite)
@@ -129,33 +164,32 @@ def suspect(
     for of, count in sets.without_candidates().items():
         if count:
             say(f"{of}: {count:,} judged queries without candidates, 0 for every system")
-    known = [sets.of_model(name, "control") for name in controls]
-    for number, name in enumerate(control_runs):
-        known.append(_ranked(sets, "control", name, control_fresh_runs[number] if fresh else None))
-    suspected = sets.of_model(model, "model") if model else _ranked(sets, "run", str(run), fresh_run)
-    results: list[Result] = []
-    for contrast in contrasts:
-        results += judge(suspected, known, order, contrast, settings, collection=sets.collection.name, split=split)
+    known = Known(sets.systems("control", controls, control_runs, control_fresh_runs), [sets.bank(name) for name in banks])
+    suspected = sets.systems("model", models, runs, fresh_runs)
+    about = {"collection": sets.collection.name, "split": split}
+    results = judge(suspected, known, order, contrasts, settings, **about)
     if place:
         _save(place, results, sets, settings, splits, overwrite)
         say(f"written to {place}; next: posbias report {out} --out report.html")
     emit(results, as_json=as_json, table=lambda: suspect_text(results))
 
 
-def _check_given(
-    model: str | None, run: str | None, fresh: str | None, fresh_run: str | None, pairs: str | None, controls: tuple[str, ...],
-    control_runs: int, fresh_runs: int,
-) -> None:  # fmt: skip
-    if (model is None) == (run is None):
-        raise click.UsageError("give --model, or --run RUN with its rankings, and not both")
-    if model in controls:
+def _check_given(models: Sequence[str], controls: Sequence[str], fresh: str | None, pairs: str | None) -> None:
+    if set(models) & set(controls):
         raise click.UsageError("--control: the suspected model cannot be its own control")
     if fresh is None and pairs is None:
         raise click.UsageError("give --fresh SPLIT, judged queries that the model cannot have seen, or --pairs, or both")
-    if (fresh_run is not None) != (run is not None and fresh is not None):
-        raise click.UsageError("--fresh-run goes with --run and --fresh: the same system's ranking of the fresh queries")
-    if fresh_runs != (control_runs if fresh else 0):
-        raise click.UsageError("--control-fresh-run: give one for each --control-run where there is --fresh, in the same order")
+    for name, given in (("--model", models), ("--control", controls)):
+        if len(set(given)) < len(given):
+            raise click.UsageError(f"{name}: wanted each once; found one twice; a copy says nothing of chance")
+
+
+def _check_runs(runs: int, fresh_runs: int, control_runs: int, control_fresh_runs: int, fresh: str | None) -> None:
+    for name, public, other in (("", runs, fresh_runs), ("control-", control_runs, control_fresh_runs)):
+        if other != (public if fresh else 0):
+            raise click.UsageError(
+                f"--{name}fresh-run: give one for each --{name}run where there is --fresh, in the same order"
+            )
 
 
 def _contrasts(sets: Sets, fresh_candidates: str | None, paraphrases: str | None, pairs: str | None) -> list[Contrast]:
@@ -221,13 +255,6 @@ def _fresh_candidates(sets: Sets, given: str | None, of: Mapping[str, str] | Non
     sets.candidates[fresh] = Run(base.name, rankings)
 
 
-def _ranked(sets: Sets, role: str, public: str, fresh: str | None) -> Measured:
-    """A system of which there are runs alone, under the tag of the first."""
-    names = (public,) if fresh is None else (public, fresh)
-    runs = {split: sets.read(role, name, split) for split, name in zip(sets.splits, names, strict=True)}
-    return sets.measured(runs[sets.splits[0]].name, runs)
-
-
 def _save(
     place: Path, results: Sequence[Result], sets: Sets, settings: SuspectSettings, splits: tuple[str, ...], overwrite: bool
 ) -> None:
@@ -243,49 +270,7 @@ def _save(
         settings={**asdict(settings), "splits": list(splits)},
         seed=settings.seed,
         inputs=tuple(sets.inputs),
-        versions=package_versions("ir_measures", "numpy", "scipy"),
+        versions=package_versions("ir_measures", "numpy", "scipy", "statsmodels"),
         provenance=provenance(),
     )
     save_results(place, results, manifest, overwrite=overwrite)
-
-
-def suspect_text(results: Sequence[Result]) -> str:
-    """A table of the systems for each comparison, the suspicion, what it comes to, and what it cannot say."""
-    from positionbias.cli.show import aligned
-    from positionbias.contamination.suspect import LIMITS
-    from positionbias.core.payloads import Finding, Statistics
-
-    lines: list[str] = []
-    table: list[tuple[str, ...]] = []
-    rows: Mapping[str, Any] = {}
-    for result in results:
-        if isinstance(result.payload, Finding):
-            lines += [aligned(table, left=2), "", *_figures(rows), result.payload.text, ""]
-        elif isinstance(result.payload, Statistics) and result.payload.rows["what"] == "suspicion":
-            rows = result.payload.rows
-            between = "" if rows["design"] == "paired" else f" ({rows['queries_other']:,})"
-            seen = f"{rows['seen']} ({rows['queries_seen']:,})"
-            table = [("system", "", seen, f"{rows['other']}{between}", "difference")]
-        elif isinstance(result.payload, Statistics):
-            of = result.payload.rows
-            interval = f" [{result.interval.low:+.4f}, {result.interval.high:+.4f}]" if result.interval else ""
-            table.append(
-                (result.system, of["role"], f"{of['seen']:.4f}", f"{of['other']:.4f}", f"{result.value:+.4f}{interval}")
-            )
-    return "\n".join([*lines, *LIMITS])
-
-
-def _figures(rows: Mapping[str, Any]) -> list[str]:
-    lines = [f"{what}: {count:,}" for what, count in rows["left_out"].items() if count]
-    lines.append(
-        f"advantage over {rows['reference']}: {rows['advantage_seen']:+.4f} on {rows['seen']}, {rows['advantage_other']:+.4f} on {rows['other']}"
-    )
-    if not rows["controls"]:
-        lines.append(
-            "Without controls a clean model may differ as much: paraphrases are harder for it too, and other queries may be."
-        )
-    elif rows["controls"] == 1:
-        lines.append("One control does not say how far two clean models differ by chance; three or more do.")
-    else:
-        lines.append(f"{rows['controls_that_gain_as_much']} of {rows['controls']} controls gain as much or more themselves")
-    return lines

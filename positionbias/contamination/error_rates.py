@@ -1,0 +1,87 @@
+"""How often a suspicion is a false alarm and how often it finds an excess: the call as configured, simulated from its own spread.
+
+A trial draws the true variance among trainings from what is known of it (s̃² · df / χ²(df)), then controls, a bank and a model with that variance, and makes the same test. So a spread
+that is hardly known, as of two controls, gives a power that is averaged over all it may be. Queries count by the standard error that was found.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from positionbias.contamination.contrast import Contrast, Values
+from positionbias.contamination.excess import Tested, excess_of
+from positionbias.core.seeds import generator
+from positionbias.core.suspicion import CleanInTurn
+from positionbias.evaluation.clustered import POWER
+from positionbias.evaluation.moderated import moderated
+
+__all__ = ["EFFECTS", "controls_wanted", "in_turn", "queries_wanted", "simulated_rates"]
+
+DRAWS = 10_000
+EFFECTS = (0.02, 0.05, 0.1)
+MOST_CONTROLS = 200
+
+
+def simulated_rates(tested: Tested, level: float, effects: Sequence[float], *, seed: int) -> list[float]:
+    """The share of trials with p at most ``level``, at each true excess."""
+    from scipy.special import stdtrit
+
+    rng, among = generator(seed, "error rates of a suspicion"), tested.among
+    own = float(among.variance) * float(among.freedom) / rng.chisquare(float(among.freedom), (DRAWS, 1))
+    prior = float(among.prior_freedom)
+    others = np.repeat(own, len(tested.freedoms) - 1, axis=1)
+    if 0 < prior < math.inf:
+        others = float(among.prior_variance) * prior / rng.chisquare(prior, others.shape)
+    freedoms = np.array(tested.freedoms)
+    drawn = np.hstack([own, others]) * rng.chisquare(freedoms, (DRAWS, len(freedoms))) / freedoms
+    again, widened = moderated(drawn, freedoms), 1 + 1 / tested.controls
+    by_trainings = stdtrit(again.freedom, 1 - level) * np.sqrt(again.variance * widened)
+    needed = np.maximum(by_trainings, stdtrit(tested.query_freedom, 1 - level) * tested.query_error)
+    chance = rng.normal(size=DRAWS) * np.sqrt(own[:, 0] * widened)
+    return [float((chance + effect >= needed).mean()) for effect in effects]
+
+
+def controls_wanted(tested: Tested, level: float, margin: float) -> int | None:
+    """The number of controls with which the margin is found four times in five, were the spread as estimated; None: no number up to 200."""
+    from scipy.special import stdtrit
+
+    controls = np.arange(tested.controls + 1, MOST_CONTROLS + 1)
+    freedom = float(tested.among.freedom) + controls - tested.controls
+    errors = np.sqrt(float(tested.among.variance) * (1 + 1 / controls))
+    enough = controls[(stdtrit(freedom, 1 - level) + stdtrit(freedom, POWER)) * errors <= margin]
+    return int(enough[0]) if len(enough) else None
+
+
+def queries_wanted(tested: Tested, level: float, margin: float) -> float:
+    """The factor on the number of queries that would do with many controls, where the spread falls by its square root."""
+    from scipy.special import ndtri
+
+    return float((ndtri([1 - level, POWER]).sum() / margin) ** 2 * tested.among.variance)
+
+
+def in_turn(
+    signals: Sequence[Sequence[Sequence[Values]]], contrast: Contrast, level: float, margin: float
+) -> CleanInTurn | None:
+    """Each clean model of a group of three or more tested against the others of its group, with the other groups as its bank.
+
+    ``signals[s][g]`` are the values of group g by signal s, the measure first. None where no group is as large.
+    """
+    models = alarms = found = 0
+    for number, group in enumerate(signals[0]):
+        for place in range(len(group) if len(group) > 2 else 0):
+            tested = [_left_out(groups, number, place, contrast) for groups in signals]
+            if tested[0] is None:
+                continue
+            models += 1
+            alarms += any(of is not None and of.p() <= level for of in tested)
+            found += tested[0].p(margin) <= level
+    return CleanInTurn(models, alarms, found) if models else None
+
+
+def _left_out(groups: Sequence[Sequence[Values]], number: int, place: int, contrast: Contrast) -> Tested | None:
+    group = groups[number]
+    bank = [*groups[:number], *groups[number + 1 :]]
+    return excess_of(group[place], [*group[:place], *group[place + 1 :]], bank, contrast)

@@ -1,0 +1,136 @@
+"""Is a model suspected of having seen a test set: the answer as one typed object, the same on the screen, in JSON and on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+__all__ = ["LIMITS", "CleanInTurn", "ErrorRates", "Excess", "Obstacle", "Signal", "Suspected", "Suspicion", "suspicion_fields"]
+
+LIMITS = (
+    "An excess is no proof. Whatever sets the two sets of queries apart for this model and not for its controls looks the same: further training data "
+    "that is nearer to the one set, another kind of judging.",
+    "No excess clears nobody. A model that became better at everything by what it saw shows none, and neither does a student that has the gain of "
+    "a teacher that saw the test.",
+)
+
+
+class Suspected(StrEnum):
+    """The answer. ``NO`` is an excess whose interval lies below the margin, ``UNKNOWN`` no ground to say either."""
+
+    YES = "suspicious"
+    NO = "not suspicious"
+    UNKNOWN = "cannot tell"
+
+
+class Obstacle(StrEnum):
+    """Why the answer is "cannot tell"."""
+
+    FEW = "fewer than two controls"
+    UNLIKE = "controls of another configuration"
+    UNDECLARED = "nothing says that the controls are trainings of the model's configuration"
+    FLAT = "no spread"
+    WIDE = "the interval is too wide"
+    WORDING = "paraphrases find memory of the wording only"
+
+
+class Signal(StrEnum):
+    """What is compared: a query's measure, or how far its scores hold relevant candidates from the others."""
+
+    MEASURE = "measure"
+    MARGIN = "score margin"
+
+
+@dataclass(frozen=True, slots=True)
+class Excess:
+    """How much more a model gains on what it may have seen than its controls do, by one signal.
+
+    ``unit`` is the measure's name, or "deviations" of a query's scores. ``low`` and ``high`` are the interval's ends at ``level``. ``p_trainings`` is one-sided, the model against
+    trainings known to be clean; ``p_queries`` that of the same excess over queries; ``p`` the larger of both, ``p_holm`` corrected for all tests of the call.
+    ``spread`` is the standard deviation of the difference among trainings, with ``freedom`` degrees of freedom.
+    """
+
+    signal: Signal
+    unit: str
+    value: float
+    low: float
+    high: float
+    level: float
+    p_trainings: float
+    p_queries: float
+    p: float
+    p_holm: float
+    spread: float
+    freedom: float
+
+
+@dataclass(frozen=True, slots=True)
+class CleanInTurn:
+    """Clean models at hand, each tested in turn against the others of its configuration: how many would be called suspicious as they
+    are, and how many with the margin added."""
+
+    models: int
+    alarms: int
+    found: int
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRates:
+    """Error rates of the call as configured, by simulation from its own spread.
+
+    ``level`` is the p that a test needs where all tests of the call count. ``false_alarms`` of one clean model, by any signal (at most); ``power[i]`` at an excess of ``effects[i]`` in the measure, by the
+    measure alone (at least). ``controls_wanted`` would give 80 % power at the margin (None: no number does), ``queries_wanted`` is the factor on the number of queries
+    that would do it with the controls at hand.
+    """
+
+    level: float
+    false_alarms: float
+    effects: Sequence[float]
+    power: Sequence[float]
+    controls_wanted: int | None
+    queries_wanted: float | None
+    in_turn: CleanInTurn | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Suspicion:
+    """The answer about one model on one pair of query sets.
+
+    ``sentences`` say it in words: answer and effect, error rates, what it cannot say, the next step. ``excesses`` are what it rests on, the measure's first; none where
+    nothing could be tested. ``margin`` is the smallest excess of interest, in the measure. ``tests`` counts those that Holm's correction is over. ``left_out`` counts queries that have
+    no partner in a paired design.
+    """
+
+    answer: Suspected
+    obstacle: Obstacle | None
+    sentences: Sequence[str]
+    seen: str
+    other: str
+    paired: bool
+    queries_seen: int
+    queries_other: int
+    alpha: float
+    margin: float
+    tests: int
+    controls: Sequence[str] = ()
+    unlike_controls: Sequence[str] = ()
+    bank_groups: int = 0
+    bank_models: int = 0
+    configuration: str = ""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    excesses: Sequence[Excess] = ()
+    rates: ErrorRates | None = None
+
+
+def suspicion_fields(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a ``Suspicion`` from JSON."""
+    fields = dict(record)
+    fields["answer"] = Suspected(fields["answer"])
+    fields["obstacle"] = None if fields["obstacle"] is None else Obstacle(fields["obstacle"])
+    fields["excesses"] = [Excess(**{**excess, "signal": Signal(excess["signal"])}) for excess in fields["excesses"]]
+    if fields["rates"] is not None:
+        turn = fields["rates"]["in_turn"]
+        fields["rates"] = ErrorRates(**{**fields["rates"], "in_turn": None if turn is None else CleanInTurn(**turn)})
+    return fields

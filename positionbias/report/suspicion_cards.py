@@ -1,0 +1,33 @@
+"""Suspicions on a page: a card for each model, with the answer in large words and the sentences that say what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from positionbias.core.result import Result
+from positionbias.core.suspicion import Suspected, Suspicion
+from positionbias.report.blocks import Answer, Card
+
+__all__ = ["suspicion_cards", "suspicions"]
+
+_SURE = {Suspected.YES: "beyond", Suspected.NO: "none", Suspected.UNKNOWN: "unknown"}
+
+
+def suspicions(results: Sequence[Result]) -> Iterator[tuple[Result, Suspicion]]:
+    """Each suspicion with its Result."""
+    for result in results:
+        if isinstance(result.payload, Suspicion):
+            yield result, result.payload
+
+
+def suspicion_cards(results: Sequence[Result]) -> list[Card]:
+    """Return a card for each model that was suspected, in the order of the call."""
+    answers: dict[str, list[Answer]] = {}
+    for result, found in suspicions(results):
+        answers.setdefault(result.system, []).append(_answer(found))
+    return [Card(f"{system}: contaminated?", own) for system, own in answers.items()]
+
+
+def _answer(found: Suspicion) -> Answer:
+    facts = f"{found.seen} against {found.other}"
+    return Answer(f"{found.answer[:1].upper()}{found.answer[1:]}", facts, list(found.sentences), _SURE[found.answer])
