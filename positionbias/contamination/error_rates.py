@@ -62,23 +62,15 @@ def queries_wanted(tested: Tested, level: float, margin: float) -> float:
     return float((ndtri([1 - level, POWER]).sum() / margin) ** 2 * tested.among.variance)
 
 
-def in_turn(
-    signals: Sequence[Sequence[Sequence[Values]]], contrast: Contrast, level: float, margin: float
-) -> CleanInTurn | None:
+def in_turn(groups: Sequence[Sequence[Values]], contrast: Contrast, level: float, margin: float) -> CleanInTurn | None:
     """Each clean model of a group of three or more tested against the others of its group, with the other groups as its bank.
 
-    ``signals[s][g]`` are the values of group g by signal s, the measure first. None where no group is as large.
+    None where no group is as large.
     """
-    models = alarms = found = 0
-    for number, group in enumerate(signals[0]):
-        for place in range(len(group) if len(group) > 2 else 0):
-            tested = [_left_out(groups, number, place, contrast) for groups in signals]
-            if tested[0] is None:
-                continue
-            models += 1
-            alarms += any(of is not None and of.p() <= level for of in tested)
-            found += tested[0].p(margin) <= level
-    return CleanInTurn(models, alarms, found) if models else None
+    large = [(number, place) for number, group in enumerate(groups) if len(group) > 2 for place in range(len(group))]
+    tested = [of for number, place in large if (of := _left_out(groups, number, place, contrast))]
+    alarms, found = (sum(of.p(added) <= level for of in tested) for added in (0.0, margin))
+    return CleanInTurn(len(tested), alarms, found) if tested else None
 
 
 def _left_out(groups: Sequence[Sequence[Values]], number: int, place: int, contrast: Contrast) -> Tested | None:

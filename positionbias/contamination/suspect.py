@@ -1,7 +1,8 @@
 """Is a model suspiciously good on queries that it may have been trained on, beside queries that it cannot have seen?
 
-A model's excess over trainings of its own configuration that are known to be clean (``excess``) is tested by two signals: a query's measure, and the score margins of its judged
-documents (``margins``). What makes a paraphrase or a fresh query harder or easier falls on model and controls alike. All tests of a call, over models, pairs of query sets and signals, are one family (Holm).
+A model's excess over trainings of its own configuration that are known to be clean (``excess``) is tested by a measure. What makes a paraphrase or a fresh query harder or easier falls
+on model and controls alike. All tests of a call, over models and pairs of query sets, are one family (Holm). Beside it stands the excess in score margins of judged documents (``margins``): it
+decides nothing, as a second test would cost the first its power, and finds what the first finds [decision].
 
 The answer is *suspicious* where a corrected p is at most alpha; *not suspicious* where the measure's interval lies below ``MARGIN``; else *cannot tell*. It is "cannot
 tell" too with fewer than two controls, with controls that are not known to be trainings of the model's configuration, where nothing has a spread, and where paraphrases show no excess: they find memory of the wording only [decision].
@@ -80,10 +81,10 @@ def suspect(
     A Suspicion's Result has the excess in the measure and its interval; without an answer the difference over the controls, or the order of the candidates, without one.
     """
     asked = [_ask(model, known, contrast, settings) for contrast in contrasts for model in models]
-    p_values = {f"{n} {signal}": tested.p() for n, of in enumerate(asked) for signal, tested in of.tested.items()}
+    p_values = {str(place): of.tested[Signal.MEASURE].p() for place, of in enumerate(asked) if of.tested}
     holm = family_wise(p_values)
     about = _About(settings, known, candidates, collection, split, len(p_values))
-    results = [about.suspicion(of, {s: float(holm[f"{n} {s}"] or 0.0) for s in of.tested}) for n, of in enumerate(asked)]
+    results = [about.suspicion(of, holm.get(str(place))) for place, of in enumerate(asked)]
     for contrast in contrasts:
         results += about.systems(contrast, models)
     for of in asked:
@@ -134,12 +135,13 @@ class _About:
     tests: int
     turns: dict[tuple[str, ...], CleanInTurn | None] = field(default_factory=dict)
 
-    def suspicion(self, asked: _Asked, holm: dict[Signal, float]) -> Result:
-        excesses = [self._excess(signal, tested, holm[signal]) for signal, tested in asked.tested.items()]
+    def suspicion(self, asked: _Asked, holm: float | None) -> Result:
+        corrected = {Signal.MEASURE: holm}
+        excesses = [self._excess(signal, tested, corrected.get(signal)) for signal, tested in asked.tested.items()]
         found = replace(self._unanswered(asked), excesses=excesses)
         value, between = self._advantage(asked).difference, None
         if excesses:
-            answer, obstacle = self._answer(excesses, paired=asked.contrast.paired)
+            answer, obstacle = self._answer(excesses[0], paired=asked.contrast.paired)
             found = replace(found, answer=answer, obstacle=obstacle, rates=self._rates(asked))
             tested = asked.tested[Signal.MEASURE]
             method = f"t, {float(tested.among.freedom):.0f} degrees of freedom among trainings, {tested.query_freedom:.0f} over queries; the wider"
@@ -156,14 +158,14 @@ class _About:
             [of.name for of in asked.unlike], len(bank), sum(map(len, bank)), self.settings.configuration, contrast.left_out or {},
         )  # fmt: skip
 
-    def _answer(self, excesses: Sequence[Excess], *, paired: bool) -> tuple[Suspected, Obstacle | None]:
-        if min(of.p_holm for of in excesses) <= self.settings.alpha:
+    def _answer(self, excess: Excess, *, paired: bool) -> tuple[Suspected, Obstacle | None]:
+        if excess.p_holm is not None and excess.p_holm <= self.settings.alpha:
             return Suspected.YES, None
-        if excesses[0].high >= MARGIN:
+        if excess.high >= MARGIN:
             return Suspected.UNKNOWN, Obstacle.WIDE
         return (Suspected.UNKNOWN, Obstacle.WORDING) if paired else (Suspected.NO, None)
 
-    def _excess(self, signal: Signal, tested: Tested, holm: float) -> Excess:
+    def _excess(self, signal: Signal, tested: Tested, holm: float | None) -> Excess:
         half, alpha = tested.half_width(self.settings.alpha), self.settings.alpha
         return Excess(
             signal, _UNITS.get(signal, self.settings.measure), tested.value, tested.value - half, tested.value + half, 1 - 2 * alpha,
@@ -173,18 +175,14 @@ class _About:
     def _rates(self, asked: _Asked) -> ErrorRates:
         level, measured = self.settings.alpha / self.tests, asked.tested[Signal.MEASURE]
         none, *power = simulated_rates(measured, level, (0.0, *EFFECTS), seed=self.settings.seed)
-        for signal, tested in asked.tested.items():
-            if signal != Signal.MEASURE:
-                none += simulated_rates(tested, level, (0.0,), seed=self.settings.seed)[0]
         wanted = controls_wanted(measured, level, MARGIN), queries_wanted(measured, level, MARGIN)
         return ErrorRates(level, none, EFFECTS, power, *wanted, self._in_turn(asked, level))
 
     def _in_turn(self, asked: _Asked, level: float) -> CleanInTurn | None:
         key = (asked.contrast.other_name, *(of.name for of in asked.controls))
         if key not in self.turns:
-            groups = (asked.controls, *self.known.bank)
-            signals = [_groups(groups, asked.contrast, signal) for signal in asked.tested]
-            self.turns[key] = in_turn(signals, asked.contrast, level, MARGIN)
+            groups = _groups((asked.controls, *self.known.bank), asked.contrast, Signal.MEASURE)
+            self.turns[key] = in_turn(groups, asked.contrast, level, MARGIN)
         return self.turns[key]
 
     def _advantage(self, asked: _Asked) -> Values:

@@ -46,7 +46,7 @@ def _basis(name: str, found: Suspicion) -> str:
     excess = found.excesses[0]
     said = (
         f"over its {len(found.controls)} controls it gains {_effect(excess)} {excess.unit} more on {found.seen} than on {found.other} "
-        f"({percent(excess.level, 0)} interval; one-sided p {_p(excess)})"
+        f"({percent(excess.level, 0)} interval; one-sided p {_p(excess, found.tests)})"
     )
     if found.answer == Suspected.YES:
         return said
@@ -61,8 +61,8 @@ def _effect(excess: Excess) -> str:
     return f"{decimal(excess.value, sign=True)} {interval(Interval(excess.low, excess.high), sign=True)}"
 
 
-def _p(excess: Excess) -> str:
-    return f"{p_value(excess.p)}, by Holm {p_value(excess.p_holm)}"
+def _p(excess: Excess, tests: int) -> str:
+    return p_value(excess.p) + (f", by Holm over {tests} tests {p_value(excess.p_holm)}" if tests > 1 else "")
 
 
 def _obstacle(name: str, found: Suspicion) -> str:
@@ -81,7 +81,7 @@ def _obstacle(name: str, found: Suspicion) -> str:
 
 
 def _margins(excess: Excess) -> str:
-    return f"By score margins, relevant against other candidates, the excess is {_effect(excess)} deviations of a query's scores (one-sided p {_p(excess)})."
+    return f"Beside it, deciding nothing: by score margins, relevant against other candidates, the excess is {_effect(excess)} deviations of a query's scores."
 
 
 def _rates(found: Suspicion, rates: ErrorRates) -> list[str]:
@@ -91,7 +91,7 @@ def _rates(found: Suspicion, rates: ErrorRates) -> list[str]:
     tests = "" if found.tests == 1 else f", {found.tests} tests"
     lines = [
         f"Error rates of this call, simulated ({len(found.controls)} controls{bank}{tests}; spread among trainings {decimal(excess.spread)}, "
-        f"{excess.freedom:.0f} degrees of freedom): a clean model is called suspicious in at most {percent(rates.false_alarms)}; an excess in {excess.unit} is found in {power}."
+        f"{excess.freedom:.0f} degrees of freedom): a clean model is called suspicious in {percent(rates.false_alarms)}; an excess in {excess.unit} is found in {power}."
     ]
     if turn := rates.in_turn:
         lines.append(

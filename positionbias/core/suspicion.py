@@ -48,7 +48,8 @@ class Excess:
     """How much more a model gains on what it may have seen than its controls do, by one signal.
 
     ``unit`` is the measure's name, or "deviations" of a query's scores. ``low`` and ``high`` are the interval's ends at ``level``. ``p_trainings`` is one-sided, the model against
-    trainings known to be clean; ``p_queries`` that of the same excess over queries; ``p`` the larger of both, ``p_holm`` corrected for all tests of the call.
+    trainings known to be clean; ``p_queries`` that of the same excess over queries; ``p`` the larger of both, ``p_holm`` corrected for all tests
+    of the call (None: it decides nothing).
     ``spread`` is the standard deviation of the difference among trainings, with ``freedom`` degrees of freedom.
     """
 
@@ -61,7 +62,7 @@ class Excess:
     p_trainings: float
     p_queries: float
     p: float
-    p_holm: float
+    p_holm: float | None
     spread: float
     freedom: float
 
@@ -80,8 +81,7 @@ class CleanInTurn:
 class ErrorRates:
     """Error rates of the call as configured, by simulation from its own spread.
 
-    ``level`` is the p that a test needs where all tests of the call count. ``false_alarms`` of one clean model, by any signal (at most); ``power[i]`` at an excess of ``effects[i]`` in the measure, by the
-    measure alone (at least). ``controls_wanted`` would give 80 % power at the margin (None: no number does), ``queries_wanted`` is the factor on the number of queries
+    ``level`` is the p that a test needs where all tests of the call count. ``false_alarms`` of one clean model; ``power[i]`` at an excess of ``effects[i]`` in the measure. ``controls_wanted`` would give 80 % power at the margin (None: no number does), ``queries_wanted`` is the factor on the number of queries
     that would do it with the controls at hand.
     """
 

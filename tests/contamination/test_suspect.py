@@ -80,7 +80,7 @@ def test_among_controls_by_hand(contrast: Contrast) -> None:
     half = max(stats.t.ppf(0.95, 1) * error, found.high - found.value if contrast is UNPAIRED else 0.0)  # the wider of both
     assert (found.low, found.high) == (pytest.approx(0.225 - half), pytest.approx(0.225 + half))
     assert found.p == found.p_holm == max(found.p_trainings, found.p_queries)
-    assert suspicion(results).tests == 1  # margins of all are 0
+    assert suspicion(results).tests == 1
 
 
 def test_over_queries_by_hand() -> None:
