@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.result import load_results
+from positionbias.core.suspicion import LIMITS, Suspicion
 from positionbias.planted.generator import PlantedSettings
 
 from ..tiny import candidates, planted, saved_tk
@@ -26,8 +28,12 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("suspect")
     collection = planted(folder / "p", SETTINGS)
     candidates(collection, folder)
-    for seed in (1, 2):
+    for seed in (1, 2, 3, 4):
         saved_tk(folder / f"m{seed}.ckpt", collection, seed=seed)
+    for name, number in (("bank", 2), ("one", 1)):
+        (folder / f"{name}.txt").write_text("".join(f"{folder / f'm{seed}.ckpt'}\n" for seed in range(3, 3 + number)))
+    (folder / "twice.txt").write_text("m3.ckpt\nm3.ckpt\n")
+    (folder / "wide.txt").write_text("m3.ckpt\na\tb\tc\n")
     pairs = [{"train_id": "t", "test_id": query.query_id} for query in collection.queries("test")[:5]]
     (folder / "pairs.jsonl").write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
     return folder
@@ -42,7 +48,7 @@ def posbias(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[Any
 
 
 def suspected(capsys: pytest.CaptureFixture[str], place: Path, *arguments: object) -> list[dict[str, Any]]:
-    base = ("contamination", "suspect", place / "p", "--candidates", place / "test.run", "--permutations", "99")
+    base = ("contamination", "suspect", place / "p", "--candidates", place / "test.run")
     code, out, err = posbias(capsys, *base, *arguments, "--json")
     assert code == 0, err
     results: list[dict[str, Any]] = json.loads(out)["results"]
@@ -52,16 +58,20 @@ def suspected(capsys: pytest.CaptureFixture[str], place: Path, *arguments: objec
 FRESH = ("--fresh", "fresh", "--fresh-candidates")
 
 
+def controls(place: Path, *names: str) -> list[object]:
+    return [part for name in names for part in ("--control", place / f"{name}.ckpt")] + ["--configuration", "tiny TKs"]
+
+
 def systems_of(results: list[dict[str, Any]]) -> dict[str, tuple[float, float]]:
     rows = [(r["system"], r["payload"]["rows"]) for r in results if r["kind"] == "statistics"]
-    return {name: (row["seen"], row["other"]) for name, row in rows if row["what"] == "system"}
+    return {name: (row["seen"], row["other"]) for name, row in rows}
 
 
 def test_means_are_those_that_rerank_and_evaluate_give(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = suspected(capsys, place, "--model", place / "m1.ckpt", *FRESH, place / "fresh.run", "--control", place / "m2.ckpt")
+    found = suspected(capsys, place, "--model", place / "m1.ckpt", *FRESH, place / "fresh.run", *controls(place, "m2", "m3"))
     systems = systems_of(found)
-    assert list(systems) == ["m1", "m2", "bm25"]
-    for name in ("m1", "m2"):
+    assert list(systems) == ["m1", "m2", "m3", "bm25"]
+    for name in ("m1", "m2", "m3"):
         for number, split in enumerate(("test", "fresh")):
             out = tmp_path / f"{name}-{split}.run"
             options = ("--split", split, "--candidates", place / f"{split}.run", "--out", out)
@@ -71,34 +81,56 @@ def test_means_are_those_that_rerank_and_evaluate_give(place: Path, tmp_path: Pa
             )
             assert code == 0
             assert systems[name][number] == pytest.approx(json.loads(printed)["results"][0]["value"])
-    of, others = systems["m1"], systems["m2"]
-    assert found[0]["value"] == pytest.approx((of[0] - others[0]) - (of[1] - others[1]))
-    assert found[0]["payload"]["rows"]["design"] == "unpaired"
+    own, one, other = (seen - fresh for seen, fresh in (systems[name] for name in ("m1", "m2", "m3")))
+    assert found[0]["value"] == pytest.approx(own - (one + other) / 2)
+    assert found[0]["kind"] == "suspicion"
+    assert found[0]["payload"]["excesses"][0]["spread"] == pytest.approx(abs(one - other) / 2**0.5)
+    assert (found[0]["payload"]["paired"], found[0]["payload"]["controls"]) == (False, ["m2", "m3"])
 
 
 def test_a_model_and_its_runs_are_judged_alike(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     runs = {}
-    for name in ("m1", "m2"):
+    for name in ("m1", "m2", "m3"):
         for split in ("test", "fresh"):
             runs[name, split] = tmp_path / f"{name}-{split}.run"
             options = ("--split", split, "--candidates", place / f"{split}.run", "--out", runs[name, split])
             assert posbias(capsys, "rerank", place / "p", "--model", place / f"{name}.ckpt", *options)[0] == 0
-    model = suspected(capsys, place, "--model", place / "m1.ckpt", *FRESH, place / "fresh.run", "--control", place / "m2.ckpt")
-    options = (
-        "--fresh-run",
-        runs["m1", "fresh"],
-        "--control-run",
-        runs["m2", "test"],
-        "--control-fresh-run",
-        runs["m2", "fresh"],
+    model = suspected(capsys, place, "--model", place / "m1.ckpt", *FRESH, place / "fresh.run", *controls(place, "m2", "m3"))
+    options = ["--run", runs["m1", "test"], "--fresh-run", runs["m1", "fresh"], *FRESH, place / "fresh.run"]
+    for name in ("m2", "m3"):
+        options += ["--control-run", runs[name, "test"], "--control-fresh-run", runs[name, "fresh"]]
+    silent = suspected(capsys, place, *options)
+    assert silent[0]["payload"]["obstacle"].startswith("nothing says")
+    told = suspected(capsys, place, *options, "--configuration", "tiny TKs")
+    of_runs, of_models = (found[0]["payload"]["excesses"][0] for found in (told, model))  # margins need scores below the depth
+    assert of_runs == of_models
+    assert systems_of(told) == systems_of(model)
+
+
+def test_several_models_and_a_bank(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("m3", "m4"):
+        for split in ("test", "fresh"):
+            options = ("--split", split, "--candidates", place / f"{split}.run", "--out", tmp_path / f"{name}-{split}.run")
+            assert posbias(capsys, "rerank", place / "p", "--model", place / f"{name}.ckpt", *options)[0] == 0
+    lines = [f"{tmp_path / f'{name}-test.run'}\t{tmp_path / f'{name}-fresh.run'}\n" for name in ("m3", "m4")]
+    (tmp_path / "runs.txt").write_text("".join(lines))
+    models = ("--model", place / "m1.ckpt", "--model", place / "m4.ckpt")
+    base = (*models, *FRESH, place / "fresh.run", *controls(place, "m2", "m3"))
+    found, as_runs = (
+        suspected(capsys, place, *base, *(part for _ in range(3) for part in ("--bank", file)))
+        for file in (place / "bank.txt", tmp_path / "runs.txt")
     )
-    assert model == suspected(capsys, place, "--run", runs["m1", "test"], *FRESH, place / "fresh.run", *options)
+    assert [(r["system"], r["payload"]["tests"]) for r in found if r["kind"] == "suspicion"] == [("m1", 2), ("m4", 2)]
+    payload = found[0]["payload"]
+    assert (payload["bank_groups"], payload["bank_models"]) == (3, 6)
+    assert payload["excesses"][0]["freedom"] > 1
+    assert as_runs[0]["payload"]["excesses"][0] == payload["excesses"][0]
 
 
 def test_a_paraphrase_has_the_candidates_of_its_query(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = ("--model", place / "m1.ckpt", "--fresh", "paraphrased")
     found = suspected(capsys, place, *options)
-    assert found[0]["payload"]["rows"]["design"] == "paired"
+    assert found[0]["payload"]["paired"] is True
     assert systems_of(found)["bm25"][0] == systems_of(found)["bm25"][1]
     assert found == suspected(capsys, place, *options, "--fresh-candidates", place / "test.run")
     queries = [query.query_id for query in Collection(place / "p").queries("test")]
@@ -107,48 +139,62 @@ def test_a_paraphrase_has_the_candidates_of_its_query(place: Path, tmp_path: Pat
 
 
 def test_near_duplicates_need_no_other_queries(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = suspected(capsys, place, "--model", place / "m1.ckpt", "--pairs", place / "pairs.jsonl")[0]["payload"]["rows"]
-    assert (rows["queries_seen"], rows["queries_other"]) == (5, 7)
-    assert rows["seen"] == "test, near-duplicate in training"
+    found = suspected(capsys, place, "--model", place / "m1.ckpt", "--pairs", place / "pairs.jsonl")[0]["payload"]
+    assert (found["queries_seen"], found["queries_other"]) == (5, 7)
+    assert found["seen"] == "test, near-duplicate in training"
     both = ("--pairs", place / "pairs.jsonl", "--fresh", "paraphrased")
-    found = suspected(capsys, place, "--model", place / "m1.ckpt", *both)
-    heads = [
-        r["payload"]["rows"]["other"]
-        for r in found
-        if r["kind"] == "statistics" and r["payload"]["rows"]["what"] == "suspicion"
-    ]
-    assert heads == ["paraphrased", "test, none found"]
+    results = suspected(capsys, place, "--model", place / "m1.ckpt", *both)
+    assert [r["payload"]["other"] for r in results if r["kind"] == "suspicion"] == ["paraphrased", "test, none found"]
 
 
 def test_text_results_and_page(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "made" / "results"
     base = ("contamination", "suspect", place / "p", "--candidates", place / "test.run", "--model", place / "m1.ckpt")
-    code, text, err = posbias(capsys, *base, *FRESH, place / "fresh.run", "--permutations", 99, "--out", out)
+    known = controls(place, "m2", "m3", "m4")
+    code, text, err = posbias(capsys, *base, *FRESH, place / "fresh.run", *known, "--out", out)
     assert code == 0, err
     lines = text.splitlines()
-    assert lines[0].split() == ["system", "test", "(12)", "fresh", "(10)", "difference"]
-    assert [line.split()[1] for line in lines[1:3]] == ["model", "candidates"]
-    assert "Without controls a clean model may differ as much" in text
-    assert "A small p is no proof." in text
-    assert "A large p clears nobody." in text
-    assert [result.kind for result in load_results(out)] == [
-        *("statistics", "statistics", "statistics"),
-        *("per_query", "per_query", "finding"),
+    results = load_results(out)
+    assert [result.kind for result in results] == ["suspicion", *["statistics"] * 5, *["per_query"] * 2]
+    found = results[0].payload
+    assert isinstance(found, Suspicion)
+    assert lines[: len(found.sentences)] == list(found.sentences)
+    assert found.rates is not None
+    assert any(line.startswith("Error rates of this call, simulated (3 controls; spread among trainings") for line in lines)
+    assert next(line for line in lines if line.startswith("system")).split()[1:] == [
+        "test",
+        "(12)",
+        "fresh",
+        "(10)",
+        "difference",
     ]
+    assert lines[-2:] == list(LIMITS)
     page = tmp_path / "made" / "report.html"
     assert posbias(capsys, "report", out, "--out", page)[0] == 0
-    assert "one-sided p over queries" in page.read_text()
+    shown = unescape(page.read_text()).replace("\u00a0", " ")
+    for sentence in (*found.sentences, *LIMITS):
+        assert sentence.replace("\u00a0", " ") in shown
     assert posbias(capsys, *base, "--fresh", "paraphrased", "--out", out)[0] == 2  # it stands already
+
+
+def test_without_controls_it_cannot_tell(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, text, _ = posbias(
+        capsys, "contamination", "suspect", place / "p", "--candidates", place / "test.run", "--model", place / "m1.ckpt",
+        "--fresh", "paraphrased",
+    )  # fmt: skip
+    assert code == 0
+    assert text.startswith("Cannot tell whether m1 saw test: wanted two controls or more")
+    assert "suspicious" not in text
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--fresh", "fresh"], "give --model, or --run RUN with its rankings, and not both"),
+        (["--fresh", "paraphrased"], "--model, --run: wanted a model or its rankings; found neither"),
         (["--model", "m1.ckpt"], "give --fresh SPLIT, judged queries that the model cannot have seen, or --pairs, or both"),
         (["--model", "m1.ckpt", "--fresh", "fresh"], "--fresh-candidates: wanted a run of 'fresh', whose queries are none of 'test'"),
-        (["--run", "test.run", "--fresh", "fresh"], "--fresh-run goes with --run and --fresh"),
-        (["--run", "test.run", "--fresh-run", "fresh.run", "--pairs", "pairs.jsonl"], "--fresh-run goes with --run and --fresh"),
+        (["--run", "test.run", "--fresh", "fresh"], "--fresh-run: give one for each --run where there is --fresh"),
+        (["--run", "test.run", "--fresh-run", "fresh.run", "--pairs", "pairs.jsonl"], "--fresh-run: give one for each --run"),
         (["--model", "m1.ckpt", "--pairs", "pairs.jsonl", "--fresh-candidates", "fresh.run"], "go with --fresh SPLIT"),
         (["--model", "m1.ckpt", "--fresh", "paraphrased", "--control", "m1.ckpt"], "cannot be its own control"),
         (["--model", "m1.ckpt", "--fresh", "paraphrased", "--control-run", "test.run"], "--control-fresh-run: give one for each"),
@@ -157,13 +203,17 @@ def test_text_results_and_page(place: Path, tmp_path: Path, capsys: pytest.Captu
         (["--model", "m1.ckpt", "--fresh", "paraphrased", "--paraphrases", "bad.tsv"], "bad.tsv:1: wanted a query of the fresh split; found 'x'"),
         (["--model", "m1.ckpt", "--fresh", "paraphrased", "--paraphrases", "wide.tsv"], "wide.tsv:2: wanted lines of a fresh query's id"),
         (["--model", "m1.ckpt", "--fresh", "paraphrased", "--paraphrases", "empty.tsv"], "empty.tsv: wanted lines of a fresh query's id"),
-        (["--model", "m1.ckpt", "--fresh", "paraphrased", "--alpha", "1.5"], "--alpha: wanted a number between 0 and 1; found 1.5"),
-        (["--model", "m1.ckpt", "--fresh", "paraphrased", "--permutations", "0"], "--permutations: wanted at least 1; found 0"),
+        (["--model", "m1.ckpt", "--fresh", "paraphrased", "--alpha", "1.5"], "--alpha: wanted a number above 0 and below 0.5; found 1.5"),
+        (["--model", "m1.ckpt", "--fresh", "paraphrased", "--control", "m2.ckpt", "--control", "m2.ckpt"], "--control: wanted each once; found one twice"),
+        (["--model", "m1.ckpt", "--fresh", "paraphrased", "--bank", "one.txt"], "one.txt: wanted a line each for two trainings or more"),
+        (["--model", "m1.ckpt", "--fresh", "paraphrased", "--bank", "twice.txt"], "twice.txt:2: wanted another training; found 'm3.ckpt' again"),
+        (["--model", "m1.ckpt", "--fresh", "paraphrased", "--bank", "wide.txt"], "wide.txt:2: wanted at most 2 columns; found 3"),
         (["--model", "m1.ckpt", "--fresh", "paraphrased", "-m", "nothing@3"], "-m: wanted a measure; found 'nothing@3'"),
     ],
     ids=[
         "no model", "no contrast", "no fresh candidates", "no fresh run", "fresh run alone", "fresh candidates alone", "own control",
-        "control run alone", "no split", "candidates of another split", "unknown id", "columns", "empty", "alpha", "permutations", "measure",
+        "control run alone", "no split", "candidates of another split", "unknown id", "columns", "empty", "alpha", "a control twice", "a small bank", "a training twice",
+        "a wide bank", "measure",
     ],
 )  # fmt: skip
 def test_one_line_where_it_cannot(
