@@ -1,7 +1,7 @@
 """How often a suspicion is a false alarm and how often it finds an excess: the call as configured, simulated from its own spread.
 
 A trial draws the true variance among trainings from what is known of it (s̃² · df / χ²(df)), then controls, a bank and a model with that variance, and makes the same test. So a spread
-that is hardly known, as of two controls, gives a power that is averaged over all it may be. Queries count by the standard error that was found.
+that is hardly known, as of two controls, gives a power that is averaged over all it may be; it is no less than what queries alone make of it. Queries count by the standard error that was found.
 """
 
 from __future__ import annotations
@@ -30,14 +30,16 @@ def simulated_rates(tested: Tested, level: float, effects: Sequence[float], *, s
     from scipy.special import stdtrit
 
     rng, among = generator(seed, "error rates of a suspicion"), tested.among
+    widened = 1 + 1 / tested.controls
     own = float(among.variance) * float(among.freedom) / rng.chisquare(float(among.freedom), (DRAWS, 1))
+    own = np.maximum(own, tested.query_error**2 / widened)
     prior = float(among.prior_freedom)
     others = np.repeat(own, len(tested.freedoms) - 1, axis=1)
     if 0 < prior < math.inf:
         others = float(among.prior_variance) * prior / rng.chisquare(prior, others.shape)
     freedoms = np.array(tested.freedoms)
     drawn = np.hstack([own, others]) * rng.chisquare(freedoms, (DRAWS, len(freedoms))) / freedoms
-    again, widened = moderated(drawn, freedoms), 1 + 1 / tested.controls
+    again = moderated(drawn, freedoms)
     by_trainings = stdtrit(again.freedom, 1 - level) * np.sqrt(again.variance * widened)
     needed = np.maximum(by_trainings, stdtrit(tested.query_freedom, 1 - level) * tested.query_error)
     chance = rng.normal(size=DRAWS) * np.sqrt(own[:, 0] * widened)
