@@ -5,8 +5,7 @@
 Each collection is drawn anew (its test queries, their paraphrases, and as many fresh queries), so that collections are independent trials. On each some
 small TKs are trained: nine clean ones (one is the suspect, the others its controls), one on all test judgements besides, one on those of a tenth
 of the test queries, and two students that see training queries alone, by the scores of the second and of a clean teacher. A model's values are kept
-in FOLDER, so a stopped call goes on, and one with fewer --collections makes the table of these. Error rates by controls, queries and bank, of which these
-are too few to say much: ``suspect_rates``.
+in FOLDER, so a stopped call goes on. These are too few for error rates: ``suspect_rates`` has those.
 """
 
 from __future__ import annotations
@@ -226,8 +225,7 @@ def _excess(found: Suspicion, signal: Signal) -> Any:
 
 def spreads(collections: Sequence[Planted]) -> list[str]:
     """How far the nine clean trainings of a collection differ, and how much of it their queries explain; pooled over collections."""
-    head = ["against", "signal", "deviation among clean trainings", "expected of queries alone"]
-    lines = [_row(head), "|" + "---|" * len(head)]
+    lines = [_row(["against", "signal", "deviation among clean trainings", "expected of queries alone"]), "|" + "---|" * 4]
     for design in ("fresh", "paraphrased"):
         for signal in (MEASURE, "margin"):
             pooled = [_spread(planted, design, signal) for planted in collections]

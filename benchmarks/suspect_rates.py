@@ -191,37 +191,16 @@ def by_controls(folder: Path) -> list[str]:
     rows = []
     for paired in (False, True):
         old = kept_part(folder / f"one-{paired}.json", lambda paired=paired: one_control(paired))["before"]
-        rows.append(
-            [
-                _against(Cell(paired)),
-                "1",
-                "–",
-                share(old[0]),
-                "cannot tell",
-                share(old[2]),
-                *["cannot tell"] * 3,
-                "0.0",
-                "100.0",
-            ]
-        )
+        none = ["cannot tell"] * 4
+        rows.append([_against(Cell(paired)), "1", "–", share(old[0]), "cannot tell", share(old[2]), *none, "0.0", "100.0"])
     for cell, found in cells(folder, BY_CONTROLS):
         decided = found["no"][0] if not cell.paired else 0
         rest = f"{100 * decided / TRIALS:.1f}", f"{100 * (TRIALS - decided - found['now'][0]) / TRIALS:.1f}"
         powers = [share(found["now"][place]) for place in (1, 2, 3)]
         powers.insert(2, f"{100 * found['printed'][2]:.0f}")
         bank = f"{cell.groups} × {cell.trainings}" if cell.groups else "–"
-        rows.append(
-            [
-                _against(cell),
-                str(cell.controls),
-                bank,
-                share(found["before"][0]),
-                share(found["now"][0]),
-                share(found["before"][2]),
-                *powers,
-                *rest,
-            ]
-        )
+        rates = share(found["before"][0]), share(found["now"][0]), share(found["before"][2])
+        rows.append([_against(cell), str(cell.controls), bank, *rates, *powers, *rest])
     return _table(head, sorted(rows, key=lambda row: "paraphrases" in row[0]))
 
 

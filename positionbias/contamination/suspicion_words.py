@@ -54,7 +54,8 @@ def _basis(name: str, found: Suspicion) -> str:
         return f"{said}. An excess of {found.margin:g} or more lies outside the interval, but paraphrases find memory of the wording only"
     if found.answer == Suspected.NO:
         return f"{said}, and an excess of {found.margin:g} or more lies outside the interval"
-    return f"{said}, so neither no excess nor one of {found.margin:g} is ruled out"
+    corrected = "with Holm's correction " if found.tests > 1 else ""
+    return f"{said}, so {corrected}neither no excess nor one of {found.margin:g} is ruled out"
 
 
 def _effect(excess: Excess) -> str:

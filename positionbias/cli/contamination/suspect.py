@@ -128,7 +128,7 @@ def suspect(
 
     Its advantage over controls, clean trainings of the same architecture and settings, is held against that on judged queries which it cannot have seen: other
     queries (--fresh), or paraphrases of the same ones (paired; they find memory of the wording only). An excess is tested against how far clean trainings differ by
-    chance, by the measure and by score margins, with Holm's correction over all tests of the call.
+    chance, with Holm's correction over all models and sets of the call; score margins stand beside it.
 
     The answer is suspicious, not suspicious (an excess of 0.05 lies outside the interval), or cannot tell: with fewer than two controls, with controls of another
     configuration, without spread, or where too little is known. How often the call is wrong, and what it would find, is simulated and printed.
