@@ -38,6 +38,7 @@ from positionbias.core.payloads import (
     Verdict,
 )
 from positionbias.core.result import Facts, Result, load_results, save_results
+from positionbias.core.suspicion import CleanInTurn, ErrorRates, Excess, Obstacle, Signal, Suspected, Suspicion
 
 MANIFEST = Manifest(kind="results", name="r", command="a test")
 PAYLOADS: list[Payload] = [
@@ -96,6 +97,27 @@ PAYLOADS: list[Payload] = [
         None,
         96.0,
         0.1,
+    ),
+    Suspicion(
+        Suspected.UNKNOWN,
+        Obstacle.WIDE,
+        ["Cannot tell."],
+        "test",
+        "fresh",
+        False,
+        40,
+        30,
+        0.05,
+        0.05,
+        2,
+        ["c1", "c2"],
+        ["d"],
+        3,
+        9,
+        "small TKs",
+        {"left out": 1},
+        [Excess(Signal.MEASURE, "nDCG@10", 0.02, -0.01, 0.05, 0.9, 0.1, 0.2, 0.2, 0.4, 0.02, 9.5)],
+        ErrorRates(0.025, 0.02, [0.02, 0.05], [0.1, 0.5], None, 2.5, CleanInTurn(11, 1, 6)),
     ),
 ]
 
