@@ -2,7 +2,7 @@
 
 A model's excess over trainings of its own configuration that are known to be clean (``excess``) is tested by a measure. What makes a paraphrase or a fresh query harder or easier falls
 on model and controls alike. All tests of a call, over models and pairs of query sets, are one family (Holm). Beside it stands the excess in score margins of judged documents (``margins``): it
-decides nothing, as a second test would cost the first its power, and finds what the first finds [decision].
+decides nothing, as a second test would cost the first its power [decision].
 
 The answer is *suspicious* where a corrected p is at most alpha; *not suspicious* where the measure's interval lies below ``MARGIN``; else *cannot tell*. It is "cannot
 tell" too with fewer than two controls, with controls that are not known to be trainings of the model's configuration, where nothing has a spread, and where paraphrases show no excess: they find memory of the wording only [decision].
