@@ -10,10 +10,11 @@ import numpy as np
 
 from positionbias.core.payloads import Statistics
 from positionbias.core.result import Result
+from positionbias.pooling.change_interval import change_of
 from positionbias.pooling.judged_runs import JudgedRuns
 from positionbias.pooling.pools import PoolSettings, pool_kinds
 from positionbias.pooling.reliability import Reliability, reliability
-from positionbias.pooling.reliability_results import average, change_of
+from positionbias.pooling.reliability_results import average
 from positionbias.pooling.scores import PoolMeasure
 from positionbias.pooling.systems import groups_of, kinds_of
 
@@ -68,7 +69,7 @@ def curve_results(axis: str, curve: dict[int, Reliability], runs: JudgedRuns, *,
             if axis == "groups" and at >= sizes[item.pool]:
                 continue
             own = found.sets[place]
-            value, interval = change_of(own.change)
+            value, interval = change_of(own)
             point = {
                 "at": at, "tau_b": average(own.figures["tau_b"]), "change": value,
                 "change low": interval.low if interval else None, "change high": interval.high if interval else None,

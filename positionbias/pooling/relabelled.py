@@ -10,10 +10,11 @@ from positionbias.core.errors import SettingError
 from positionbias.core.payloads import Interval, Statistics
 from positionbias.core.result import Result
 from positionbias.core.seeds import generator
+from positionbias.pooling.change_interval import change_of
 from positionbias.pooling.judged_runs import JudgedRuns
 from positionbias.pooling.pools import PoolSettings
 from positionbias.pooling.reliability import Reliability, reliability
-from positionbias.pooling.reliability_results import average, change_of
+from positionbias.pooling.reliability_results import average
 from positionbias.pooling.scores import PoolMeasure
 from positionbias.pooling.systems import System, groups_of, kinds_of
 
@@ -75,11 +76,11 @@ def relabelled_results(
         key = (item.pool, item.test, item.measure)
         same = [own for found in repeats for own in found.sets if (own.pool, own.test, own.measure) == key]
         taus = [average(own.figures["tau_b"]) for own in same]
-        changes = [change_of(own.change)[0] for own in same]
+        changes = [change_of(own)[0] for own in same]
         tau = _over(average(item.figures["tau_b"]), taus)
         rows = {
             "what": "relabelled", "pool": item.pool, "test": item.test, "measure": item.measure, "share": share, "drawn": drawn,
-            "repeats": len(same), "tau_b": tau, "change": _over(change_of(item.change)[0], changes),
+            "repeats": len(same), "tau_b": tau, "change": _over(change_of(item)[0], changes),
         }  # fmt: skip
         interval = None
         if tau["low"] is not None and tau["high"] is not None:

@@ -15,9 +15,9 @@ from positionbias.core.progress import step
 from positionbias.evaluation.system_order import order_by_ap, order_by_kendall
 from positionbias.evaluation.told_apart import share_of_pairs, told_apart
 from positionbias.pooling.judged_runs import JudgedRuns
-from positionbias.pooling.pools import PoolSettings, draw_pools, gold_pool, pool_kinds
+from positionbias.pooling.pools import DrawnPools, PoolSettings, draw_pools, gold_pool, pool_kinds
 from positionbias.pooling.scores import PoolMeasure, judged_shares, residual_weights, residuals, score_pools
-from positionbias.pooling.systems import kinds_of
+from positionbias.pooling.systems import groups_of, kinds_of
 
 __all__ = ["ALL", "FIGURES", "OnePool", "Reliability", "TestSet", "reliability"]
 
@@ -32,11 +32,12 @@ _BLOCK = 400_000  # values of one measure held at once: few enough for the proce
 class TestSet:
     """The test systems of one kind (``test`` "all": of every kind) under the pools of one kind, by one measure.
 
-    ``systems (pools,)`` counts them, 0 where a draw has left none. ``change (pools, queries)`` is the mean over systems of estimated less gold;
-    ``beside (pools, queries)`` the same less that of the test systems of the pool's own kind. ``figures`` by name, each ``(pools,)``: "tau_b"
-    and "tau_ap" (NaN where undefined); "gold" and "estimated" mean scores; "judged_gold" and "judged", the judged share of the first ranks; "residual_gold" and "residual", RBP's;
-    "power_gold" and "power", the share of pairs told apart; "kept", of those that gold tells apart the share that the pool tells apart the same
-    way; "reversed", the share that it tells apart the other way.
+    ``systems (pools,)`` counts them, 0 where a draw has left none. ``change (pools, queries)`` is the mean over systems of estimated less gold.
+    For the groups that never feed these pools, ``group_change (pools, groups)`` is the sum over their test systems of the mean change over
+    queries, and ``group_systems (pools, groups)`` counts these; ``feeding`` is the number of groups that may feed one, ``fed`` of those that do.
+    ``figures`` by name, each ``(pools,)``: "tau_b" and "tau_ap" (NaN where undefined); "gold" and "estimated" mean scores; "judged_gold" and
+    "judged", the judged share of the first ranks; "residual_gold" and "residual", RBP's; "power_gold" and "power", the share of pairs told apart;
+    "kept", of those that gold tells apart the share that the pool tells apart the same way; "reversed", the share that it tells apart the other way.
     """
 
     pool: str
@@ -44,7 +45,10 @@ class TestSet:
     measure: str
     systems: np.ndarray
     change: np.ndarray
-    beside: np.ndarray
+    group_change: np.ndarray
+    group_systems: np.ndarray
+    feeding: int
+    fed: int
     figures: dict[str, np.ndarray] = field(default_factory=dict)
 
 
@@ -104,7 +108,7 @@ def reliability(runs: JudgedRuns, measures: Sequence[PoolMeasure], settings: Poo
                 pools = draw_pools(runs, kind, numbers, settings)
                 estimated = {measure.name: score_pools(runs, pools.judged, measure) for measure in measures}
                 known = truth.known(pools.judged)
-                blocks.append(truth.compared(kind, pools.test, estimated, *known))
+                blocks.append(truth.compared(pools, estimated, *known))
                 counts.append((pools.judged.sum(axis=1), (pools.judged & relevant).sum(axis=1)))
                 if not start:
                     means = {name: values[0].mean(axis=0) for name, values in estimated.items()}
@@ -124,7 +128,10 @@ def _joined(parts: Sequence[TestSet]) -> TestSet:
         first.measure,
         np.concatenate([part.systems for part in parts]),
         np.concatenate([part.change for part in parts]),
-        np.concatenate([part.beside for part in parts]),
+        np.concatenate([part.group_change for part in parts]),
+        np.concatenate([part.group_systems for part in parts]),
+        first.feeding,
+        first.fed,
         {name: np.concatenate([part.figures[name] for part in parts]) for name in first.figures},
     )
 
@@ -147,9 +154,9 @@ class _Truth:
         return _mean_share(judged_shares(self.runs, pools, self.depth)), residuals(self.weights, pools)
 
     def compared(
-        self, kind: str, test: np.ndarray, estimated: dict[str, np.ndarray], shares: np.ndarray, residual: np.ndarray
+        self, pools: DrawnPools, estimated: dict[str, np.ndarray], shares: np.ndarray, residual: np.ndarray
     ) -> list[TestSet]:
-        members = test[:, None, :] & self.of_kind  # (pools, sets, runs)
+        members = pools.test[:, None, :] & self.of_kind  # (pools, sets, runs)
         systems = members.sum(axis=-1)
         weights = members / np.maximum(systems, 1)[..., None]
         weights[systems == 0] = np.nan
@@ -159,16 +166,21 @@ class _Truth:
             "residual_gold": (weights * self.residual).sum(axis=-1),
             "residual": (weights * residual[:, None]).sum(axis=-1),
         }
+        feeding = groups_of(self.runs.systems, pools.kind)
+        others = sorted({system.group for system in self.runs.systems} - set(feeding))
+        of_group = np.array([[system.group == group for group in others] for system in self.runs.systems], float)
+        counts = members @ of_group  # (pools, sets, groups)
         found = []
         for name, values in estimated.items():
             # (pools, queries, runs) with (pools, sets, runs)
-            change = (values - self.values[name]) @ weights.swapaxes(-1, -2)
-            beside = change - change[..., [self.kinds.index(kind)]]
+            changes = values - self.values[name]
+            change = changes @ weights.swapaxes(-1, -2)
+            by_group = (members * changes.mean(axis=1)[:, None]) @ of_group
             figures = {**self._order(name, values, members, weights), **judged, **self._apart(name, values, members)}
             for place, label in enumerate((*self.kinds, ALL)):
                 of_set = {figure: figures[figure][:, place] for figure in FIGURES}
-                changes = change[..., place], beside[..., place]
-                found.append(TestSet(kind, label, name, systems[:, place], *changes, of_set))
+                arrays = systems[:, place], change[..., place], by_group[:, place], counts[:, place]
+                found.append(TestSet(pools.kind, label, name, *arrays, len(feeding), len(pools.groups[0]), of_set))
         return found
 
     def _order(self, name: str, values: np.ndarray, members: np.ndarray, weights: np.ndarray) -> dict[str, np.ndarray]:

@@ -1,7 +1,7 @@
-"""What drawn pools say, as Results: the cells of Tables 1 and 2, the change of score by kind, one pool's points, and sentences.
+"""What drawn pools say, as Results: the cells of Tables 1 and 2, the change of score by kind, one pool's points.
 
-Each payload is a Statistics whose rows name what they are of: ``what`` ("collection", "order", "change", "beside", "one pool"), ``pool`` (the
-kind that the pools are drawn from), ``test`` (the kind of the test systems, or "all") and ``measure``.
+Each payload is a Statistics whose rows name what they are of: ``what`` ("collection", "order", "change", "one pool"), ``pool`` (the kind that
+the pools are drawn from), ``test`` (the kind of the test systems, or "all") and ``measure``.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from typing import Any
 
 import numpy as np
 
-from positionbias.core.formatting import NBSP, decimal, percent
-from positionbias.core.payloads import Finding, Interval, Statistics
+from positionbias.core.payloads import Interval, Statistics
 from positionbias.core.result import Result
-from positionbias.evaluation.crossed import crossed, over_trainings
+from positionbias.evaluation.crossed import over_trainings
+from positionbias.pooling.change_interval import change_of
 from positionbias.pooling.judged_runs import JudgedRuns
-from positionbias.pooling.reliability import ALL, OnePool, Reliability, TestSet
+from positionbias.pooling.reliability import OnePool, Reliability, TestSet
 from positionbias.pooling.systems import System, groups_of, kinds_of
 
-__all__ = ["average", "change_of", "collection_rows", "reliability_results"]
+__all__ = ["average", "collection_rows", "reliability_results"]
 
 
 def reliability_results(found: Reliability, runs: JudgedRuns, *, collection: str, level: int = 1) -> list[Result]:
     """A Result for the collection; by pools and measure, for each test set its order (value: mean τ_b) and its change of score (value: mean of
-    estimated less gold), for every other kind its change beside that of unseen systems of the pool's kind; one pool's points; sentences.
+    estimated less gold); one pool's points.
 
-    Intervals: of τ over pools, t, which says how another ten pools would differ and nothing of other queries; of a change over pools and
-    queries, both counted as drawn (``evaluation.crossed``). ``value`` is None where it is undefined in every pool.
+    Intervals: of τ over pools, t, which says how another ten pools would differ and nothing of other groups or queries; of a change over groups
+    and queries (``pooling.change_interval``). ``value`` is None where it is undefined in every pool.
     """
     seed = found.settings.seed
 
@@ -37,28 +37,19 @@ def reliability_results(found: Reliability, runs: JudgedRuns, *, collection: str
         name = f"{what} by {rows['measure']}" if "measure" in rows else what
         return Result(name, collection, "", system, seed, value, interval, count, payload)
 
-    own = {(item.pool, item.measure): item for item in found.sets if item.test == item.pool}
     rows = collection_rows(runs, level) | _sizes(found)
     results = [result("collection", None, None, len(runs.query_ids), rows)]
     for item in found.sets:
         order = _order(item)
         results.append(result("order", order["tau_b"], _over_pools(item.figures["tau_b"]), len(item.systems), order))
-        value, interval = change_of(item.change)
-        results.append(result("change", value, interval, len(item.systems), _change(item, runs.systems)))
-        if item.test not in (item.pool, ALL):
-            value, interval = change_of(item.beside)
-            results.append(result("beside", value, interval, len(item.systems), _beside(item, own[item.pool, item.measure])))
+        value, interval = change_of(item)
+        results.append(result("change", value, interval, len(item.systems), _change(item)))
     for pool in found.one_pool:
         for measure in found.measures:
             results.append(
                 result("one pool", None, None, int(pool.test.sum()), _points(pool, measure.name, found, runs.systems))
             )
-    findings = (_sentence(item, own[item.pool, item.measure]) for item in found.sets if item.test not in (item.pool, ALL))
-    return results + [
-        Result("finding", collection, "", "all systems", seed, None, None, len(runs.query_ids), finding)
-        for finding in findings
-        if finding
-    ]
+    return results
 
 
 def collection_rows(runs: JudgedRuns, level: int) -> dict[str, Any]:
@@ -123,16 +114,7 @@ def _order(item: TestSet) -> dict[str, Any]:
     return rows
 
 
-def change_of(change: np.ndarray) -> tuple[float | None, Interval | None]:
-    """The mean of ``change (pools, queries)`` over the pools where there is a test system, and its interval over pools and queries."""
-    grid = change[~np.isnan(change).any(axis=1)]
-    if not len(grid):
-        return None, None
-    of = crossed(grid[:, None, :], units="pools")
-    return of.value, of.interval
-
-
-def _change(item: TestSet, systems: Sequence[System]) -> dict[str, Any]:
+def _change(item: TestSet) -> dict[str, Any]:
     names = ("gold", "estimated", "judged_gold", "judged", "residual_gold", "residual")
     shares = {name: average(item.figures[name]) for name in names}
     counts = {"pools": len(item.systems), "systems": float(item.systems.mean()), "relative": _relative(item)}
@@ -161,54 +143,3 @@ def _points(pool: OnePool, measure: str, found: Reliability, systems: Sequence[S
         for run in np.flatnonzero(pool.test).tolist()
     ]  # fmt: skip
     return {"pool": pool.pool, "measure": measure, "number": 0, "groups": list(pool.groups), "tau_b": taus, "points": points}
-
-
-def _beside(item: TestSet, own: TestSet) -> dict[str, Any]:
-    """The change beside that of unseen systems of the pool's kind, in shares of the gold scores: ``relative`` with its interval.
-
-    The better systems have more to lose, so kinds that differ in quality differ in change though each loses the same share.
-    """
-    with np.errstate(invalid="ignore", divide="ignore"):
-        shares = [part.change / part.figures["gold"][:, None] for part in (item, own)]
-    difference = shares[0] - shares[1]
-    difference[~np.isfinite(difference)] = np.nan
-    value, interval = change_of(difference)
-    low, high = (interval.low, interval.high) if interval else (None, None)
-    return _named(item) | {"relative": value, "relative low": low, "relative high": high}
-
-
-def _sentence(item: TestSet, own: TestSet) -> Finding | None:
-    """What pools of one kind do to systems of another, and whether they do it more than to unseen systems of their own kind.
-
-    ``holds`` True: they fare worse both in score and in share of it; False: better in both; None: the data do not say.
-    """
-    value, interval = change_of(item.change)
-    if value is None:
-        return None
-    if interval is None or interval.low * interval.high <= 0:
-        sure = (
-            f" (95{NBSP}% interval {_range(interval)}): no change is shown"
-            if interval
-            else ": nothing varies over pools and queries"
-        )
-        return Finding(
-            f"Pools of {item.pool} runs change {item.measure} of {item.test} runs by {decimal(value, sign=True)}{sure}.", None
-        )
-    does = "underestimate" if value < 0 else "overestimate"
-    text = f"Pools of {item.pool} runs {does} {item.test} runs by {abs(value):.3f} {item.measure} (95{NBSP}% interval of the change {_range(interval)})"
-    beside, sure_beside = change_of(item.beside)
-    share = _beside(item, own)
-    if beside is None or sure_beside is None or share["relative low"] is None:
-        return Finding(f"{text}; there is no unseen {item.pool} run to hold it against.", None)
-    text += f"; beside unseen {item.pool} runs by {decimal(beside, sign=True)} ({_range(sure_beside)})"
-    text += f", in shares of the score by {percent(share['relative'], sign=True)} ({percent(share['relative low'], sign=True)} to {percent(share['relative high'], sign=True)})"
-    ends = (sure_beside.low, sure_beside.high, share["relative low"], share["relative high"])
-    if max(ends) < 0:
-        return Finding(f"{text}: they fare worse than being unseen alone would have it.", True)
-    if min(ends) > 0:
-        return Finding(f"{text}: they fare better than these.", False)
-    return Finding(f"{text}: not shown to be more than being unseen, or being better, does.", None)
-
-
-def _range(interval: Interval) -> str:
-    return f"{decimal(interval.low, sign=True)} to {decimal(interval.high, sign=True)}"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from positionbias.core.formatting import count, decimal, interval, percent, with_interval
 from positionbias.core.result import Result
 from positionbias.report.pool_curves import curves_of
-from positionbias.report.pool_select import ALL, by_measure, by_task, of_what
+from positionbias.report.pool_select import AGAINST, ALL, by_measure, by_task, of_what
 
 __all__ = ["bias_caption", "coverage_caption", "curve_caption", "scatter_caption", "task_sentence", "verdict_caption"]
 
@@ -57,17 +57,23 @@ def scatter_caption(results: Sequence[Result]) -> str:
 
 def bias_caption(results: Sequence[Result]) -> str:
     """The change of every kind by pools of another, with intervals."""
-    beside = {(rows["measure"], rows["pool"], rows["test"]): result for result, rows in of_what(results, "beside")}
+    effects = {
+        (against, *(rows[name] for name in ("measure", "pool", "test"))): result
+        for against in AGAINST
+        for result, rows in of_what(results, against)
+    }
     parts = []
     for result, rows in by_measure(of_what(results, "change")):
         if rows["test"] in (ALL, rows["pool"]):
             continue
-        other = beside.get((rows["measure"], rows["pool"], rows["test"]))
         text = f"{rows['test']} runs by {rows['pool']} pools, {rows['measure']}: {_signed(result)}"
-        parts.append(text + (f", beside unseen {rows['pool']} runs {_signed(other)}" if other else ""))
+        for against in AGAINST:
+            if other := effects.get((against, rows["measure"], rows["pool"], rows["test"])):
+                text += f", {against} {'' if 'mixed' in against else rows['pool'] + ' runs '}{_signed(other)}"
+        parts.append(text)
     return (
-        "How far pools of one kind move the scores of systems that did not feed them (left of 0: underestimated), with 95\u00a0% intervals over pools and queries. "
-        f"Of other kinds than the pools': {'; '.join(parts)}."
+        "How far pools of one kind move the scores of systems that did not feed them (left of 0: underestimated), with 95\u00a0% intervals over groups and queries; hollow: how much more "
+        f"than permuted kinds would. Of other kinds than the pools': {'; '.join(parts)}."
     )
 
 

@@ -17,7 +17,7 @@ from positionbias.report.drawing import (
     wrap,
 )
 from positionbias.report.figure import INK, MUTED, WIDE, styled
-from positionbias.report.pool_select import ALL, Found, by_task, looks_of, measures_in, of_what, pools_in
+from positionbias.report.pool_select import AGAINST, ALL, Found, by_task, looks_of, measures_in, of_what, pools_in
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -125,14 +125,18 @@ def _dot(colour: str, marker: str, *, full: bool = False) -> Any:
 
 
 def bias_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
-    """The mean change of score by pool kind and kind of the test systems, and for another kind than the pool's what is left of it beside unseen
-    systems of the pool's own: points with intervals, a panel a measure. ``results`` are of one task.
+    """The mean change of score by pool kind and kind of the test systems, and for another kind than the pool's how far it exceeds that of permuted
+    kinds, beside unseen systems of the pool's own and beyond mixed pools: points with intervals, a panel a measure. ``results`` are of one task.
 
     Raises:
         InputError: no change of scores among the results.
     """
     found: Found = required(of_what(results, "change"), "a change of scores")
-    beside = {(rows["measure"], rows["pool"], rows["test"]): result for result, rows in of_what(results, "beside")}
+    effects = {
+        (against, rows["measure"], rows["pool"], rows["test"]): result
+        for against in AGAINST
+        for result, rows in of_what(results, against)
+    }
     looks, measures = looks_of(results), measures_in(found)
     lines = list(dict.fromkeys((rows["pool"], rows["test"]) for _, rows in found if rows["test"] != ALL))
     across = len(measures) if width > BESIDE and len(measures) < 4 else 1
@@ -149,9 +153,10 @@ def bias_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
                 if rows["measure"] != measure or rows["test"] == ALL:
                     continue
                 at, own = lines.index((rows["pool"], rows["test"])), looks[rows["test"]]
-                _with_interval(axes, result, at - 0.14, own.colour, own.marker, full=True)
-                if other := beside.get((measure, rows["pool"], rows["test"])):
-                    _with_interval(axes, other, at + 0.2, own.colour, own.marker, full=False)
+                _with_interval(axes, result, at - 0.2, own.colour, own.marker, full=True)
+                for against, lower, marker in zip(AGAINST, (0.06, 0.3), (own.marker, "D"), strict=True):
+                    if other := effects.get((against, measure, rows["pool"], rows["test"])):
+                        _with_interval(axes, other, at + lower, own.colour, marker, full=False)
             axes.set_title(measure)
             axes.xaxis.set_major_locator(tick_places(1.3 * width / across))
             axes.xaxis.set_major_formatter(lambda value, _: f"{value:.2f}".replace("-", "−"))
@@ -164,8 +169,13 @@ def bias_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
         grid[0].set_yticks(range(len(lines)), names)
         grid[0].set_ylim(len(lines) - 0.4, -0.6)
         under_all(figure, "Mean change of score, from gold to a pool's judgements", width)
-        handles = [_dot(MUTED.light, "o", full=True), _dot(MUTED.light, "o")]
-        legend_above(figure, handles, ["change", "change beside unseen runs of the pool's own kind"], width)
+        handles = [_dot(MUTED.light, "o", full=True), _dot(MUTED.light, "o"), _dot(MUTED.light, "D")]
+        legend_above(
+            figure,
+            handles,
+            ["change", "its excess beside unseen runs of the pool's kind", "its excess beyond mixed pools"],
+            width,
+        )
     return figure
 
 

@@ -18,7 +18,14 @@ from positionbias.report.pool_data import comparisons_table, coverage_data, curv
 from positionbias.report.pool_figures import bias_figure, coverage_figure, scatter_figure
 from positionbias.report.pool_left_out import left_out_by_kind_table, left_out_runs_table, left_out_table
 from positionbias.report.pool_select import by_task, of_what
-from positionbias.report.pool_tables import agreement_table, bias_table, order_table, relabelled_table, task_table
+from positionbias.report.pool_tables import (
+    agreement_table,
+    bias_table,
+    effects_table,
+    order_table,
+    relabelled_table,
+    task_table,
+)
 from positionbias.report.published import Published
 from positionbias.report.table import Table
 
@@ -131,7 +138,7 @@ def _order(study: Study, published: Published | None) -> Block:
 
 
 def _bias(study: Study, published: Published | None) -> Block:
-    return _block(study, ["bias"], lambda results: [bias_table(results)], _nothing)
+    return _block(study, ["bias"], lambda results: [effects_table(results), bias_table(results)], _nothing)
 
 
 def _curves(study: Study, published: Published | None) -> Block:
@@ -175,7 +182,7 @@ POOL_SECTIONS: tuple[tuple[str, str, str, Callable[[Study, Published | None], Bl
         "pool-bias",
         "Whom pools of one kind underestimate",
         "A system that did not feed a pool has documents in it that nobody judged, and they count as not relevant: every unseen system loses. The pool is "
-        "unfair to a kind where it loses more than unseen systems of the pool's own kind do, in score and in share of its score.",
+        "unfair to a kind where it loses more than equally good unseen systems of the pool's own kind do, and more than it would if kinds were permuted among the groups.",
         _bias,
     ),
     (

@@ -12,6 +12,7 @@ from positionbias.report.drawing import DASHES, MARKERS, colour_of
 from positionbias.report.select import distinct
 
 __all__ = [
+    "AGAINST",
     "ALL",
     "RECOGNISED",
     "Found",
@@ -29,8 +30,9 @@ __all__ = [
 
 ALL = "all"  # the test systems of every kind together
 RECOGNISED = "published task"  # what a study calls the result that says which of the paper's tasks a task is
+AGAINST = ("beside unseen", "beyond mixed pools")  # what a kind's change is held against
 WHAT = (
-    "collection", "coverage", "order", "change", "beside", "one pool", "left out", "left out by kind", "curve", "relabelled", "unjudged",
+    *AGAINST, "collection", "coverage", "order", "change", "one pool", "left out", "left out by kind", "curve", "relabelled", "unjudged",
     "score", "comparisons", RECOGNISED,
 )  # fmt: skip
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import product
 
-from positionbias.core.formatting import percent
+from positionbias.core.formatting import p_value, percent
 from positionbias.core.payloads import Interval
 from positionbias.core.published import PublishedCell, under_pools
 from positionbias.core.result import Result
 from positionbias.report.cells import as_interval, count_cell, decimal_cell, level_heading, percent_cell, text_cell
-from positionbias.report.pool_select import by_measure, measures_in, of_what, pools_in, task_rows, tests_in
+from positionbias.report.pool_select import AGAINST, Found, by_measure, measures_in, of_what, pools_in, task_rows, tests_in
 from positionbias.report.published import Published
 from positionbias.report.select import distinct
 from positionbias.report.table import Cell, Column, Table
 
-__all__ = ["agreement_table", "bias_table", "order_table", "relabelled_table", "task_table"]
+__all__ = ["agreement_table", "bias_table", "effects_table", "order_table", "relabelled_table", "task_table"]
 
 PAPER_TABLES = (1, 2)
 
@@ -135,14 +135,11 @@ def _bounds(low: float | None, high: float | None) -> Interval | None:
 
 
 def bias_table(results: Sequence[Result]) -> Table:
-    """The mean change of score by kind, in score and in share of it, and beside unseen systems of the pool's kind; judged@k and RBP's residual."""
+    """The mean change of score by kind, in score and in share of it; judged@k and RBP's residual."""
     found = by_measure(of_what(results, "change"))
-    beside = {(rows["measure"], rows["pool"], rows["test"]): (result, rows) for result, rows in of_what(results, "beside")}
     depth = task_rows(results).get("depth", "k")
     body = []
     for result, rows in found:
-        other = beside.get((rows["measure"], rows["pool"], rows["test"]))
-        shares = other[1] if other else {}
         body.append(
             [
                 text_cell(rows["measure"]),
@@ -151,10 +148,6 @@ def bias_table(results: Sequence[Result]) -> Table:
                 *(decimal_cell(rows[name]) for name in ("gold", "estimated")),
                 decimal_cell(result.value, result.interval, sign=True),
                 percent_cell(rows["relative"]),
-                decimal_cell(other[0].value, other[0].interval, sign=True) if other else Cell(""),
-                percent_cell(shares["relative"], _bounds(shares["relative low"], shares["relative high"]))
-                if other
-                else Cell(""),
                 *(percent_cell(rows[name], sign=False) for name in ("judged_gold", "judged")),
                 *(decimal_cell(rows[name]) for name in ("residual_gold", "residual")),
             ]
@@ -162,15 +155,51 @@ def bias_table(results: Sequence[Result]) -> Table:
     columns = [Column(name, numeric=False) for name in ("Measure", "Pools", "Test systems")]
     columns += [Column("by gold", "Mean score"), Column("by a pool", "Mean score")]
     columns += [Column("score", "Change"), Column("share", "Change")]
-    columns += [Column("score", "Beside unseen of the pool's kind"), Column("share", "Beside unseen of the pool's kind")]
     columns += [Column(name, f"Judged@{depth}") for name in ("gold", "pool")]
     columns += [Column(name, "RBP residual") for name in ("gold", "pool")]
     notes = (
-        "Change: a pool's less the gold score, mean over systems, queries and pools; intervals count pools and queries as drawn. Share: of the gold score, as "
-        "better systems have more to lose. Beside: less that of test systems of the pool's own kind, what being unseen alone does.",
+        "Change: a pool's less the gold score, mean over systems, queries and pools; intervals count groups and queries as drawn. Share: of the gold score, as "
+        "better systems have more to lose.",
         f"Judged@{depth}: the judged share of the first {depth}. Residual: what of rank-biased precision (p = 0.8) the unjudged documents leave open.",
     )
     return Table("pool-bias", "Change of score by kind of system", columns, body, notes, stub=3)
+
+
+def effects_table(results: Sequence[Result]) -> Table:
+    """Whether kind matters: each effect beyond permuted kinds, the answer, and how often such an answer errs on these data."""
+    found = by_measure([item for against in AGAINST for item in of_what(results, against)])
+    body = []
+    for result, rows in found:
+        alarms = rows["false alarms"]
+        body.append(
+            [
+                *(text_cell(rows[name]) for name in ("measure", "pool", "test", "what", "answer")),
+                *(decimal_cell(rows[name], sign=True) for name in ("gap", "by chance")),
+                decimal_cell(result.value, result.interval, sign=True),
+                text_cell(p_value(rows["p holm"])),
+                percent_cell(alarms["value"], _bounds(alarms["low"], alarms["high"]), sign=False) if alarms else Cell(""),
+                percent_cell(rows["power"], sign=False),
+                count_cell(rows["groups needed"]),
+            ]
+        )
+    columns = [Column(name, numeric=False) for name in ("Measure", "Pools", "Test systems", "Against", "Answer")]
+    columns += [Column(name) for name in ("Gap", "Permuted kinds", "Effect", "p (Holm)")]
+    columns += [Column("false alarms", "Error rates"), Column("power", "Error rates"), Column("Groups needed")]
+    return Table("pool-kinds", "Does kind matter?", columns, body, _effect_notes(found), stub=4)
+
+
+def _effect_notes(found: Found) -> list[str]:
+    if not found:
+        return []
+    rows = found[0][1]
+    drawn = f", {rows['false alarms']['drawn']:,} times" if rows["false alarms"] else ""
+    return [
+        "Gap: how much more (+) or less (−) the score of a test system changes than that of an unseen system of the pool's kind with an equal gold score; beyond mixed pools: less "
+        "the same under pools of as many groups of any kind.",
+        f"Permuted kinds: the mean gap where kinds are permuted among {rows['among']}. Effect: the gap less that; intervals count groups and topics as drawn, p is by permutation.",
+        f"False alarms: how often the answer is worse or better where kinds are permuted anew{drawn}. Power: how often a gap of {rows['planted']} is called worse. Groups needed: for a "
+        f"power of 80\u00a0%; here {rows['groups']}.",
+    ]
 
 
 def relabelled_table(results: Sequence[Result]) -> Table:

@@ -1,9 +1,9 @@
 """The study of pools: can test collections made by one kind of system judge another (test-collection paper, §3), for one or several tasks.
 
-For each task: runs and judgements → what each kind finds → pools of one kind against the gold → groups left out → depth and number of groups →
-wrong labels; then all of it together. Every step is restartable (``studies.step``) and leaves its results:
+For each task: runs and judgements → what each kind finds → pools of one kind against the gold → whether kind matters, by permuted kinds → groups
+left out → depth and number of groups → wrong labels; then all of it together. Every step is restartable (``studies.step``) and leaves its results:
 
-    TASK/coverage/ TASK/reliability/ TASK/left-out/ TASK/curves/ TASK/relabelled/
+    TASK/coverage/ TASK/reliability/ TASK/kinds/ TASK/left-out/ TASK/curves/ TASK/relabelled/
     results/                   all of them, with what is published
     steps/                     receipts
 
@@ -30,6 +30,8 @@ from positionbias.formats.trec import read_qrels
 from positionbias.pooling.coverage import coverage_results
 from positionbias.pooling.curves import curve_depths, curve_results, depth_curve, groups_curve
 from positionbias.pooling.judged_runs import JudgedRuns, judge_runs
+from positionbias.pooling.kind_effects import PERMUTATIONS, POOLS, kind_effects
+from positionbias.pooling.kind_results import kind_results
 from positionbias.pooling.leave_out import leave_out, leave_out_results
 from positionbias.pooling.pools import NOTES, PoolSettings, pool_kinds
 from positionbias.pooling.published import PAPER, paper_task
@@ -44,6 +46,7 @@ from positionbias.studies.step import Steps, Work
 __all__ = ["PoolingSettings", "PoolingTask", "pooling"]
 
 SCORED_RUN = 3e-5  # seconds for one run under one pool by one measure, on one of two cores of an AMD EPYC
+PERMUTED_RUN = 4e-6  # the same where kinds are permuted: scores alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,9 +195,11 @@ class _Task:
         drawn = chosen.pools.pools * len(kinds_of(list(self.found.files)))
         points = len(curve_depths(chosen.pools)) + len({system.group for system in self.found.files})
         groups = len({system.group for system in self.found.files})
+        permuted = 2 * PERMUTATIONS * POOLS * len(kinds_of(list(self.found.files)))
         parts: dict[str, tuple[dict[str, Any], Callable[[], list[Result]], int]] = {
             "coverage": ({"depth": chosen.pools.depth, "deepest": chosen.deepest, "relevant_from": level}, self._coverage, 1),
             "reliability": (pools, self._reliability, drawn),
+            "kinds": (pools | {"permutations": PERMUTATIONS, "pools": POOLS}, self._kinds, permuted),
             "left-out": (pools, self._left_out, groups),
             "curves": (pools, self._curves, drawn * points),
         }
@@ -211,7 +216,10 @@ class _Task:
             save_results(place, measure(), manifest, overwrite=True)
 
         runs = len(self.found.files)
-        work = Work("runs × measures × pools", runs * len(self.measures) * pools, lambda: SCORED_RUN)
+        unit, seconds = ("runs × measures × pools", SCORED_RUN)
+        if name == "kinds":
+            unit, seconds = (f"{unit} of permuted kinds", PERMUTED_RUN)
+        work = Work(unit, runs * len(self.measures) * pools, lambda: seconds)
         note = f"{pools:,} pools, {runs:,} runs" if pools > 1 else f"{runs:,} runs"
         return self.steps.make(f"{self.given.name}/{name}", place, settings, self.checksums, make, work=work, note=note)
 
@@ -234,6 +242,10 @@ class _Task:
             return [*results, Result(RECOGNISED, name, "", "all systems", None, None, None, len(self.judged.query_ids), rows)]
         text = f"No published figures stand beside {name}, which is none of the tasks of {PAPER}: {why}."
         return [*results, Result("finding", name, "", "all systems", None, None, None, 0, Finding(text))]
+
+    def _kinds(self) -> list[Result]:
+        effects = kind_effects(self.judged, self.measures, self.settings.pools)
+        return kind_results(effects, self.judged, collection=self.given.name, seed=self.settings.pools.seed)
 
     def _left_out(self) -> list[Result]:
         left = leave_out(self.judged, self.measures, self.settings.pools, level=self.given.relevant_from)

@@ -65,10 +65,17 @@ def test_bias_judged_and_residual(tmp_path: Path) -> None:
     assert [row[0] for row in rows] == ["RR"] * 6 + ["nDCG@10"] * 6
     within, across = rows[:2]
     assert within[1:3] == ["traditional", "traditional"]
-    assert within[5:9] == ["−0.100\u00a0[−0.120,\u00a0−0.080]", "−12.5\u00a0%", "", ""]
+    assert within[5:7] == ["−0.100\u00a0[−0.120,\u00a0−0.080]", "−12.5\u00a0%"]
     assert across[5:7] == ["−0.160\u00a0[−0.180,\u00a0−0.140]", "−20.0\u00a0%"]
-    assert across[7:9] == ["−0.060\u00a0[−0.070,\u00a0−0.050]", "−7.5\u00a0%\u00a0[−10.0,\u00a0−5.0]"]
-    assert across[9:] == ["100.0\u00a0%", "70.0\u00a0%", "0.010", "0.300"]
+    assert across[7:] == ["100.0\u00a0%", "70.0\u00a0%", "0.010", "0.300"]
+
+
+def test_whether_kind_matters_stands_with_its_error_rates(tmp_path: Path) -> None:
+    rows = shown(tables(tmp_path, "covid")["pool-kinds"])
+    assert len(rows) == 8  # two measures, two kinds of pool, two contrasts
+    assert rows[0][:5] == ["RR", "traditional", "neural", "beside unseen", "worse"]
+    assert rows[0][5:9] == ["−0.065", "−0.005", "−0.060\u00a0[−0.070,\u00a0−0.050]", "0.016"]
+    assert rows[0][9:] == ["0.4\u00a0%\u00a0[0.1,\u00a01.0]", "72.0\u00a0%", "6"]
 
 
 def test_groups_left_out_labels_and_the_rest(tmp_path: Path) -> None:
@@ -127,7 +134,7 @@ def test_captions_say_the_main_numbers() -> None:
     results = invented_pools.study("covid")
     assert "traditional (3 runs of 2 groups): 15, 5 of them in no other kind's pool; neural" in coverage_caption(results)
     assert "RR, traditional pool: traditional 0.812, neural –, all 0.333; RR, neural pool" in scatter_caption(results)
-    across = "neural runs by traditional pools, RR: −0.160\u00a0[−0.180,\u00a0−0.140], beside unseen traditional runs −0.060\u00a0[−0.070,\u00a0−0.050]"
+    across = "neural runs by traditional pools, RR: −0.160\u00a0[−0.180,\u00a0−0.140], beside unseen traditional runs −0.060\u00a0[−0.070,\u00a0−0.050], beyond mixed pools −0.060"
     assert across in bias_caption(results)
     assert "traditional runs by traditional pools" not in bias_caption(results)
     assert "neural runs by traditional pools, RR: −0.300 at 1, −0.100 at 10" in curve_caption(results, "depth")

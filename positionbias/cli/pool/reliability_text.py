@@ -1,4 +1,4 @@
-"""What ``posbias pool reliability`` prints: the order of systems, the change of their scores, and what was asked for beside."""
+"""What ``posbias pool reliability`` prints: whether kind matters, the order of systems, the change of their scores, and what was asked for beside."""
 
 from __future__ import annotations
 
@@ -16,17 +16,20 @@ POINTS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100)  # of a curve, beside its last
 
 
 def reliability_text(results: Sequence[Result]) -> str:
-    """Tables 1 and 2, the change of scores, one line a finding."""
+    """One line a finding; the effects of kinds, Tables 1 and 2, the change of scores."""
     from positionbias.core.payloads import Finding, Statistics
+    from positionbias.pooling.kind_effects import Contrast
 
     by_what: dict[str, list[tuple[Result, Mapping[str, Any]]]] = {}
     for result in results:
         if isinstance(result.payload, Statistics):
             by_what.setdefault(result.payload.rows["what"], []).append((result, result.payload.rows))
-    parts = [_collection(by_what["collection"][0][1]), _order(by_what["order"]), _change(by_what)]
-    parts += [text(by_what[what]) for what, text in _MORE.items() if what in by_what]
     sentences = [result.payload.text for result in results if isinstance(result.payload, Finding)]
-    return "\n\n".join([*parts, "\n".join(sentences)] if sentences else parts)
+    effects = [found for contrast in Contrast for found in by_what.get(contrast, ())]
+    parts = [_collection(by_what["collection"][0][1]), "\n".join(sentences), _effects(effects) if effects else ""]
+    parts += [_order(by_what["order"]), _change(by_what["change"])]
+    parts += [text(by_what[what]) for what, text in _MORE.items() if what in by_what]
+    return "\n\n".join(filter(None, parts))
 
 
 def _collection(rows: Mapping[str, Any]) -> str:
@@ -61,40 +64,38 @@ def _tau(result: Result, rows: Mapping[str, Any]) -> str:
     return "undefined" if result.value is None else f"{result.value:.3f}{_bounds(result.interval, '.3f')}"
 
 
-def _change(by_what: Mapping[str, Sequence[tuple[Result, Mapping[str, Any]]]]) -> str:
+def _effects(found: Sequence[tuple[Result, Mapping[str, Any]]]) -> str:
     from positionbias.cli.show import aligned
 
-    beside = {(rows["measure"], rows["pool"], rows["test"]): result for result, rows in by_what.get("beside", ())}
-    head = (
-        "change of score by",
-        "pool",
-        "test",
-        "systems",
-        "gold",
-        "pool's",
-        "change",
-        "of the score",
-        "beside unseen of the pool's kind",
-        "judged",
-        "residual",
-    )
-    lines = [head]
-    for result, rows in by_what["change"]:
-        key = (rows["measure"], rows["pool"], rows["test"])
-        other = beside.get(key)
-        scores = (_number(rows[name], ".3f") for name in ("gold", "estimated"))
-        known = (_number(rows["judged"], ".1%"), _number(rows["residual"], ".3f"))
+    heads = ("effect of kind by", "pool", "test", "against", "answer", "gap", "permuted kinds", "effect", "p (Holm)")
+    lines = [(*heads, "false alarms", "power")]
+    for result, rows in found:
+        alarms = rows["false alarms"]
         lines.append(
             (
-                *key,
-                f"{rows['systems']:.1f}",
-                *scores,
+                *(rows[name] for name in ("measure", "pool", "test", "what", "answer")),
+                *(_number(rows[name], "+.3f") for name in ("gap", "by chance")),
                 _signed(result),
-                _number(rows["relative"], "+.1%"),
-                "" if other is None else _signed(other),
-                *known,
+                _number(rows["p holm"], ".3f"),
+                "-" if alarms is None else f"{alarms['value']:.1%} [{alarms['low']:.1%}, {alarms['high']:.1%}]",
+                _number(rows["power"], ".0%"),
             )
         )
+    first = found[0][1]
+    note = f'effect: the gap less its mean under permuted kinds; false alarms: "worse" or "better" where kinds are permuted; power: at a gap of {first["planted"]}.'
+    return f"{aligned(lines, left=5)}\n{note}"
+
+
+def _change(found: Sequence[tuple[Result, Mapping[str, Any]]]) -> str:
+    from positionbias.cli.show import aligned
+
+    heads = ("change of score by", "pool", "test", "systems", "gold", "pool's", "change", "of the score")
+    lines = [(*heads, "judged", "residual")]
+    for result, rows in found:
+        scores = (_number(rows[name], ".3f") for name in ("gold", "estimated"))
+        known = (_number(rows["judged"], ".1%"), _number(rows["residual"], ".3f"))
+        named = (rows["measure"], rows["pool"], rows["test"], f"{rows['systems']:.1f}")
+        lines.append((*named, *scores, _signed(result), _number(rows["relative"], "+.1%"), *known))
     return f"{aligned(lines, left=3)}\njudged: of the first ranks, under the pool; residual: of RBP (p = 0.8), what its judgements leave open."
 
 

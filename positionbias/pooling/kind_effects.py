@@ -1,0 +1,182 @@
+"""Does kind matter to a pool, or would any groups differ as much? Two contrasts of runs of one kind with runs of the pool's kind.
+
+Pools are drawn from half of the groups of kind A, and each run's change (estimated less gold) is averaged over the pools that its group did not
+feed. The effect of kind B is the coefficient of "is of B" in a least-squares regression of the runs' changes on kind and gold score, over the runs
+of A and B: better runs have more to lose, so runs of equal score are compared [decision]. There are two such effects:
+
+* ``Contrast.UNSEEN``: of the change itself. B's runs beside unseen runs of A.
+* ``Contrast.MIXED``: of the change less the same run's change under pools of as many groups drawn from all kinds. Every run is its own control,
+  so that what its group finds alone, which differs much between groups, cancels out. It misses what even mixed pools take from B.
+
+Groups are drawn at random, so kinds are permuted among groups (``pooling.exchange``) and pools are drawn anew for every permutation;
+``pooling.kind_rule`` decides, over all pairs of kinds, measures and contrasts together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import combinations
+
+import numpy as np
+
+from positionbias.core.payloads import Interval
+from positionbias.core.progress import step
+from positionbias.pooling.exchange import ENOUGH, Exchange, exchange_of, exchanged
+from positionbias.pooling.judged_runs import JudgedRuns
+from positionbias.pooling.kind_rule import LEVEL, Answer, ErrorRates, Rule
+from positionbias.pooling.pools import PoolSettings, draw_pools, gold_pool, pool_kinds
+from positionbias.pooling.scores import PoolMeasure, score_pools
+from positionbias.pooling.systems import System, groups_of, kinds_of
+
+__all__ = ["PERMUTATIONS", "POOLS", "Contrast", "KindEffect", "KindTest", "kind_effects"]
+
+PERMUTATIONS = 1_000
+POOLS = 20  # of each kind, for every permutation [decision]
+PER_TEST = 40  # permutations at least: Holm's smallest p is then 0.025
+MIXED_POOLS = 200  # drawn once, as they do not depend on kinds
+
+
+class Contrast(StrEnum):
+    """What a kind's change is held against, beside runs of the pool's kind that score alike."""
+
+    UNSEEN = "beside unseen"
+    MIXED = "beyond mixed pools"
+
+
+@dataclass(frozen=True, slots=True)
+class KindTest:
+    """What is asked: of systems of kind ``test`` under pools of kind ``pool``, by a measure."""
+
+    pool: str
+    test: str
+    measure: str
+    contrast: Contrast
+
+
+@dataclass(frozen=True, slots=True)
+class KindEffect:
+    """The answer to a test. ``gap`` is the coefficient, ``by_chance`` its mean under permuted kinds, ``value`` what is left of it.
+
+    Without enough arrangements of kinds all but ``gap`` and ``exchange`` is None, and the answer is that nobody can tell.
+    """
+
+    asked: KindTest
+    answer: Answer
+    gap: float
+    exchange: Exchange
+    by_chance: float | None = None
+    value: float | None = None
+    interval: Interval | None = None
+    p: float | None = None
+    p_holm: float | None = None
+    rates: ErrorRates | None = None
+
+
+def kind_effects(
+    runs: JudgedRuns, measures: Sequence[PoolMeasure], settings: PoolSettings, *, permutations: int = PERMUTATIONS
+) -> list[KindEffect]:
+    """Every kind by pools of every other kind that has two groups, by the measures that are computed on arrays; others are left out.
+
+    ``permutations`` are drawn for p, and as many for the error rates; more where Holm's correction of many tests would leave no p at 0.05.
+    Memory is that of ``POOLS`` pools.
+
+    Raises:
+        InputError: fewer than two kinds, or none that a pool can be drawn from.
+    """
+    quick = [measure for measure in measures if measure.kind]
+    pairs = [_Pair(runs, quick, settings, kinds) for kinds in _directions(runs.systems)] if quick else []
+    permutations = max(permutations, PER_TEST * sum(len(pair.tests) for pair in pairs))
+    drawn = [pair for pair in pairs if pair.exchange.arrangements >= ENOUGH]
+    with step("permuted kinds", 2 * permutations * len(drawn), unit="permutations") as progress:
+        found = []
+        for pair in drawn:
+            found.append([pair.effects(runs.systems)])
+            for number in range(2 * permutations):
+                found[-1].append(pair.effects(exchanged(runs.systems, pair.exchange, number, settings.seed)))
+                progress.advance()
+    untold = [
+        KindEffect(test, Answer.UNKNOWN, float(gap), pair.exchange)
+        for pair in pairs
+        if pair not in drawn
+        for test, (gap, _) in zip(pair.tests, pair.effects(runs.systems), strict=True)
+    ]
+    return untold + (_answers(drawn, np.concatenate([np.array(of) for of in found], axis=1), runs) if drawn else [])
+
+
+def _directions(systems: Sequence[System]) -> list[list[tuple[str, str]]]:
+    """For each pair of kinds, from which pools can be drawn and whom they test: (pool, test)."""
+    of_pools = pool_kinds(systems)
+    pairs = combinations(kinds_of(systems), 2)
+    return [found for pair in pairs if (found := [kinds for kinds in (pair, pair[::-1]) if kinds[0] in of_pools])]
+
+
+def _answers(drawn: Sequence[_Pair], found: np.ndarray, runs: JudgedRuns) -> list[KindEffect]:
+    """Decide all pairs together, as Holm's correction is over all of them."""
+    queries, groups = len(runs.query_ids), len({system.group for system in runs.systems})
+    rule = Rule(found, queries)
+    asked = [(test, pair.exchange) for pair in drawn for test in pair.tests]
+    effects = []
+    for place, ((test, exchange), (answer, p, p_holm)) in enumerate(zip(asked, rule.answers(), strict=True)):
+        gap, by_chance = float(rule.given[0, place, 0]), float(rule.mean[place])
+        half = float(rule.half(rule.given)[0, place])
+        method = f"permuted kinds of {exchange.groups} groups, and t over {queries} topics"
+        interval = Interval(gap - by_chance - half, gap - by_chance + half, 1 - LEVEL, method)
+        rates = rule.rates(place, groups)
+        effects.append(KindEffect(test, answer, gap, exchange, by_chance, gap - by_chance, interval, p, p_holm, rates))
+    return effects
+
+
+class _Pair:
+    """Two kinds: what is asked of them, how they are exchanged, and their effects under any labels."""
+
+    def __init__(
+        self, runs: JudgedRuns, measures: Sequence[PoolMeasure], settings: PoolSettings, directions: Sequence[tuple[str, str]]
+    ) -> None:
+        self.runs, self.measures, self.settings, self.directions = runs, measures, settings, directions
+        self.exchange = exchange_of(runs.systems, directions[0])
+        self.tests = [
+            KindTest(*kinds, measure.name, contrast) for kinds in directions for measure in measures for contrast in Contrast
+        ]
+        gold = gold_pool(runs, settings)
+        self.gold = {measure.name: score_pools(runs, gold[None], measure)[0] for measure in measures}
+        anybody = [system._replace(kind="any") for system in runs.systems]
+        self.mixed = {}
+        for pool, _ in directions:
+            fed = settings.groups or len(groups_of(runs.systems, pool)) // 2
+            self.mixed[pool] = self._changes(anybody, "any", replace(settings, groups=fed), MIXED_POOLS)
+
+    def _changes(self, systems: Sequence[System], kind: str, settings: PoolSettings, pools: int) -> dict[str, np.ndarray]:
+        """Each run's mean change by query over the pools that it may be tested on, ``(queries, runs)`` by measure; NaN where there are none."""
+        total = {measure.name: np.zeros(self.gold[measure.name].shape) for measure in self.measures}
+        runs, tested = self.runs.with_systems(systems), np.zeros(len(systems))
+        for start in range(0, pools, POOLS):
+            drawn = draw_pools(runs, kind, range(start, min(start + POOLS, pools)), settings)
+            tested += drawn.test.sum(axis=0)
+            for measure in self.measures:
+                values = score_pools(runs, drawn.judged, measure)
+                total[measure.name] += np.einsum("pqr,pr->qr", values, drawn.test)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return {name: summed / tested - self.gold[name] for name, summed in total.items()}
+
+    def effects(self, systems: Sequence[System]) -> np.ndarray:
+        """By test: the effect and its standard error over topics, ``(tests, 2)``."""
+        rows = []
+        kinds = np.array([system.kind for system in systems])
+        for pool, test in self.directions:
+            for name, change in self._changes(systems, pool, self.settings, POOLS).items():
+                weights = _weights(kinds == pool, kinds == test, self.gold[name].mean(axis=0), change)
+                for against in (0.0, self.mixed[pool][name]):
+                    by_query = np.where(weights, change - against, 0.0) @ weights
+                    rows.append((by_query.mean(), by_query.std(ddof=1) / np.sqrt(len(by_query)) if len(by_query) > 1 else 0.0))
+        return np.array(rows)
+
+
+def _weights(own: np.ndarray, other: np.ndarray, gold: np.ndarray, change: np.ndarray) -> np.ndarray:
+    """The weights ``(runs,)`` by which changes add up to the coefficient of ``other`` beside ``own`` at equal gold score."""
+    used = (own | other) & ~np.isnan(change[0])
+    design = np.column_stack([np.ones(used.sum()), gold[used], other[used]])
+    weights = np.zeros(len(gold))
+    weights[used] = np.linalg.pinv(design)[2]
+    return weights

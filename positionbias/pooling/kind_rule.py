@@ -1,0 +1,126 @@
+"""Decide from permuted effects whether kinds differ, and measure how often the rule errs on the data at hand.
+
+A test's effect less the mean of its permuted effects is its value. p is two-sided, (1 + permutations at least as far from that mean) /
+(1 + permutations), Holm-adjusted over all tests. The interval adds two sources of error,
+
+    half-width² = q² + (t(0.975, Q − 1) · s / √Q)²
+
+q the 95 % quantile of the permuted effects' distance from their mean (groups), s the standard deviation of the effect over the Q topics. "Worse"
+and "better" need p ≤ 0.05 and an interval that leaves out 0; "within 0.03" needs an interval within ±``GAP``. Half of the permutations make p and q.
+The other half, which has no part in them, says how often the whole rule errs where kind means nothing, and how often it finds a planted gap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from positionbias.core.payloads import Interval
+
+__all__ = ["ENOUGH_POWER", "GAP", "Answer", "ErrorRates", "Rule", "holm"]
+
+GAP = 0.03  # of a score: what power is told for, and what a close interval excludes [decision]
+LEVEL = 0.05
+ENOUGH_POWER = 0.8
+_ROUNDING = 1e-12
+
+
+class Answer(StrEnum):
+    """What may be said of a kind: the pools underestimate it more, or less, by less than ``GAP`` either way, or nothing."""
+
+    WORSE = "worse"
+    BETTER = "better"
+    CLOSE = "within 0.03"
+    UNKNOWN = "cannot tell"
+
+
+ANSWERS = tuple(Answer)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRates:
+    """Of a verdict on the data at hand: how often permuted kinds are called worse or better, and how often a gap of ``GAP`` is called worse,
+    of ``drawn`` permutations.
+
+    ``groups_needed`` like those that were given would find it four times in five, were groups the only source of error; None: no number found.
+    """
+
+    false_alarms: float
+    interval: Interval
+    drawn: int
+    power: float
+    groups_needed: int | None
+
+
+class Rule:
+    """The rule for ``found (1 + permutations, tests, 2)``: effects and their standard errors over topics, as found and with kinds permuted."""
+
+    def __init__(self, found: np.ndarray, queries: int) -> None:
+        from scipy import stats
+
+        half = len(found) // 2
+        self.given, reference, self.held_out = found[:1], found[1 : 1 + half, :, 0], found[1 + half :]
+        self.mean = reference.mean(axis=0)
+        self.apart = np.sort(np.abs(reference - self.mean), axis=0)
+        self.quantile = np.quantile(self.apart, 1 - LEVEL, axis=0)
+        self.t = float(stats.t.ppf(1 - LEVEL / 2, queries - 1)) if queries > 1 else 0.0
+
+    def half(self, effects: np.ndarray) -> np.ndarray:
+        """Half of the interval's width, ``(n, tests)`` of ``effects (n, tests, 2)``."""
+        return np.sqrt(self.quantile**2 + (self.t * effects[..., 1]) ** 2)
+
+    def judged(self, effects: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """p, p after Holm and the answers as places in ``ANSWERS``, each ``(n, tests)`` of ``effects (n, tests, 2)``."""
+        values = effects[..., 0] - self.mean
+        p = np.empty(values.shape)
+        for test in range(values.shape[1]):
+            nearer = np.searchsorted(self.apart[:, test], np.abs(values[:, test]) - _ROUNDING)
+            p[:, test] = (1 + len(self.apart) - nearer) / (1 + len(self.apart))
+        p_holm, half = holm(p), self.half(effects)
+        sure = (p_holm <= LEVEL) & (np.abs(values) > half)
+        close = np.abs(values) + half < GAP
+        return p, p_holm, np.select([sure & (values < 0), sure & (values > 0), close], [0, 1, 2], 3)
+
+    def answers(self) -> list[tuple[Answer, float, float]]:
+        """The answer to each test, its p, and p after Holm."""
+        p, p_holm, codes = (rows[0].tolist() for rows in self.judged(self.given))
+        return [(ANSWERS[code], *ps) for code, *ps in zip(codes, p, p_holm, strict=True)]
+
+    def rates(self, test: int, groups: int) -> ErrorRates:
+        """The error rates of one test; ``groups`` is how many there are."""
+        from scipy import stats
+
+        answers = self.judged(self.held_out)[2][:, test]
+        alarms, draws = int((answers < 2).sum()), len(answers)
+        bounds = stats.binomtest(alarms, draws).proportion_ci(1 - LEVEL, method="exact")
+        interval = Interval(float(bounds.low), float(bounds.high), 1 - LEVEL, f"exact binomial, {draws:,} permutations")
+        found = self._found_gap(test)
+        needed = None if found is None else int(np.ceil(groups * (found / GAP) ** 2))
+        return ErrorRates(alarms / draws, interval, draws, self._power(test, GAP), needed)
+
+    def _power(self, test: int, gap: float) -> float:
+        planted = self.held_out.copy()
+        planted[:, test, 0] -= gap
+        return float((self.judged(planted)[2][:, test] == 0).mean())
+
+    def _found_gap(self, test: int) -> float | None:
+        """The gap that is found with ``ENOUGH_POWER``, by bisection; None where not even a gap of 1 is."""
+        if self._power(test, 1.0) < ENOUGH_POWER:
+            return None
+        low, high = 0.0, 1.0
+        while high - low > GAP / 50:
+            middle = (low + high) / 2
+            low, high = (low, middle) if self._power(test, middle) >= ENOUGH_POWER else (middle, high)
+        return high
+
+
+def holm(p: np.ndarray) -> np.ndarray:
+    """Holm's adjusted p-values of each row, ``(n, tests)``: the largest of (tests − i) · p₍ᵢ₎ up to a test's own place, at most 1."""
+    order = np.argsort(p, axis=1)
+    factors = np.arange(p.shape[1], 0, -1)
+    adjusted = np.maximum.accumulate(np.take_along_axis(p, order, axis=1) * factors, axis=1)
+    found = np.empty(p.shape)
+    np.put_along_axis(found, order, np.minimum(adjusted, 1), axis=1)
+    return found
