@@ -30,7 +30,7 @@ from positionbias.pooling.pools import PoolSettings, draw_pools, gold_pool, pool
 from positionbias.pooling.scores import PoolMeasure, score_pools
 from positionbias.pooling.systems import System, groups_of, kinds_of
 
-__all__ = ["PERMUTATIONS", "POOLS", "Contrast", "KindEffect", "KindTest", "kind_effects"]
+__all__ = ["PERMUTATIONS", "POOLS", "Contrast", "KindEffect", "KindTest", "Pair", "kind_effects"]
 
 PERMUTATIONS = 1_000
 POOLS = 20  # of each kind, for every permutation [decision]
@@ -86,7 +86,7 @@ def kind_effects(
         InputError: fewer than two kinds, or none that a pool can be drawn from.
     """
     quick = [measure for measure in measures if measure.kind]
-    pairs = [_Pair(runs, quick, settings, kinds) for kinds in _directions(runs.systems)] if quick else []
+    pairs = [Pair(runs, quick, settings, kinds) for kinds in _directions(runs.systems)] if quick else []
     permutations = max(permutations, PER_TEST * sum(len(pair.tests) for pair in pairs))
     drawn = [pair for pair in pairs if pair.exchange.arrangements >= ENOUGH]
     with step("permuted kinds", 2 * permutations * len(drawn), unit="permutations") as progress:
@@ -112,7 +112,7 @@ def _directions(systems: Sequence[System]) -> list[list[tuple[str, str]]]:
     return [found for pair in pairs if (found := [kinds for kinds in (pair, pair[::-1]) if kinds[0] in of_pools])]
 
 
-def _answers(drawn: Sequence[_Pair], found: np.ndarray, runs: JudgedRuns) -> list[KindEffect]:
+def _answers(drawn: Sequence[Pair], found: np.ndarray, runs: JudgedRuns) -> list[KindEffect]:
     """Decide all pairs together, as Holm's correction is over all of them."""
     queries, groups = len(runs.query_ids), len({system.group for system in runs.systems})
     rule = Rule(found, queries)
@@ -128,7 +128,7 @@ def _answers(drawn: Sequence[_Pair], found: np.ndarray, runs: JudgedRuns) -> lis
     return effects
 
 
-class _Pair:
+class Pair:
     """Two kinds: what is asked of them, how they are exchanged, and their effects under any labels."""
 
     def __init__(

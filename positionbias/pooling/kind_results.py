@@ -33,7 +33,7 @@ def kind_results(effects: Sequence[KindEffect], runs: JudgedRuns, *, collection:
     """A Result an effect (value: its excess over permuted kinds; count: groups that exchange kinds), and a sentence each.
 
     Rows: "answer", "gap" (with what permuted kinds have), "by chance" (their mean), "p", "p holm", "false alarms" with "low" and "high",
-    "power" at a gap of "planted", "groups" and "groups needed" for a power of 80 %, "among" which groups kinds were exchanged.
+    "power" at a gap of "planted" and how often it is "missed" (called within it), "groups" and "groups needed" for a power of 80 %, "among" which groups kinds were exchanged.
     """
     groups = len({system.group for system in runs.systems})
     results = []
@@ -57,7 +57,7 @@ def _rows(effect: KindEffect, groups: int) -> dict[str, Any]:
     return {
         "what": asked.contrast.value, "pool": asked.pool, "test": asked.test, "measure": asked.measure, "answer": effect.answer.value,
         "gap": effect.gap, "by chance": effect.by_chance, "p": effect.p, "p holm": effect.p_holm, "false alarms": alarms,
-        "power": rates.power if rates else None, "planted": GAP, "groups": groups, "groups needed": rates.groups_needed if rates else None,
+        "power": rates.power if rates else None, "missed": rates.missed if rates else None, "planted": GAP, "groups": groups, "groups needed": rates.groups_needed if rates else None,
         "among": effect.exchange.among, "arrangements": effect.exchange.arrangements,
     }  # fmt: skip
 
@@ -81,7 +81,7 @@ def _rates(rates: ErrorRates, effect: KindEffect) -> str:
     alarms = f"{percent(rates.false_alarms)} {interval(rates.interval, as_percent=True)}"
     return (
         f"With kinds permuted among {effect.exchange.among}, the answer is “worse” or “better” in {alarms}; "
-        f"a gap of {GAP} is found in {percent(rates.power, 0)}."
+        f"a gap of {GAP} is found in {percent(rates.power, 0)} and called “{Answer.CLOSE}” in {percent(rates.missed)}."
     )
 
 
@@ -91,4 +91,4 @@ def _next(effect: KindEffect, groups: int) -> str:
         return NEXT.get(effect.answer, "").format(pool=effect.asked.pool, test=effect.asked.test)
     if rates.power < ENOUGH_POWER and rates.groups_needed:
         return f"{count(rates.groups_needed)} groups would find it in 80{NBSP}% (here {groups})."
-    return f"A gap smaller than {GAP} is not excluded; more groups or topics would show it."
+    return "More groups or topics would narrow the interval."

@@ -41,8 +41,8 @@ ANSWERS = tuple(Answer)
 
 @dataclass(frozen=True, slots=True)
 class ErrorRates:
-    """Of a verdict on the data at hand: how often permuted kinds are called worse or better, and how often a gap of ``GAP`` is called worse,
-    of ``drawn`` permutations.
+    """Of a verdict on the data at hand, of ``drawn`` permutations: how often permuted kinds are called worse or better (``false_alarms``); with a
+    gap of ``GAP`` added, how often they are called worse (``power``) or within it (``missed``).
 
     ``groups_needed`` like those that were given would find it four times in five, were groups the only source of error; None: no number found.
     """
@@ -51,6 +51,7 @@ class ErrorRates:
     interval: Interval
     drawn: int
     power: float
+    missed: float
     groups_needed: int | None
 
 
@@ -98,12 +99,17 @@ class Rule:
         interval = Interval(float(bounds.low), float(bounds.high), 1 - LEVEL, f"exact binomial, {draws:,} permutations")
         found = self._found_gap(test)
         needed = None if found is None else int(np.ceil(groups * (found / GAP) ** 2))
-        return ErrorRates(alarms / draws, interval, draws, self._power(test, GAP), needed)
+        power, missed = ((self._planted(test, GAP) == place).mean() for place in (0, 2))
+        return ErrorRates(alarms / draws, interval, draws, float(power), float(missed), needed)
 
-    def _power(self, test: int, gap: float) -> float:
+    def _planted(self, test: int, gap: float) -> np.ndarray:
+        """The answers to a test where a gap is added to its permuted effects."""
         planted = self.held_out.copy()
         planted[:, test, 0] -= gap
-        return float((self.judged(planted)[2][:, test] == 0).mean())
+        return self.judged(planted)[2][:, test]
+
+    def _power(self, test: int, gap: float) -> float:
+        return float((self._planted(test, gap) == 0).mean())
 
     def _found_gap(self, test: int) -> float | None:
         """The gap that is found with ``ENOUGH_POWER``, by bisection; None where not even a gap of 1 is."""

@@ -62,14 +62,21 @@ def test_reliability_with_all_that_can_be_asked(run_posbias: RunPosbias, folder:
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     assert done.stdout.startswith("6 systems (3 traditional of 3 groups, 3 neural of 3 groups), 6 queries; depth 10;")
-    for part in ("Kendall's tau by", "change of score by", "left out", "change by depth of pools", "change by groups of pools"):
+    for part in (
+        "effect of kind by",
+        "Kendall's tau by",
+        "change of score by",
+        "left out",
+        "change by depth of pools",
+        "change by groups of pools",
+    ):
         assert part in done.stdout
     assert "20% relabelled, 2 times" in done.stdout
-    assert "Pools of traditional runs underestimate neural runs by 0." in done.stdout
+    assert "Cannot tell: under pools of traditional runs, RR of neural runs changes by −0." in done.stdout
     assert read_manifest(folder / "pools").notes[0].startswith("Half of a kind's groups feed a pool")
     saved = load_results(folder / "pools")
     assert {result.payload.rows["what"] for result in saved if result.kind == "statistics"} == {
-        "collection", "order", "change", "beside", "one pool", "left out", "left out by kind", "curve", "relabelled",
+        "beside unseen", "beyond mixed pools", "collection", "order", "change", "one pool", "left out", "left out by kind", "curve", "relabelled",
     }  # fmt: skip
 
 

@@ -44,19 +44,19 @@ def folder(tmp_path: Path) -> Path:
 def test_the_plan_and_the_study(run_posbias: RunPosbias, folder: Path) -> None:
     dry = run_posbias("study", "pooling", *TASK, *SMALL, "--out", "./study", "--dry-run")
     assert dry.returncode == 0, dry.stderr
-    assert "6 of 6 steps to be made" in dry.stdout
+    assert "7 of 7 steps to be made" in dry.stdout
     assert not (folder / "study").exists()
     done = run_posbias("study", "pooling", *TASK, *SMALL, "--out", "./study")
     assert done.returncode == 0, done.stderr
     assert "Kendall's τ by pools and test systems" in done.stdout
     assert "Published: On the Reliability of Test Collections" in done.stdout
     assert "−0.190" in done.stdout  # Table 1, traditional pools, MRR, all
-    assert "Pools of traditional runs" in done.stdout
+    assert "under pools of traditional runs" in done.stdout
     page = (folder / "study" / "report.html").read_text("utf-8")
     assert '<section id="pool-order"' in page
     assert (folder / "study" / "tables" / "pool-order.csv").is_file()
     again = run_posbias("study", "pooling", *TASK, *SMALL, "--out", "./study", "--json")
-    assert again.stderr.count("done before") == 6
+    assert again.stderr.count("done before") == 7
     results = json.loads(again.stdout)["results"]
     assert {result["collection"] for result in results} == {"docs"}
 

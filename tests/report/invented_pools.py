@@ -18,7 +18,7 @@ TAU = {("traditional", "neural"): 0.5, ("neural", "traditional"): 0.7}
 
 TEST = {
     "answer": "worse", "gap": -0.065, "by chance": -0.005, "p": 0.002, "p holm": 0.016, "false alarms": {"value": 0.004, "low": 0.001, "high": 0.01, "drawn": 1000},
-    "power": 0.72, "planted": 0.03, "groups": 4, "groups needed": 6, "among": "groups of equal size", "arrangements": 400,
+    "power": 0.72, "missed": 0.02, "planted": 0.03, "groups": 4, "groups needed": 6, "among": "groups of equal size", "arrangements": 400,
 }  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from positionbias.studies.pooling import PoolingSettings, PoolingTask, pooling
 from positionbias.studies.step import Steps
 
 SIMULATION = Simulation(rate=0.5, queries=5, groups=3)
-PARTS = ("coverage", "reliability", "left-out", "curves", "relabelled")
+PARTS = ("coverage", "reliability", "kinds", "left-out", "curves", "relabelled")
 
 
 def task(folder: Path, name: str, simulation: Simulation = SIMULATION, *, relevant_from: int = 1) -> PoolingTask:
@@ -80,10 +80,10 @@ def test_it_measures_what_its_parts_do(tmp_path: Path) -> None:
     }
     assert measured == pytest.approx(means)
     sentences = [result.payload.text for result in results if isinstance(result.payload, Finding)]
-    assert sentences[-1].startswith("No published figures stand beside one, which is none of the tasks of On the Reliability")
+    assert sentences[0].startswith("No published figures stand beside one, which is none of the tasks of On the Reliability")
     kinds = {result.payload.rows["what"] for result in results if isinstance(result.payload, Statistics)}
     assert kinds == {
-        "collection", "coverage", "order", "change", "beside", "one pool", "left out", "left out by kind", "curve", "relabelled",
+        "collection", "coverage", "order", "change", "beside unseen", "beyond mixed pools", "one pool", "left out", "left out by kind", "curve", "relabelled",
     }  # fmt: skip
 
 
