@@ -5,7 +5,7 @@
 (its --out), one with ``leakage`` a leakage study's, one with ``contamination`` a contamination study's, one with ``tripclick`` a TripClick study's, one with ``pool`` a study's of pools, or a verdict's
 on one run. ``python figures/draw.py leakage-memory TABLE`` draws
 what models remember of leaked passages, from that of ``benchmarks/leakage_planted.py``; ``pool-simulated TABLE`` what is measured of a known pool
-bias, from that of ``benchmarks/pool_simulated.py``. ``story`` is the README's first picture, from the kept numbers of ``benchmarks/doses.py``.
+bias, from that of ``benchmarks/pool_groups.py``. ``story`` is the README's first picture, from the kept numbers of ``benchmarks/doses.py``.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def pool_simulated(table: Path) -> None:
     """The measured bias of simulated pools against the rate that is set, with the truth; and how often intervals leave out zero, or hold the truth."""
     lines = [line.strip("| ").split(" | ") for line in table.read_text("utf-8").splitlines() if line.startswith("|")]
     heads = next(cells for cells in lines if cells[0] == "rate")
-    rows = [dict(zip(heads, cells, strict=True)) for cells in lines if len(cells) == len(heads) and cells[0] != "rate"]
+    rows = [dict(zip(heads, cells, strict=True)) for cells in lines if cells[0].replace(".", "").isdigit()]
     rates = [float(row["rate"]) for row in rows]
     shares = ("intervals that hold the truth", "intervals below 0")
     with styled():

@@ -18,9 +18,10 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from positionbias.core.formatting import as_form, count, decimal
+from positionbias.core.formatting import as_form, count, decimal, interval, percent, with_interval
 from positionbias.core.manifest import read_manifest
 from positionbias.core.result import Result, load_results
+from positionbias.report.pool_select import AGAINST, ALL, by_measure, measures_in, of_what, pools_in, tests_in
 from positionbias.report.select import over_axis
 
 __all__ = ["TABLES", "keep", "numbers", "with_tables"]
@@ -262,7 +263,59 @@ def _expected(figures: Sequence[Mapping[str, Any]]) -> str:
     return decimal(sum(one["expected"] for one in figures) / len(figures), 3)
 
 
-TABLES: Mapping[str, Callable[[], list[str]]] = {"audits": audits, "placed": placed, "planted": planted, "positions": positions}
+POOLS = "pool-covid"
+
+
+def pools() -> list[str]:
+    """Kendall's τ between the orders by gold and by pools of each kind."""
+    found = of_what(results(POOLS), "order")
+    by_key = {(rows["measure"], rows["pool"], rows["test"]): result for result, rows in found}
+    columns = list(product(measures_in(found), tests_in(found)))
+    heads = ["Kendall's τ with gold (intervals over pools)", *(f"{measure} {test}" for measure, test in columns)]
+    lines = [heads, ["---"] * len(heads)]
+    for pool in pools_in(found):
+        cells = [by_key[measure, pool, test] for measure, test in columns]
+        lines.append([f"{pool} pools", *(with_interval(decimal(one.value), interval(one.interval)) for one in cells)])
+    return [f"| {' | '.join(line)} |" for line in lines]
+
+
+def pool_kinds() -> list[str]:
+    """How far pools of one kind move the scores of another, and whether that is due to kind."""
+    found = results(POOLS)
+    effects = {
+        (against, *(rows[name] for name in ("measure", "pool", "test"))): (result, rows)
+        for against in AGAINST
+        for result, rows in of_what(found, against)
+    }
+    heads = ["measure", "pools", "test systems", "mean by gold", "by the pool", "change"]
+    for against in AGAINST:
+        heads += [f"{against}, less permuted kinds", "answer", "false alarms", "power at 0.03"]
+    lines = [heads, ["---"] * len(heads)]
+    for result, rows in by_measure(of_what(found, "change")):
+        key = (rows["measure"], rows["pool"], rows["test"])
+        if rows["test"] == ALL:
+            continue
+        cells = [*key, decimal(rows["gold"]), decimal(rows["estimated"]), _signed(result)]
+        for against in AGAINST:
+            own = effects.get((against, *key))
+            rates = () if own is None else (percent(own[1]["false alarms"]["value"]), percent(own[1]["power"], 0))
+            cells += [""] * 4 if own is None else [_signed(own[0]), own[1]["answer"], *rates]
+        lines.append(cells)
+    return [f"| {' | '.join(line)} |" for line in lines]
+
+
+def _signed(result: Result) -> str:
+    return with_interval(decimal(result.value, sign=True), interval(result.interval, sign=True))
+
+
+TABLES: Mapping[str, Callable[[], list[str]]] = {
+    "audits": audits,
+    "placed": placed,
+    "planted": planted,
+    "pool_kinds": pool_kinds,
+    "pools": pools,
+    "positions": positions,
+}
 
 
 def with_tables(page: str) -> str:

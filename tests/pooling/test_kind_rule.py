@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as arrays
 
 from positionbias.evaluation.significance import HOLM, corrected
 from positionbias.pooling.kind_rule import GAP, Answer, Rule, holm
@@ -46,8 +43,8 @@ def test_the_four_answers(effect: float, answer: Answer) -> None:
     assert Rule(drawn(2, [effect, 0.0, 0.0, 0.0]), 50).answers()[0][0] is answer
 
 
-@given(arrays.arrays(float, (3, 6), elements=st.floats(0.001, 1)))
-def test_holm_is_that_of_statsmodels(p: np.ndarray) -> None:
+def test_holm_is_that_of_statsmodels() -> None:
+    p = np.random.default_rng(5).random((20, 6)).round(2)  # with ties
     for row, adjusted in zip(p, holm(p), strict=True):
         assert adjusted == pytest.approx(corrected(row.tolist(), HOLM))
 
