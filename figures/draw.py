@@ -179,7 +179,7 @@ def leakage_memory(table: Path) -> None:
 
 def pool_simulated(table: Path) -> None:
     """The measured bias of simulated pools against the rate that is set, with the truth; and how often intervals leave out zero, or hold the truth."""
-    lines = [line.strip("| ").split(" | ") for line in table.read_text("utf-8").splitlines() if line.startswith("|")]
+    lines = [line[2:-2].split(" | ") for line in table.read_text("utf-8").splitlines() if line.startswith("|")]
     heads = next(cells for cells in lines if cells[0] == "rate")
     rows = [dict(zip(heads, cells, strict=True)) for cells in lines if cells[0].replace(".", "").isdigit()]
     rates = [float(row["rate"]) for row in rows]

@@ -19,9 +19,9 @@ from positionbias.pooling.kind_rule import ENOUGH_POWER, GAP, Answer, ErrorRates
 
 __all__ = ["kind_results"]
 
-BESIDE = {
-    Contrast.UNSEEN: "beside unseen {pool} runs of equal score",
-    Contrast.MIXED: "beside {pool} runs of equal score, beyond what pools of as many groups of any kind do",
+LESS = {
+    Contrast.UNSEEN: "less that of unseen {pool} runs of equal score is",
+    Contrast.MIXED: "less that of {pool} runs of equal score, less the same under pools of as many groups of any kind, is",
 }
 NEXT = {
     Answer.WORSE: "Let groups of {test} runs feed the pool too, or compare {test} runs with each other only.",
@@ -65,22 +65,20 @@ def _rows(effect: KindEffect, groups: int) -> dict[str, Any]:
 def _sentence(effect: KindEffect, groups: int) -> str:
     """The answer, the effect with its interval, the error rates, what to do."""
     asked = effect.asked
-    of = f"under pools of {asked.pool} runs, {asked.measure} of {asked.test} runs changes by"
-    beside = BESIDE[asked.contrast].format(pool=asked.pool)
+    less = LESS[asked.contrast].format(pool=asked.pool)
+    what = f"under pools of {asked.pool} runs, the change of {asked.measure} of {asked.test} runs {less}"
     if effect.rates is None:
         few = f"kinds can be permuted in {count(effect.exchange.arrangements)} ways only, and {ENOUGH} are needed"
-        return (
-            f"Cannot tell: {of} {decimal(effect.gap, sign=True)} {beside}, and {few}. More groups are needed (here {groups})."
-        )
+        return f"Cannot tell: {what} {decimal(effect.gap, sign=True)}, but {few}. More groups are needed (here {groups})."
     level = f"95{NBSP}% CI {interval(effect.interval, sign=True)}, Holm-adjusted p {p_value(effect.p_holm)}"
-    answer = effect.answer.capitalize()
-    return f"{answer}: {of} {decimal(effect.value, sign=True)} ({level}) {beside}. {_rates(effect.rates, effect)} {_next(effect, groups)}".rstrip()
+    text = f"{effect.answer.capitalize()}: {what} {decimal(effect.value, sign=True)} ({level}). {_rates(effect.rates, effect)}"
+    return f"{text} {_next(effect, groups)}".rstrip()
 
 
 def _rates(rates: ErrorRates, effect: KindEffect) -> str:
     alarms = f"{percent(rates.false_alarms)} {interval(rates.interval, as_percent=True)}"
     return (
-        f"With kinds permuted among {effect.exchange.among}, the answer is “worse” or “better” in {alarms}; "
+        f"“Worse” or “better” is a false alarm in {alarms} of {count(rates.drawn)} permutations of kinds among {effect.exchange.among}; "
         f"a gap of {GAP} is found in {percent(rates.power, 0)} and called “{Answer.CLOSE}” in {percent(rates.missed)}."
     )
 

@@ -82,7 +82,9 @@ def test_too_few_groups_cannot_tell() -> None:
     results = kind_results(effects, runs, collection="few", seed=1)
     assert {result.value for result in results} == {None}
     sentence = next(result.payload.text for result in results if isinstance(result.payload, Finding))
-    assert sentence.startswith("Cannot tell: under pools of traditional runs, P@10 of neural runs changes by −0.")
+    assert sentence.startswith(
+        "Cannot tell: under pools of traditional runs, the change of P@10 of neural runs less that of unseen"
+    )
     assert sentence.endswith("kinds can be permuted in 20 ways only, and 400 are needed. More groups are needed (here 6).")
 
 
@@ -100,9 +102,7 @@ def test_results_say_the_answer_first_and_never_mix_signs(planted: list[KindEffe
     assert rows[0]["false alarms"]["drawn"] == 160
     first = next(result.payload for result in results if isinstance(result.payload, Finding))
     assert first.holds
-    start = (
-        f"Worse: under pools of traditional runs, P@10 of neural runs changes by −{abs(planted[0].value):.3f} (95\u00a0% CI [−"
-    )
-    assert first.text.startswith(start)
+    start = "Worse: under pools of traditional runs, the change of P@10 of neural runs less that of unseen traditional runs of equal score is "
+    assert first.text.startswith(f"{start}−{abs(planted[0].value):.3f} (95\u00a0% CI [−")
     assert first.text.endswith("Let groups of neural runs feed the pool too, or compare neural runs with each other only.")
-    assert "With kinds permuted among groups of equal size, the answer is “worse” or “better” in " in first.text
+    assert "of 160 permutations of kinds among groups of equal size; a gap of 0.03 is found in " in first.text
