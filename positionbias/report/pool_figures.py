@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["bias_figure", "coverage_figure", "scatter_figure"]
 
 BESIDE = 4.5  # inches from which two panels stand beside each other
+MIXED = "v"  # the marker of what is beyond mixed pools: of no kind
 COUNTED = (("found by depth", "in the kind's pool"), ("unique by depth", "in no other kind's pool"))
 
 
@@ -154,7 +155,7 @@ def bias_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
                     continue
                 at, own = lines.index((rows["pool"], rows["test"])), looks[rows["test"]]
                 _with_interval(axes, result, at - 0.2, own.colour, own.marker, full=True)
-                for against, lower, marker in zip(AGAINST, (0.06, 0.3), (own.marker, "D"), strict=True):
+                for against, lower, marker in zip(AGAINST, (0.06, 0.3), (own.marker, MIXED), strict=True):
                     if other := effects.get((against, measure, rows["pool"], rows["test"])):
                         _with_interval(axes, other, at + lower, own.colour, marker, full=False)
             axes.set_title(measure)
@@ -169,7 +170,7 @@ def bias_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
         grid[0].set_yticks(range(len(lines)), names)
         grid[0].set_ylim(len(lines) - 0.4, -0.6)
         under_all(figure, "Mean change of score, from gold to a pool's judgements", width)
-        handles = [_dot(MUTED.light, "o", full=True), _dot(MUTED.light, "o"), _dot(MUTED.light, "D")]
+        handles = [_dot(MUTED.light, "o", full=True), _dot(MUTED.light, "o"), _dot(MUTED.light, MIXED)]
         legend_above(
             figure,
             handles,
