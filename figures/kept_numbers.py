@@ -18,6 +18,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from positionbias.core.convergence import ended_name
 from positionbias.core.formatting import as_form, count, decimal, interval, percent, with_interval
 from positionbias.core.manifest import read_manifest
 from positionbias.core.result import Result, load_results
@@ -308,7 +309,40 @@ def _signed(result: Result) -> str:
     return with_interval(decimal(result.value, sign=True), interval(result.interval, sign=True))
 
 
+CLICKED = {"regenerated": "regenerated", "original": "original", "original-cleaned": "original, false negatives left out"}
+DEPTHS = (10, 20, 50, 100)
+
+
+def clicks() -> list[str]:
+    """TK by what its negatives are, and whether its training was finished: false negatives, accuracy in training, and nDCG@10 by re-ranking depth."""
+    rows = numbers("tripclick-planted-10")
+    lines = [
+        f"| TK trained on | trainings | false negatives | pairwise accuracy in training | re-ranking {' | '.join(map(str, DEPTHS))} |",
+        f"|---|---:|---:|---:|{'---|' * len(DEPTHS)}",
+    ]
+    shares = {row["facts"]["variant"]: row["value"] for row in rows if row["measure"] == "training set of clicks"}
+    telemetry = {row["system"]: row for row in rows if row["measure"] == "training telemetry"}
+    for row in rows:
+        if row["measure"] != "nDCG@10 by re-ranking depth":
+            continue
+        variant, trained = row["facts"]["variant"], telemetry[row["system"]]
+        name = ended_name(CLICKED[variant], row["facts"].get("unfinished", False))
+        points = {point["depth"]: point for point in row["payload"]["rows"]["points"]}
+        cells = [_mean(points[depth], trained["count"]) for depth in DEPTHS]
+        accuracy = decimal(trained["value"], 3)
+        lines.append(f"| {name} | {trained['count']} | {as_form(shares[variant], '.1%')} | {accuracy} | {' | '.join(cells)} |")
+    return lines
+
+
+def _mean(point: Mapping[str, Any], trainings: int) -> str:
+    """With its interval where that is over trainings."""
+    interval = point["interval"] if trainings > 1 else None
+    ends = [] if interval is None else [f"[{decimal(interval['low'], 3)}, {decimal(interval['high'], 3)}]"]
+    return " ".join([decimal(point["mean"], 3), *ends])
+
+
 TABLES: Mapping[str, Callable[[], list[str]]] = {
+    "clicks": clicks,
     "audits": audits,
     "placed": placed,
     "planted": planted,
