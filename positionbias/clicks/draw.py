@@ -2,27 +2,30 @@
 
 A triple is a record of 24 bytes: its key, the place of its query in the split, the rows of its passages in the collection, and whether the negative was
 judged (not relevant). The key is a hash of seed and ids, so the order of all keys is a shuffle that no worker, block or order of the run can change.
+A block is columns throughout: a number a candidate, a query, a pair of a query and a positive, or a triple; ids are made for what is drawn alone.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from positionbias.clicks.judged import JudgedQuery, Which, judged_queries
+from positionbias.clicks.judged import Listed, Which, judgements
 from positionbias.core.blocks import Block
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.negatives import draw_negatives, without
-from positionbias.core.run import Ranking, rankings_of
+from positionbias.core.negatives import draw_many
+from positionbias.core.ranked_blocks import Rankings, block_rankings
 from positionbias.core.seeds import keys64
 
-__all__ = ["COUNTS", "TRIPLE", "draw_block"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["COUNTS", "TRIPLE", "by_key", "draw_block"]
 
 TRIPLE = np.dtype([("key", "<u8"), ("query", "<u4"), ("positive", "<u4"), ("negative", "<u4"), ("judged", "<u4")])
 _ORDER = "order of triples"
@@ -40,14 +43,26 @@ COUNTS = (
 )
 
 
-class _Drawn(NamedTuple):
-    """The negatives of one positive of a query; ``pool`` of the query's candidates could be drawn."""
+class _Candidates(NamedTuple):
+    """The candidates of a block that negatives may be drawn from: of which query each is, and where those of a query begin."""
 
-    query_id: str
-    query: JudgedQuery
-    positive: str
-    negatives: list[str]
-    pool: int
+    places: np.ndarray  # (queries,) of the queries in the split
+    query: np.ndarray  # (candidates,)
+    passage_ids: pa.StringArray  # (candidates,)
+    left_out: int  # that are relevant
+
+    @property
+    def sizes(self) -> np.ndarray:
+        """How many each query has, ``(queries,)``."""
+        return np.bincount(self.query, minlength=len(self.places))
+
+
+class _Pairs(NamedTuple):
+    """The queries of a block with their positives: number of the query, ids, and row of the positive, −1 where the corpus lacks it."""
+
+    query: np.ndarray  # (pairs,)
+    names: list[bytes]  # query id and positive, \x1f between
+    rows: np.ndarray  # (pairs,)
 
 
 def draw_block(which: Which, negatives: int, depth: int | None, seed: int, block: Block, path: Path) -> Mapping[str, Any]:
@@ -58,24 +73,15 @@ def draw_block(which: Which, negatives: int, depth: int | None, seed: int, block
     Raises:
         InputError: candidates of a query or passage that is not there; a run that cannot be read.
     """
-    judged, collection = judged_queries(which), _collection(which)
-    counts = Counter(dict.fromkeys(COUNTS, 0))
-    drawn: list[_Drawn] = []
-    places = []
-    for ranking in rankings_of(block):
-        query = judged.get(ranking.query_id)
-        if query is None:
-            raise _of_another(block, which, f"queries of split {which.split!r}", f"query {ranking.query_id!r}")
-        places.append(query.place)
-        counts["queries with candidates"] += 1
-        if query.positives:
-            _draw(drawn, ranking, query, negatives, depth, seed, counts)
-    present = collection.find([item.positive for item in drawn])
-    _count_queries(drawn, present, negatives, counts)
-    triples = _records(drawn, present, which, collection, block, seed, counts)
+    rankings = block_rankings(block)
+    places = _places(which, block, rankings.query_ids)
+    pairs = _pairs(which, rankings.query_ids, places)
+    candidates = _candidates(which, rankings, places, depth, pairs)
+    triples = _triples(which, block, candidates, pairs, negatives, seed)
     with open(path, "wb") as handle:  # numpy's tofile does not say so where the last of it does not reach the disk
-        handle.write(triples.view(np.uint8).data)
-    return {"counts": dict(counts), "places": _ranges(places)}
+        handle.write(by_key(triples).view(np.uint8).data)
+    counts = {"queries with candidates": len(places), **_counts(candidates, pairs, negatives), **_drawn(triples)}
+    return {"counts": counts, "places": _ranges(places.tolist())}
 
 
 @lru_cache(maxsize=1)
@@ -83,69 +89,103 @@ def _collection(which: Which) -> Collection:
     return Collection(which.path)
 
 
-def _draw(
-    drawn: list[_Drawn],
-    ranking: Ranking,
-    query: JudgedQuery,
-    negatives: int,
-    depth: int | None,
-    seed: int,
-    counts: Counter[str],
-) -> None:
-    candidates = ranking.passage_ids[:depth]
-    pool = without(candidates, query.relevant)
-    counts["positives of queries with candidates"] += len(query.positives)
-    counts["candidates left out as relevant"] += len(candidates) - len(pool)
-    for positive in query.positives:
-        chosen = draw_negatives(pool, negatives, seed, ranking.query_id, positive)
-        drawn.append(_Drawn(ranking.query_id, query, positive, chosen, len(pool)))
+def _places(which: Which, block: Block, query_ids: Sequence[str]) -> np.ndarray:
+    known = judgements(which).places
+    if unknown := next((query_id for query_id in query_ids if query_id not in known), None):
+        raise _of_another(block, which, f"queries of split {which.split!r}", f"query {unknown!r}")
+    return np.array([known[query_id] for query_id in query_ids], np.int64)
 
 
-def _count_queries(drawn: list[_Drawn], present: np.ndarray, negatives: int, counts: Counter[str]) -> None:
-    """``present``: the row of each positive, ``(len(drawn),)``, −1 where the corpus lacks it."""
-    pools = {item.query_id: item.pool for item in drawn}
-    with_positive = {item.query_id for item, row in zip(drawn, present.tolist(), strict=True) if row >= 0}
-    counts["positives missing from the corpus"] += int((present < 0).sum())
-    for query_id, pool in pools.items():
-        if query_id not in with_positive:
-            counts["queries without a positive in the corpus"] += 1
-        elif pool >= negatives:
-            counts["queries with all negatives"] += 1
-        else:
-            counts["queries with fewer negatives" if pool else "queries without a negative"] += 1
+def _pairs(which: Which, query_ids: Sequence[str], places: np.ndarray) -> _Pairs:
+    query, positives = judgements(which).positives.of(places)
+    pairs = list(dict.fromkeys(zip(query.tolist(), positives, strict=True)))  # a judgement may stand twice
+    names = [f"{query_ids[number]}\x1f{positive}".encode() for number, positive in pairs]
+    rows = _collection(which).find([positive for _, positive in pairs])
+    return _Pairs(np.array([number for number, _ in pairs], np.int64), names, rows)
 
 
-def _records(
-    drawn: list[_Drawn],
-    present: np.ndarray,
-    which: Which,
-    collection: Collection,
-    block: Block,
-    seed: int,
-    counts: Counter[str],
-) -> np.ndarray:
-    """The drawn triples whose positive is in the collection, in the order of their keys."""
-    kept = [(row, item) for row, item in zip(present.tolist(), drawn, strict=True) if row >= 0]
-    ids = [negative for _, item in kept for negative in item.negatives]
-    distinct = list(dict.fromkeys(ids))
-    rows = collection.find(distinct)
+def _candidates(which: Which, rankings: Rankings, places: np.ndarray, depth: int | None, pairs: _Pairs) -> _Candidates:
+    """What negatives may be drawn from: the first ``depth`` of each query with a positive, without those that are relevant."""
+    sizes = np.diff(rankings.starts)
+    query, rank = np.repeat(np.arange(len(sizes)), sizes), np.arange(rankings.starts[-1]) - np.repeat(rankings.starts[:-1], sizes)
+    within = np.isin(np.arange(len(sizes)), pairs.query)[query]
+    if depth is not None:
+        within &= rank < depth
+    relevant = within & _among(judgements(which).relevant, places, query, rankings.passage_ids)
+    kept = np.flatnonzero(within & ~relevant)
+    return _Candidates(places, query[kept], rankings.passage_ids.take(kept), int(relevant.sum()))
+
+
+def _among(judged: Listed, places: np.ndarray, query: np.ndarray, passage_ids: pa.StringArray) -> np.ndarray:
+    """Which of these (query, passage) pairs are judged so, ``(len(passage_ids),)`` bool."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    numbers, ids = judged.of(places)
+    found = pc.is_in(passage_ids, value_set=pa.array(ids, pa.string())).to_numpy(zero_copy_only=False)
+    maybe = np.flatnonzero(found)  # judged for a query of the block: for their own?
+    pairs = set(zip(numbers.tolist(), ids, strict=True))
+    own = zip(query[maybe].tolist(), passage_ids.take(pa.array(maybe)).to_pylist(), strict=True)
+    found[maybe] = [pair in pairs for pair in own]
+    return found
+
+
+def _triples(which: Which, block: Block, candidates: _Candidates, pairs: _Pairs, negatives: int, seed: int) -> np.ndarray:
+    """The triples of the positives that are in the collection, ``TRIPLE``, pair by pair."""
+    import pyarrow as pa
+
+    here = np.flatnonzero(pairs.rows >= 0)
+    query, names = pairs.query[here], [pairs.names[pair] for pair in here.tolist()]
+    sizes = candidates.sizes
+    drawn = draw_many(sizes[query], negatives, seed, names)
+    pair, _ = np.nonzero(drawn >= 0)
+    lines = (np.cumsum(sizes) - sizes)[query[pair]] + drawn[drawn >= 0]
+    passage_ids = candidates.passage_ids.take(pa.array(lines))
+    negative_ids = passage_ids.to_pylist()
+    triples = np.zeros(len(lines), TRIPLE)
+    triples["key"] = keys64(seed, _ORDER, [b"%b\x1f%b" % (names[n], i.encode()) for n, i in zip(pair.tolist(), negative_ids, strict=True)])
+    triples["query"] = candidates.places[query[pair]]
+    triples["positive"] = pairs.rows[here][pair]
+    triples["negative"] = _rows(which, block, negative_ids)
+    triples["judged"] = _among(judgements(which).others, candidates.places, query[pair], passage_ids)
+    return triples
+
+
+def _rows(which: Which, block: Block, passage_ids: Sequence[str]) -> np.ndarray:
+    collection = _collection(which)
+    rows = collection.find(passage_ids)
     if len(rows) and rows.min() < 0:
-        unknown = distinct[int(np.flatnonzero(rows < 0)[0])]
+        unknown = passage_ids[int(np.flatnonzero(rows < 0)[0])]
         raise _of_another(block, which, f"passages of {collection.name}", f"passage {unknown!r}")
-    row_of = dict(zip(distinct, rows.tolist(), strict=True))
-    sizes = [len(item.negatives) for _, item in kept]
-    triples = np.zeros(len(ids), TRIPLE)
-    triples["query"] = np.repeat(np.array([item.query.place for _, item in kept], np.uint32), sizes)
-    triples["positive"] = np.repeat(np.array([row for row, _ in kept], np.uint32), sizes)
-    triples["negative"] = np.fromiter((row_of[item] for item in ids), np.uint32, len(ids))
-    judged = (negative in item.query.others for _, item in kept for negative in item.negatives)
-    triples["judged"] = np.fromiter(judged, np.uint32, len(ids))
-    names = [f"{item.query_id}\x1f{item.positive}\x1f{other}".encode() for _, item in kept for other in item.negatives]
-    triples["key"] = keys64(seed, _ORDER, names)
-    pairs = triples["query"].astype(np.uint64) << np.uint64(32) | triples["negative"]
-    counts["negatives drawn again for another positive"] += len(pairs) - len(np.unique(pairs))
-    counts["triples drawn"] += len(triples)
-    return np.sort(triples, order=list(TRIPLE.names or ()))
+    return rows
+
+
+def by_key(triples: np.ndarray) -> np.ndarray:
+    """Triples in the order of their keys; equal keys, one in 10¹² pairs of triples, by all that they hold."""
+    triples = triples[np.argsort(triples["key"])]
+    if len(triples) and (triples["key"][1:] == triples["key"][:-1]).any():
+        triples = np.sort(triples, order=list(TRIPLE.names or ()))
+    return triples
+
+
+def _counts(candidates: _Candidates, pairs: _Pairs, negatives: int) -> dict[str, int]:
+    every, present = np.unique(pairs.query), np.unique(pairs.query[pairs.rows >= 0])
+    pools = candidates.sizes[present]
+    return {
+        "queries with all negatives": int((pools >= negatives).sum()),
+        "queries with fewer negatives": int(((pools > 0) & (pools < negatives)).sum()),
+        "queries without a negative": int((pools == 0).sum()),
+        "queries without a positive in the corpus": len(every) - len(present),
+        "positives of queries with candidates": len(pairs.rows),
+        "positives missing from the corpus": int((pairs.rows < 0).sum()),
+        "candidates left out as relevant": candidates.left_out,
+    }
+
+
+def _drawn(triples: np.ndarray) -> dict[str, int]:
+    negatives = np.sort(triples["query"].astype(np.uint64) << np.uint64(32) | triples["negative"])
+    again = int((negatives[1:] == negatives[:-1]).sum())
+    return {"negatives drawn again for another positive": again, "triples drawn": len(triples)}
 
 
 def _ranges(places: list[int]) -> list[list[int]]:

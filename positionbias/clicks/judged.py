@@ -1,14 +1,18 @@
-"""What is judged of the queries of a split, by query: held while negatives are drawn, some 400 bytes a judgement."""
+"""What is judged of the queries of a split, by query, in columns: held while negatives are drawn, some 20 bytes a judgement."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from positionbias.core.collection import Collection
-from positionbias.core.records import relevant_passages
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-__all__ = ["JudgedQuery", "Which", "judged_queries", "query_ids"]
+from positionbias.core.collection import Collection
+
+__all__ = ["Judgements", "Listed", "Which", "judgements", "query_ids"]
 
 
 class Which(NamedTuple):
@@ -25,38 +29,53 @@ class Which(NamedTuple):
     state: str = ""
 
 
-class JudgedQuery(NamedTuple):
-    """A query's place in its split, its positives, what is relevant at any grade in any judgement set, and what else is judged."""
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Passages by query, in the order of the judgements: those of the query at place p stand from ``starts[p]`` to ``starts[p + 1]``."""
 
-    place: int
-    positives: tuple[str, ...]
-    relevant: frozenset[str]
-    others: frozenset[str]
+    starts: np.ndarray
+    passage_ids: pa.StringArray
+
+    def of(self, places: np.ndarray) -> tuple[np.ndarray, list[str]]:
+        """The passages of these queries, one query after another, and for each the number of its query among ``places``."""
+        sizes = self.starts[places + 1] - self.starts[places]
+        query = np.repeat(np.arange(len(places)), sizes)
+        within = np.arange(len(query)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return query, self.passage_ids.take(pa.array(self.starts[places][query] + within)).to_pylist()
+
+
+class Judgements(NamedTuple):
+    """Places of queries in the split, positives, and what any judgement set calls relevant at any grade, or judged and not relevant."""
+
+    places: dict[str, int]
+    positives: Listed
+    relevant: Listed
+    others: Listed
 
 
 @lru_cache(maxsize=1)
-def query_ids(which: Which) -> tuple[str, ...]:
+def query_ids(which: Which) -> pa.StringArray:
     """The ids of the split's queries, in stored order."""
-    return tuple(query_id for query_id, _ in Collection(which.path).query_texts(which.split))
+    return pa.array([query_id for query_id, _ in Collection(which.path).query_texts(which.split)], pa.string())
 
 
 @lru_cache(maxsize=1)
-def judged_queries(which: Which) -> dict[str, JudgedQuery]:
-    """All queries of the split with what is judged of them."""
+def judgements(which: Which) -> Judgements:
+    """All that is judged of the split's queries."""
     collection = Collection(which.path)
-    positives = relevant_passages(collection.qrels(which.split, which.qrels_name), which.relevant_from)
-    relevant: dict[str, set[str]] = {}
-    judged: dict[str, set[str]] = {}
-    for name in (None, *collection.qrels_names(which.split)):
-        for qrel in collection.qrels(which.split, name):
-            (relevant if qrel.grade > 0 else judged).setdefault(qrel.query_id, set()).add(qrel.passage_id)
-    none: frozenset[str] = frozenset()
-    return {
-        query_id: JudgedQuery(
-            place,
-            positives.get(query_id, ()),
-            frozenset(found) if (found := relevant.get(query_id)) else none,
-            frozenset(others - relevant.get(query_id, none)) if (others := judged.get(query_id)) else none,
-        )
-        for place, query_id in enumerate(query_ids(which))
-    }
+    names = (None, *collection.qrels_names(which.split))
+    positive = collection.qrel_table(which.split, which.qrels_name)
+    every = pa.concat_tables(collection.qrel_table(which.split, name) for name in names)
+    return Judgements(
+        {query_id: place for place, query_id in enumerate(query_ids(which).to_pylist())},
+        _listed(which, positive.filter(pc.greater_equal(positive["grade"], which.relevant_from))),
+        _listed(which, every.filter(pc.greater(every["grade"], 0))),
+        _listed(which, every.filter(pc.less_equal(every["grade"], 0))),
+    )
+
+
+def _listed(which: Which, qrels: pa.Table) -> Listed:
+    places = pc.index_in(qrels["query_id"], value_set=query_ids(which)).to_numpy()
+    order = np.argsort(places, kind="stable")
+    starts = np.searchsorted(places[order], np.arange(len(query_ids(which)) + 1))
+    return Listed(starts, qrels["passage_id"].combine_chunks().take(pa.array(order)))

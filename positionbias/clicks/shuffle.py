@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from positionbias.clicks.draw import TRIPLE
+from positionbias.clicks.draw import TRIPLE, by_key
 
 __all__ = ["Range", "ranges", "triples_of"]
 
@@ -60,9 +60,4 @@ def _sorted(paths: Sequence[Path], cuts: Sequence[tuple[int, int]]) -> np.ndarra
     for path, (low, high) in zip(paths, cuts, strict=True):
         if low < high:
             pieces.append(np.fromfile(path, TRIPLE, high - low, offset=low * TRIPLE.itemsize))
-    # the key alone decides but for one in 10¹² pairs of triples; sorting by it is five times as fast
-    triples = np.concatenate(pieces)
-    triples = triples[np.argsort(triples["key"], kind="stable")]
-    if len(triples) and (triples["key"][1:] == triples["key"][:-1]).any():
-        triples = np.sort(triples, order=list(TRIPLE.names or ()))
-    return triples
+    return by_key(np.concatenate(pieces))

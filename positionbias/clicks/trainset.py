@@ -12,13 +12,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
-from itertools import islice
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from positionbias.clicks.draw import COUNTS, TRIPLE, draw_block
 from positionbias.clicks.judged import Which, query_ids
@@ -27,10 +30,9 @@ from positionbias.clicks.shuffle import Range, ranges, triples_of
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, StorageError, bad_input
 from positionbias.core.files import atomic_file, open_bytes, refuse_existing, remove, sha256_file
-from positionbias.core.groups import Groups, TrainingGroup, write_groups
+from positionbias.core.groups import Groups, Triples, write_groups
 from positionbias.core.manifest import MANIFEST, Manifest, input_ref, package_versions, provenance
-from positionbias.core.progress import track
-from positionbias.core.records import Qrel
+from positionbias.core.progress import step, track
 from positionbias.core.result import write_results
 from positionbias.core.run_blocks import run_blocks
 from positionbias.core.shard_work import GO_ON, MapShards, file_state, make_shards, resumable_folder
@@ -41,7 +43,6 @@ COMMAND = "trainset clicks"
 FORMS = ("ids", "text")
 TRIPLES = "triples.train.tsv"  # as the release calls it
 QUALITY = "quality"
-_AT_ONCE = 4_096
 # a tab, and all that Python or an editor takes for the end of a line
 _BREAKS = re.compile("[\t\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 _COUNT = re.compile(r"([0-9]{1,3}(?:,[0-9]{3}){1,5}|[0-9]{1,18}|[0-9]{1,6}(?:_[0-9]{1,6}){1,5})(\.[0-9]{1,18})?([kKmM]?)")
@@ -161,10 +162,10 @@ def _which(collection: Collection, settings: ClickSettings) -> tuple[Which, int]
     """What is meant, and how many of the split's queries have a positive."""
     place, state = str(collection.path.absolute()), repr(sorted(file_state(collection.path / MANIFEST).items()))
     which = Which(place, collection.checksum, settings.split, settings.qrels_name, settings.relevant_from, state)
-    qrels = collection.qrels(settings.split, settings.qrels_name)
-    positives = [qrel for qrel in qrels if qrel.grade >= settings.relevant_from]
-    if not positives:
-        highest = f", the highest of grade {max(qrel.grade for qrel in qrels)}" if qrels else ""
+    qrels = collection.qrel_table(settings.split, settings.qrels_name)
+    positives = qrels.filter(pc.greater_equal(qrels["grade"], settings.relevant_from))
+    if not len(positives):
+        highest = f", the highest of grade {pc.max(qrels['grade'])}" if len(qrels) else ""
         raise bad_input(
             collection.path,
             wanted=f"a passage judged {settings.relevant_from} or higher in split {settings.split!r}",
@@ -172,20 +173,20 @@ def _which(collection: Collection, settings: ClickSettings) -> tuple[Which, int]
             do="give another --split, --qrels-name or --relevant-from",
         )
     if settings.form == "ids":
-        _refuse_breaks(collection, positives)
-    return which, len({qrel.query_id for qrel in positives})
+        _refuse_breaks(collection, positives["passage_id"])
+    return which, pc.count_distinct(positives["query_id"]).as_py()
 
 
-def _refuse_breaks(collection: Collection, positives: Sequence[Qrel]) -> None:
+def _refuse_breaks(collection: Collection, passage_ids: pa.ChunkedArray) -> None:
     """Refuse positives that a line of ids cannot carry, before long work; ids that come from a run hold no white space."""
-    for qrel in positives:
-        if _BREAKS.search(qrel.passage_id):
-            raise bad_input(
-                collection.path,
-                wanted="ids without tabs and line breaks for --as ids",
-                found=f"passage {qrel.passage_id!r}",
-                do="rename it in the collection, or leave out --as",
-            )
+    found = passage_ids.filter(pc.match_substring_regex(passage_ids, _BREAKS.pattern))
+    if len(found):
+        raise bad_input(
+            collection.path,
+            wanted="ids without tabs and line breaks for --as ids",
+            found=f"passage {found[0].as_py()!r}",
+            do="rename it in the collection, or leave out --as",
+        )
 
 
 def _counts(queries: int, with_positive: int, drawn: Mapping[str, int], parts: Sequence[Range]) -> dict[str, int]:
@@ -238,20 +239,16 @@ def _see(seen: bytearray, places: Sequence[Sequence[int]], which: Which, candida
     for first, last in places:
         again = seen.find(1, first, last + 1)
         if again >= 0:
-            query_id = query_ids(which)[again]
+            query_id = query_ids(which)[again].as_py()
             found = f"query {query_id!r} again, after others"
             raise bad_input(candidates, wanted="a query's lines together", found=found, do="sort the file by its first column")
         seen[first : last + 1] = b"\x01" * (last + 1 - first)
 
 
-def _groups_of(which: Which, paths: tuple[Path, ...], part: Range) -> Iterator[TrainingGroup]:
-    ids, collection = query_ids(which), _opened(which)
-    triples = triples_of(paths, part)
-    for start in range(0, len(triples), _AT_ONCE):
-        rows = triples[start : start + _AT_ONCE]
-        positives, negatives = (collection.passage_ids_at(rows[name].astype("int64")) for name in ("positive", "negative"))
-        for place, positive, negative in zip(rows["query"].tolist(), positives, negatives, strict=True):
-            yield TrainingGroup(ids[place], (positive, negative), (1, 0))
+def _groups_of(which: Which, paths: tuple[Path, ...], part: Range) -> Triples:
+    triples, collection = triples_of(paths, part), _opened(which)
+    positives, negatives = (collection.passage_ids_at(triples[name].astype(np.int64)) for name in ("positive", "negative"))
+    return Triples(query_ids(which).take(pa.array(triples["query"])), positives, negatives)
 
 
 @lru_cache(maxsize=1)
@@ -262,15 +259,19 @@ def _opened(which: Which) -> Collection:
 def _write_lines(path: Path, groups: Groups, collection: Collection, settings: ClickSettings) -> None:
     """One line a triple, tabs between: query, positive, negative, as ids or as texts, in which tabs and line breaks of any kind become spaces."""
     texts = dict(collection.query_texts(settings.split)) if settings.form == "text" else {}
-    stream = iter(track(groups, f"writing {TRIPLES}", len(groups), unit="triples"))
-    with atomic_file(path, overwrite=True) as partial_path, open(partial_path, "w", encoding="utf-8", newline="\n") as handle:
-        while batch := list(islice(stream, _AT_ONCE)):
-            rows = [(group.query_id, *group.passage_ids) for group in batch]
+    with (
+        atomic_file(path, overwrite=True) as partial_path,
+        open(partial_path, "w", encoding="utf-8", newline="\n") as handle,
+        step(f"writing {TRIPLES}", len(groups), unit="triples") as progress,
+    ):
+        for batch in groups.batches():
+            ids = [batch["query_id"], *(pc.list_element(batch["passage_ids"], place) for place in (0, 1))]
+            columns: list[list[str]] = [column.to_pylist() for column in ids]
             if settings.form == "text":
-                passages = iter(collection.texts([passage_id for _, *both in rows for passage_id in both]))
-                rows = [(texts[query_id], next(passages), next(passages)) for query_id, *_ in rows]
-                rows = [tuple(_BREAKS.sub(" ", cell) for cell in row) for row in rows]
-            handle.write("".join("\t".join(row) + "\n" for row in rows))
+                columns = [[texts[query_id] for query_id in columns[0]], *map(collection.texts, columns[1:])]
+                columns = [[_BREAKS.sub(" ", cell) for cell in column] for column in columns]
+            handle.write("".join("\t".join(row) + "\n" for row in zip(*columns, strict=True)))
+            progress.advance(len(batch))
 
 
 def _write_quality(

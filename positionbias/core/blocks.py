@@ -30,8 +30,8 @@ _SCAN = 1 << 16
 class Block:
     """Whole lines of one source: the bytes ``[start, end)`` of its uncompressed content.
 
-    ``source`` is what messages name: a path, "ARCHIVE:MEMBER", or "standard input". ``path`` is set where the bytes can be read
-    from a plain file; otherwise ``data`` holds them and ``lines_before`` counts the lines of the blocks before.
+    ``source`` is what messages name: a path, "ARCHIVE:MEMBER", or "standard input". ``path`` is the file that the bytes come from, where
+    there is one of their own; ``data`` holds them where they cannot be read from its place, and ``lines_before`` counts the lines of the blocks before.
     """
 
     source: str
@@ -101,10 +101,10 @@ class Block:
 
     def fingerprint(self) -> str:
         """What tells that an interrupted run worked on the same block: the file's state and range, or a hash of the bytes."""
-        if self.data is not None:
-            return f"{self.start}-{self.end} {hashlib.blake2b(self.data, digest_size=16).hexdigest()}"
-        assert self.path is not None
-        return f"{self.start}-{self.end} {sorted(file_state(self.path).items())}"
+        if self.path is not None:
+            return f"{self.start}-{self.end} {sorted(file_state(self.path).items())}"
+        assert self.data is not None
+        return f"{self.start}-{self.end} {hashlib.blake2b(self.data, digest_size=16).hexdigest()}"
 
     def line_number(self, number: int) -> int:
         """The place in the whole source, from 1, of line ``number`` (from 0) of this block."""

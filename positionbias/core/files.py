@@ -171,7 +171,7 @@ class _ZstdReader(io.RawIOBase):
     def __init__(self, raw: IO[bytes]) -> None:
         self._raw = raw
         self._frame: Any = None
-        self._decompressed = b""
+        self._decompressed = memoryview(b"")
 
     def readable(self) -> bool:
         return True
@@ -188,7 +188,7 @@ class _ZstdReader(io.RawIOBase):
                 import zstandard
 
                 self._frame = zstandard.ZstdDecompressor().decompressobj()
-            self._decompressed = self._frame.decompress(data)
+            self._decompressed = memoryview(self._frame.decompress(data))
         count = min(len(buffer), len(self._decompressed))
         buffer[:count] = self._decompressed[:count]
         self._decompressed = self._decompressed[count:]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -25,9 +25,9 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.manifest import MANIFEST, InputRef, Manifest, package_versions, provenance, read_manifest, write_manifest
 from positionbias.core.shard_work import MapShards, make_shards
-from positionbias.core.shards import rows_checksum
+from positionbias.core.shards import pairs_checksum, rows_checksum
 
-__all__ = ["Groups", "TrainingGroup", "group_queries", "write_groups"]
+__all__ = ["Groups", "TrainingGroup", "Triples", "group_queries", "write_groups"]
 
 Item = TypeVar("Item")
 KIND = "trainset"
@@ -52,6 +52,14 @@ class TrainingGroup(NamedTuple):
     teacher_scores: tuple[float, ...] | None = None
 
 
+class Triples(NamedTuple):
+    """Many groups of two, labels 1 and 0, without an object each: ids by the place of a triple."""
+
+    query_ids: pa.StringArray
+    positives: Sequence[str]
+    negatives: Sequence[str]
+
+
 class Groups:
     """A stored set of training groups, opened for reading.
 
@@ -73,9 +81,13 @@ class Groups:
         return int(self.manifest.content["groups"])
 
     def __iter__(self) -> Iterator[TrainingGroup]:
+        for batch in self.batches():
+            yield from _groups(batch)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """All groups in order, as columns: query_id, passage_ids, labels, teacher_scores."""
         for table in self._tables:
-            for batch in table.to_batches():
-                yield from _groups(batch)
+            yield from table.to_batches()
 
     def take(self, places: Sequence[int] | np.ndarray) -> list[TrainingGroup]:
         """The groups at these places, in the order asked for."""
@@ -95,10 +107,9 @@ class Groups:
         """Those of the passages that are the positive of a group; of a large set a column is read through, and nothing held."""
         wanted = pa.array(list(passage_ids), pa.string())
         found: set[str] = set()
-        for table in self._tables:
-            for batch in table.to_batches():
-                first = pc.list_element(batch.column("passage_ids"), 0)
-                found.update(pc.unique(first.filter(pc.is_in(first, value_set=wanted))).to_pylist())
+        for batch in self.batches():
+            first = pc.list_element(batch.column("passage_ids"), 0)
+            found.update(pc.unique(first.filter(pc.is_in(first, value_set=wanted))).to_pylist())
         return found
 
     @cached_property
@@ -161,7 +172,7 @@ def _groups(batch: pa.RecordBatch) -> Iterator[TrainingGroup]:
 
 def write_groups(
     folder: Path,
-    groups_of: Callable[[Item], Iterable[TrainingGroup]],
+    groups_of: Callable[[Item], Iterable[TrainingGroup] | Triples],
     items: Iterable[Item],
     *,
     splits: Sequence[str],
@@ -213,20 +224,36 @@ def write_groups(
     return count
 
 
-def _make(groups_of: Callable[[Any], Iterable[TrainingGroup]], item: Any, path: Path) -> Mapping[str, int]:
+def _make(groups_of: Callable[[Any], Iterable[TrainingGroup] | Triples], item: Any, path: Path) -> Mapping[str, int]:
     count = checksum = 0
-    groups = iter(groups_of(item))
+    given = groups_of(item)
     with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, _GROUPS) as writer:
-        while batch := list(islice(groups, _BATCH)):
-            for group in batch:
-                _check(group)
-            columns = zip(*batch, strict=True)
-            writer.write_batch(
-                pa.record_batch([pa.array(c, f.type) for c, f in zip(columns, _GROUPS, strict=True)], schema=_GROUPS)
-            )
-            checksum += rows_checksum(batch)
-            count += len(batch)
+        for batch, own in _of_triples(given) if isinstance(given, Triples) else _of_groups(iter(given)):
+            writer.write_batch(batch)
+            count, checksum = count + len(batch), checksum + own
     return {"count": count, "checksum": checksum % _MODULUS}
+
+
+def _of_groups(groups: Iterator[TrainingGroup]) -> Iterator[tuple[pa.RecordBatch, int]]:
+    """Groups as they are stored, and the checksum of each batch."""
+    while rows := list(islice(groups, _BATCH)):
+        for group in rows:
+            _check(group)
+        columns = [pa.array(c, f.type) for c, f in zip(zip(*rows, strict=True), _GROUPS, strict=True)]
+        yield pa.record_batch(columns, schema=_GROUPS), rows_checksum(rows)
+
+
+def _of_triples(triples: Triples) -> Iterator[tuple[pa.RecordBatch, int]]:
+    """As ``_of_groups`` of the groups that these triples are."""
+    for start in range(0, len(triples.query_ids), _BATCH):
+        query_ids, positives, negatives = (column[start : start + _BATCH] for column in triples)
+        pairs, ends = list(zip(positives, negatives, strict=True)), pa.array(np.arange(0, 2 * len(query_ids) + 1, 2, np.int32))
+        passage_ids = pa.ListArray.from_arrays(ends, pa.array(list(chain.from_iterable(pairs)), pa.string()))
+        labels = pa.ListArray.from_arrays(ends, pa.array(np.tile(np.array([1, 0], np.int32), len(pairs))))
+        columns = [query_ids, passage_ids, labels, pa.nulls(len(pairs), _GROUPS.field("teacher_scores").type)]
+        ids = query_ids.cast(pa.binary()).to_pylist()
+        checksum = pairs_checksum(ids, [repr(pair).encode() for pair in pairs], (1, 0), None)
+        yield pa.record_batch(columns, schema=_GROUPS), checksum
 
 
 def _check(group: TrainingGroup) -> None:

@@ -7,43 +7,27 @@ passage id descending. What is written is strictly decreasing, so every evaluato
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import groupby, starmap
+from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
-from positionbias.core.blocks import Block
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import atomic_file, byte_writer, input_errors, open_text
-from positionbias.core.run_blocks import WANTED, Line, block_rankings, parse_lines, run_blocks
+from positionbias.core.rank_order import Ranking, order_by_score, ordered, ranked, run_stem
+from positionbias.core.ranked_blocks import rankings_of
+from positionbias.core.run_blocks import WANTED, Line, parse_lines, run_blocks
 
 __all__ = [
     "Ranking",
     "Run",
     "order_by_score",
-    "rankings_of",
     "read_rankings",
     "read_run",
     "strictly_decreasing",
     "write_rankings",
     "write_run",
 ]
-
-
-class Ranking(NamedTuple):
-    """One query's passages, best first: ids and float32 scores of the same length."""
-
-    query_id: str
-    passage_ids: list[str]
-    scores: np.ndarray
-
-
-def order_by_score(passage_ids: Sequence[str], scores: np.ndarray) -> np.ndarray:
-    """The indices that put passages in rank order: float32 score falling, then id descending."""
-    by_id = sorted(range(len(passage_ids)), key=passage_ids.__getitem__, reverse=True)
-    rounded = np.asarray(scores, dtype=np.float32)[by_id]
-    return np.asarray(by_id, dtype=np.int64)[np.argsort(-rounded, kind="stable")]
 
 
 def strictly_decreasing(scores: np.ndarray) -> np.ndarray:
@@ -55,33 +39,6 @@ def strictly_decreasing(scores: np.ndarray) -> np.ndarray:
         if not out[index] < out[index - 1]:
             out[index] = np.nextafter(out[index - 1], np.float32(-np.inf))
     return out
-
-
-def _ranked(
-    name: str, query_id: str, passage_ids: Sequence[str], scores: Sequence[float] | np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The rank order of passages that are to stand once each, and the scores in it."""
-    if len(set(passage_ids)) != len(passage_ids):
-        seen: set[str] = set()
-        twice = next(p for p in passage_ids if p in seen or seen.add(p))  # type: ignore[func-returns-value]
-        raise InputError(
-            f"run {name!r}: wanted each passage once a query; found {twice!r} twice for query {query_id!r}; drop one"
-        )
-    return _ordered(name, query_id, passage_ids, scores)
-
-
-def _ordered(
-    name: str, query_id: str, passage_ids: Sequence[str], scores: Sequence[float] | np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The rank order, and the scores in it."""
-    with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and is refused below
-        values = np.asarray(scores, dtype=np.float32)
-    if not np.isfinite(values).all():
-        raise InputError(
-            f"run {name!r}: wanted finite scores; found one that is not for query {query_id!r}; check the system that made it"
-        )
-    order = order_by_score(passage_ids, values)
-    return order, values[order]
 
 
 class Run(Mapping[str, Ranking]):
@@ -99,7 +56,7 @@ class Run(Mapping[str, Ranking]):
         for query_id, passage_ids, scores in rankings:
             if query_id in self._index:
                 raise InputError(f"run {name!r}: wanted each query once; found query {query_id!r} twice; merge its lines")
-            order, values = _ranked(name, query_id, passage_ids, scores)
+            order, values = ranked(name, query_id, passage_ids, scores)
             ids = np.fromiter((numbers.setdefault(passage_ids[i], len(numbers)) for i in order), np.int32, len(order))
             self._index[query_id] = (ids, values)
         self._vocabulary = list(numbers)
@@ -149,7 +106,7 @@ class Run(Mapping[str, Ranking]):
         run = Run(name, ())
         run._vocabulary = self._vocabulary
         for query_id, (numbers, _) in self._index.items():
-            order, values = _ordered(name, query_id, [self._vocabulary[i] for i in numbers], scores[query_id])
+            order, values = ordered(name, query_id, [self._vocabulary[i] for i in numbers], scores[query_id])
             run._index[query_id] = (numbers[order], values)
         return run
 
@@ -181,7 +138,7 @@ def read_run(path: Path | str, name: str | None = None) -> Run:
         passages.append(passage_id)
         scores.append(score)
         tags.add(tag)
-    tag = name or (tags.pop() if len(tags) == 1 else _stem(path))
+    tag = name or (tags.pop() if len(tags) == 1 else run_stem(path))
     try:
         return Run(tag, ((query_id, passages, scores) for query_id, (passages, scores) in found.items()))
     except InputError as error:
@@ -206,23 +163,6 @@ def read_rankings(path: Path | str) -> Iterator[Ranking]:
         raise bad_input(path, wanted=WANTED, found="an empty file", do="check the path")
 
 
-def rankings_of(block: Block) -> Iterator[Ranking]:
-    """The rankings of a block of ``run_blocks``.
-
-    Raises:
-        InputError: as ``read_run``.
-    """
-    name = _stem(Path(block.source))
-
-    def ranked(query_id: str, ids: Sequence[str], scores: Sequence[float] | np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        try:
-            return _ranked(name, query_id, ids, scores)
-        except InputError as error:
-            raise InputError(f"{block.source}: {error}") from error
-
-    yield from starmap(Ranking, block_rankings(block, ranked))
-
-
 def _apart(path: Path, query_id: str) -> InputError:
     """The error about a query whose lines stand apart, with the line where it comes again."""
     runs = groupby(_lines(path), key=lambda line: line[1])
@@ -231,10 +171,6 @@ def _apart(path: Path, query_id: str) -> InputError:
     return bad_input(
         path, line=starts[1], wanted="a query's lines together", found=found, do="sort the file by its first column"
     )
-
-
-def _stem(path: Path) -> str:
-    return path.name.removesuffix(".gz").removesuffix(".zst").removesuffix(".run")
 
 
 def _lines(path: Path) -> Iterator[Line]:

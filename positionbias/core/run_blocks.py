@@ -1,17 +1,16 @@
 """A run in TREC's form by blocks of whole queries, read by columns: for runs of hundreds of millions of lines.
 
-A block is read by pyarrow's CSV reader where its lines are plain (ASCII, one separator between columns, scores in decimal form), some ten times as fast
-as line by line; anything else goes line by line, which finds the fault and its line, or reads what only looks odd. Both give the same rankings.
+A block is cut into columns at the places of its white space where its lines are plain (ASCII, one space or tab between columns, scores in decimal form),
+some ten times as fast as line by line; anything else goes line by line, which finds the fault and its line, or reads what only looks odd. Both give the
+same columns.
 """
 
 from __future__ import annotations
 
-import io
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,14 +18,24 @@ from positionbias.core.blocks import BLOCK_BYTES, Block, stream_blocks
 from positionbias.core.errors import bad_input
 from positionbias.core.files import input_errors, open_bytes
 
-__all__ = ["WANTED", "Line", "Ranked", "block_rankings", "parse_lines", "run_blocks"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["WANTED", "Columns", "Line", "block_columns", "parse_lines", "run_blocks"]
 
 Line = tuple[int, str, str, float, str]  # number from 1, query id, passage id, score, tag
-Ranked = Callable[[str, Sequence[str], Sequence[float] | np.ndarray], tuple[np.ndarray, np.ndarray]]
 WANTED = "six columns: query Q0 passage rank score tag"
 _BOM = b"\xef\xbb\xbf"
-_ODD = (b"\x0b", b"\x0c", b"\x1c", b"\x1d", b"\x1e", b"\x1f")  # white space to Python, not to the CSV reader
-_COLUMNS = ("query", "q0", "passage", "rank", "score", "tag")
+_SPACE, _TAB, _NEWLINE = b" \t\n"
+_QUERY, _PASSAGE, _SCORE, _TAG, _WIDTH = 0, 2, 4, 5, 6
+
+
+class Columns(NamedTuple):
+    """What is read of the lines of a block, in their order; scores are float64."""
+
+    query_ids: pa.StringArray
+    passage_ids: pa.StringArray
+    scores: np.ndarray
 
 
 def parse_lines(path: Path | str, lines: Iterable[tuple[int, str]]) -> Iterator[Line]:
@@ -58,17 +67,19 @@ def run_blocks(path: Path | str, size: int = BLOCK_BYTES) -> Iterator[Block]:
     Raises:
         InputError: no such file, or a damaged one.
     """
-    source, kept, start, index, before = str(path), b"", 0, 0, 0
+    source, kept, start, index = str(path), b"", 0, 0
     with input_errors(path, wanted="a TREC run"), open_bytes(path) as stream:
         for block in stream_blocks(stream, source, size):
+            before = (block.lines_before or 0) - kept.count(b"\n")
             data = kept + (block.read() if block.start else block.read().removeprefix(_BOM))
             cut = _last_query(data)
             if cut:
-                yield Block(source, index, start, start + cut, data=data[:cut], lines_before=before)
-                start, index, before = start + cut, index + 1, before + data.count(b"\n", 0, cut)
+                yield Block(source, index, start, start + cut, path=source, data=data[:cut], lines_before=before)
+                start, index = start + cut, index + 1
             kept = data[cut:]
     if kept:
-        yield Block(source, index, start, start + len(kept), data=kept, lines_before=before)
+        before += data.count(b"\n", 0, cut)
+        yield Block(source, index, start, start + len(kept), path=source, data=kept, lines_before=before)
 
 
 def _last_query(data: bytes) -> int:
@@ -85,75 +96,61 @@ def _last_query(data: bytes) -> int:
     return found if query is not None else 0
 
 
-def block_rankings(block: Block, ranked: Ranked) -> Iterator[tuple[str, list[str], np.ndarray]]:
-    """Query id, passage ids and float32 scores of each query of a block, best first; ``ranked`` gives the order and its scores.
+def block_columns(block: Block) -> Columns:
+    """The columns of a block.
 
     Raises:
-        InputError: as ``parse_lines``; what ``ranked`` says of a query's lines.
+        InputError: as ``parse_lines``.
     """
-    data = block.read()
-    columns = _columns(data) if _is_plain(data) else None
-    if columns is not None:
-        yield from _by_columns(*columns, ranked)
-        return
-    lines = ((block.line_number(number), line) for number, line in block.lines())
-    for query_id, rows in groupby(parse_lines(block.source, lines), key=lambda row: row[1]):
-        _, _, passage_ids, scores, _ = zip(*rows, strict=True)
-        order, values = ranked(query_id, passage_ids, scores)
-        yield query_id, [passage_ids[place] for place in order], values
+    return _plain_columns(block.read()) or _parsed_columns(block)
 
 
-def _is_plain(data: bytes) -> bool:
-    """Whether the CSV reader sees the columns that Python's ``split`` would."""
-    separator = _separator(data)
-    other = b"\t" if separator == b" " else b" "
-    doubled = (separator * 2, b"\n" + separator, separator + b"\n", separator + b"\r", other, *_ODD)
-    at_ends = data.startswith(separator) or data.endswith(separator)
-    within = data.count(b"\r") != data.count(b"\r\n")  # the CSV reader takes one within a line for its end
-    return data.isascii() and not at_ends and not within and not any(odd in data for odd in doubled)
-
-
-def _separator(data: bytes) -> bytes:
-    return b"\t" if b"\t" in data[: data.find(b"\n") if b"\n" in data else len(data)] else b" "
-
-
-def _columns(data: bytes) -> tuple[Any, Any, np.ndarray] | None:
-    """Query ids and passage ids as Arrow arrays, and scores; None where a line has other columns or a score is no plain number."""
+def _parsed_columns(block: Block) -> Columns:
     import pyarrow as pa
-    from pyarrow import csv
 
-    types = {"query": pa.string(), "passage": pa.string(), "score": pa.float64()}
-    try:
-        table = csv.read_csv(
-            io.BytesIO(data),
-            csv.ReadOptions(use_threads=False, column_names=_COLUMNS, block_size=max(1 << 20, len(data))),
-            csv.ParseOptions(delimiter=_separator(data).decode(), quote_char=False, double_quote=False),
-            csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=[], strings_can_be_null=False),
-        )
-    except (pa.ArrowInvalid, pa.ArrowKeyError):
+    lines = list(parse_lines(block.source, ((block.line_number(number), line) for number, line in block.lines())))
+    query_ids, passage_ids = (pa.array([line[column] for line in lines], pa.string()) for column in (1, 2))
+    return Columns(query_ids, passage_ids, np.array([line[3] for line in lines], np.float64))
+
+
+def _plain_columns(data: bytes) -> Columns | None:
+    """The columns of plain lines; None where a line is not one, or a score is no plain number."""
+    import pyarrow as pa
+
+    if b"\r" in data:
+        data = data.replace(b"\r\n", b"\n")
+    ends = _ends(data if data.endswith(b"\n") else data + b"\n")
+    if ends is None:
         return None
-    query, passage, score = (table.column(name).combine_chunks() for name in types)
-    scores = score.to_numpy(zero_copy_only=False)
-    return (query, passage, scores) if len(scores) and np.isfinite(scores).all() else None
+    try:
+        scores = _column(data, ends, _SCORE).cast(pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        return None
+    if not np.isfinite(scores).all():
+        return None
+    return Columns(_column(data, ends, _QUERY), _column(data, ends, _PASSAGE), scores)
 
 
-def _by_columns(query: Any, passage: Any, scores: np.ndarray, ranked: Ranked) -> Iterator[tuple[str, list[str], np.ndarray]]:
-    import pyarrow.compute as pc
+def _ends(data: bytes) -> np.ndarray | None:
+    """Where each field of plain lines ends, ``(lines, 6)`` int32; None where Python's ``split`` might see other fields."""
+    if not data.isascii() or len(data) >= 1 << 31:
+        return None
+    characters = np.frombuffer(data, np.uint8)
+    ends = np.flatnonzero(characters <= _SPACE).astype(np.int32)  # all white space of ASCII is among these
+    if len(ends) % _WIDTH or not len(ends) or ends[0] == 0 or (ends[1:] - ends[:-1] == 1).any():
+        return None
+    found = characters[ends].reshape(-1, _WIDTH)
+    between = found[:, :_TAG]
+    plain = (found[:, _TAG] == _NEWLINE).all() and ((between == _SPACE) | (between == _TAB)).all()
+    return ends.reshape(-1, _WIDTH) if plain else None
 
-    changes = pc.not_equal(query.slice(1), query.slice(0, len(query) - 1)).to_numpy(zero_copy_only=False)
-    starts = np.concatenate([[0], np.flatnonzero(changes) + 1])
-    ends = np.append(starts[1:], len(scores))
-    with np.errstate(over="ignore"):  # what float32 cannot hold is refused by ``ranked``
-        values = scores.astype(np.float32)
-    # a query whose scores fall from line to line needs no sorting
-    rises = np.concatenate([[0], np.cumsum(~(values[1:] < values[:-1]) | ~np.isfinite(values[1:]))])
-    falling = (rises[ends - 1] == rises[starts]) & np.isfinite(values[starts])
-    query_ids = query.take(starts).to_pylist()
-    passage_ids = passage.to_numpy(zero_copy_only=False).tolist()
-    for query_id, start, end, falls in zip(query_ids, starts.tolist(), ends.tolist(), falling.tolist(), strict=True):
-        ids = passage_ids[start:end]
-        if falls and len(set(ids)) == len(ids):
-            yield query_id, ids, values[start:end]
-        else:
-            order, own = ranked(query_id, ids, scores[start:end])
-            yield query_id, [ids[place] for place in order], own
+
+def _column(data: bytes, ends: np.ndarray, column: int) -> pa.StringArray:
+    import pyarrow as pa
+
+    # as strings that follow one another: each field of the column, and between two of them what lies there
+    borders = np.empty(2 * len(ends), np.int32)
+    borders[1::2] = ends[:, column]
+    borders[0::2] = 1 + (ends[:, column - 1] if column else np.append(np.int32(-1), ends[:-1, _TAG]))
+    fields = pa.StringArray.from_buffers(len(borders) - 1, pa.py_buffer(borders), pa.py_buffer(data))
+    return fields.take(pa.array(np.arange(0, len(fields), 2)))

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["below", "below_many", "choose", "generator", "key64", "keys128", "keys64"]
+__all__ = ["below", "below_many", "choose", "choose_many", "generator", "key64", "keys128", "keys64"]
 
 _TWO_64 = 1 << 64
+_AT_ONCE = 1 << 21  # places of shuffled ranges, eight bytes each
 
 
 @lru_cache(maxsize=256)
@@ -64,6 +65,32 @@ def choose(count: int, size: int, seed: int, purpose: str, *parts: str | int) ->
         chosen.append(order.get(other, other))
         order[other] = order.get(place, place)
     return chosen
+
+
+def choose_many(counts: np.ndarray, size: int, seed: int, purpose: str, keys: Sequence[bytes]) -> np.ndarray:
+    """``choose`` of many counts, ``(len(keys), size)`` int64, −1 behind the last one; a key is its parts in UTF-8, ``\\x1f`` between them.
+
+    Counts stay under 2³².
+    """
+    import numpy as np
+
+    width = max(1, size, int(counts.max(initial=0)))
+    chosen, at_once = np.empty((len(keys), size), np.int64), max(1, _AT_ONCE // width)
+    for start in range(0, len(keys), at_once):
+        part = slice(start, start + at_once)
+        _choose_many(counts[part], width, seed, purpose, keys[part], chosen[part])
+    return chosen
+
+
+def _choose_many(counts: np.ndarray, width: int, seed: int, purpose: str, keys: Sequence[bytes], chosen: np.ndarray) -> None:
+    import numpy as np
+
+    order, each = np.tile(np.arange(width), (len(keys), 1)), np.arange(len(keys))
+    for place in range(chosen.shape[1]):
+        here = [b"%b\x1f%d" % (key, place) for key in keys] if place else keys
+        other = place + below_many(counts - place, keys64(seed, purpose, here), seed, purpose, here)
+        chosen[:, place] = np.where(counts > place, order[each, other], -1)
+        order[each, other] = order[:, place]
 
 
 def keys64(seed: int, purpose: str, keys: Sequence[bytes]) -> np.ndarray:

@@ -21,7 +21,7 @@ import pyarrow.ipc as ipc
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.records import Passage
 
-__all__ = ["CHECKSUM_MODULUS", "Shard", "Strings", "not_unicode", "read_shard", "rows_checksum", "write_shard"]
+__all__ = ["CHECKSUM_MODULUS", "Shard", "Strings", "not_unicode", "pairs_checksum", "read_shard", "rows_checksum", "write_shard"]
 
 BATCH_PASSAGES = 4_096
 BATCH_BYTES = 4 << 20
@@ -51,19 +51,29 @@ def rows_checksum(rows: Iterable[Sequence[Any]]) -> int:
     return _sum_of_digests(map(_row_digest, rows))
 
 
+def pairs_checksum(first: Sequence[bytes], second: Sequence[bytes], *same: Any) -> int:
+    """``rows_checksum`` of rows that begin with two texts, given in UTF-8, and go on with the ``same`` items: in less than half the time.
+
+    An import spends a third of its time here.
+    """
+    fresh, rest = hashlib.blake2b(digest_size=16), _framed(same)
+
+    def digests() -> Iterator[bytes]:
+        for one, other in zip(first, second, strict=True):
+            digest = fresh.copy()
+            digest.update(b"%b%b%b%b%b" % (_LENGTH(len(one)), one, _LENGTH(len(other)), other, rest))
+            yield digest.digest()
+
+    return _sum_of_digests(digests())
+
+
 def _row_digest(row: Sequence[Any]) -> bytes:
+    return hashlib.blake2b(_framed(row), digest_size=16).digest()
+
+
+def _framed(row: Sequence[Any]) -> bytes:
     encoded = [item.encode() if isinstance(item, str) else repr(item).encode() for item in row]
-    framed = b"".join([part for item in encoded for part in (_LENGTH(len(item)), item)])
-    return hashlib.blake2b(framed, digest_size=16).digest()
-
-
-def _passage_digests(ids: Sequence[bytes], texts: Sequence[bytes]) -> Iterator[bytes]:
-    """As ``_row_digest`` of each passage; an import spends a third of its time here."""
-    fresh = hashlib.blake2b(digest_size=16)
-    for passage_id, text in zip(ids, texts, strict=True):
-        digest = fresh.copy()
-        digest.update(b"%b%b%b%b" % (_LENGTH(len(passage_id)), passage_id, _LENGTH(len(text)), text))
-        yield digest.digest()
+    return b"".join([part for item in encoded for part in (_LENGTH(len(item)), item)])
 
 
 def _sum_of_digests(digests: Iterable[bytes]) -> int:
@@ -84,7 +94,7 @@ def write_shard(path: Path, passages: Iterable[Passage]) -> Shard:
     with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, PASSAGES) as writer:
         for ids, texts in _batches(passages):
             writer.write_batch(pa.record_batch([_strings(ids), _strings(texts)], schema=PASSAGES))
-            checksum += _sum_of_digests(_passage_digests(ids, texts))
+            checksum += pairs_checksum(ids, texts)
             count += len(ids)
     return Shard(count, checksum % CHECKSUM_MODULUS)
 

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError
-from positionbias.core.run import rankings_of, read_rankings, read_run
-from positionbias.core.run_blocks import _columns, _is_plain, parse_lines, run_blocks
+from positionbias.core.ranked_blocks import rankings_of
+from positionbias.core.run import read_rankings, read_run
+from positionbias.core.run_blocks import _plain_columns, parse_lines, run_blocks
 
 words = st.text("ab1é", min_size=1, max_size=3)
 numbers = st.sampled_from(["2", "2.5", "-1e3", "1_0", "0.1", "2.50", "+3", "1e30"])
@@ -87,8 +88,7 @@ def test_the_rankings_are_those_of_the_whole_run(tmp_path_factory: pytest.TempPa
     ],
 )
 def test_only_plain_lines_are_read_by_columns(text: bytes, plain: bool) -> None:
-    assert _is_plain(text) == plain
-    assert not plain or _columns(text) is not None
+    assert (_plain_columns(text) is not None) == plain
 
 
 def test_a_carriage_return_within_a_line_is_refused_by_every_reader(tmp_path: Path) -> None:

@@ -1,0 +1,62 @@
+"""One query's passages in the order of their scores, by one tie rule everywhere, trec_eval's.
+
+Scores are rounded to float32, ordered from high to low, equal scores by passage id descending.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from positionbias.core.errors import InputError
+
+__all__ = ["Ranking", "order_by_score", "ordered", "ranked", "run_stem"]
+
+
+class Ranking(NamedTuple):
+    """One query's passages, best first: ids and float32 scores of the same length."""
+
+    query_id: str
+    passage_ids: list[str]
+    scores: np.ndarray
+
+
+def order_by_score(passage_ids: Sequence[str], scores: np.ndarray) -> np.ndarray:
+    """The indices that put passages in rank order: float32 score falling, then id descending."""
+    by_id = sorted(range(len(passage_ids)), key=passage_ids.__getitem__, reverse=True)
+    rounded = np.asarray(scores, dtype=np.float32)[by_id]
+    return np.asarray(by_id, dtype=np.int64)[np.argsort(-rounded, kind="stable")]
+
+
+def ranked(
+    name: str, query_id: str, passage_ids: Sequence[str], scores: Sequence[float] | np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The rank order of passages that are to stand once each, and the scores in it."""
+    if len(set(passage_ids)) != len(passage_ids):
+        seen: set[str] = set()
+        twice = next(p for p in passage_ids if p in seen or seen.add(p))  # type: ignore[func-returns-value]
+        raise InputError(
+            f"run {name!r}: wanted each passage once a query; found {twice!r} twice for query {query_id!r}; drop one"
+        )
+    return ordered(name, query_id, passage_ids, scores)
+
+
+def ordered(
+    name: str, query_id: str, passage_ids: Sequence[str], scores: Sequence[float] | np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The rank order, and the scores in it."""
+    with np.errstate(over="ignore"):  # what float32 cannot hold becomes infinite, and is refused below
+        values = np.asarray(scores, dtype=np.float32)
+    if not np.isfinite(values).all():
+        raise InputError(
+            f"run {name!r}: wanted finite scores; found one that is not for query {query_id!r}; check the system that made it"
+        )
+    order = order_by_score(passage_ids, values)
+    return order, values[order]
+
+
+def run_stem(path: Path) -> str:
+    return path.name.removesuffix(".gz").removesuffix(".zst").removesuffix(".run")
