@@ -3,8 +3,8 @@
 1.5 million passages, 685,649 queries with 1.6 clicks each and 500 candidates each in a run of 343 million lines (zstd), 20 negatives a click, the first
 10 million of all triples kept. ``posbias trainset clicks`` runs in a process of its own, watched from outside. Beside it a plain Python loop, the way such a
 script is written (lines split, ``random.sample``, one list, ``random.shuffle``), on the first queries of the same file: its total is worked out, and so is
-its memory, which grows with what it holds. The two take turns, twice. ``--run-queries`` makes candidates for the first queries only: the judgements that are held are still those of all, and the
-totals are worked out from processor seconds. BM25's searches are timed apart (``--bm25``): a sample of queries over generated passages of TripClick's length.
+its memory, which grows with what it holds. The two take turns, twice. ``--run-queries`` makes candidates for the first queries only: the judgements that are held are still those of all, and
+the totals are worked out on the line through this run and one of a few queries. BM25's searches are timed apart (``--bm25``): a sample of queries over generated passages of TripClick's length.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ import pyarrow as pa
 import pyarrow.csv as csv
 from measuring import Measured, hardware, measured, result_place
 
-from positionbias.clicks.judged import Which, judgements
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.files import open_text
@@ -169,29 +168,35 @@ def main() -> None:
     given = options.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
     passages, run_queries = prime_below(given.passages), given.run_queries or given.queries
-    place, run = given.folder / "clicks", given.folder / f"train-{run_queries}.run.zst"
+    place, run, few = given.folder / "clicks", *(given.folder / f"train-{count}.run.zst" for count in (run_queries, AT_ONCE))
     if not place.exists():
         make_collection(place, passages, given.words, given.queries, given.depth)
-    if not run.exists():
-        make_run(run.with_suffix(".partial"), passages, run_queries, given.depth)
-        run.with_suffix(".partial").rename(run)
+    for path, count in ((run, run_queries), (few, AT_ONCE)):
+        if not path.exists():
+            make_run(path.with_suffix(".partial"), passages, count, given.depth)
+            path.with_suffix(".partial").rename(path)
     if given.only_make:
         return
     load, share = os.getloadavg()[0], run_queries / given.queries
     triples = round(given.triples * share)
-    command = [sys.executable, "-m", "positionbias", "--quiet", "trainset", "clicks", str(place), "--candidates", str(run)]
-    command += ["--triples", str(triples), "--as", "ids", "--workers", str(given.workers), "--overwrite"]
-    started, opened = time.process_time(), Collection(place)
-    judgements(Which(str(place), opened.checksum, "train", None, 1))
-    fixed = time.process_time() - started
-    relevant = {query: set(passages) for query, passages in relevant_passages(opened.qrels("train")).items()}
+    command = [
+        sys.executable,
+        *"-m positionbias --quiet trainset clicks --as ids".split(),
+        str(place),
+        "--triples",
+        str(triples),
+    ]
+    command += ["--workers", str(given.workers), "--overwrite", "--out", str(given.folder / "set"), "--candidates"]
+    relevant = {query: set(found) for query, found in relevant_passages(Collection(place).qrels("train")).items()}
     queries, lines_read = min(given.loop_queries, run_queries), run_queries * given.depth
     turns: list[Measured] = []
     loops: list[tuple[float, int, int]] = []
     for _ in range(TURNS):
-        turns.append(measured([*command, "--out", str(given.folder / "set")]))
+        turns.append(measured([*command, str(run)]))
         loops.append(plain_loop(run, relevant, queries, 20, given.folder / "loop.tsv"))
-    of_all = (fmean(turn.processor for turn in turns) - fixed) / share + fixed
+    begun = measured([*command, str(few)]).processor
+    a_query = (fmean(turn.processor for turn in turns) - begun) / (run_queries - AT_ONCE)
+    of_all = begun + a_query * (given.queries - AT_ONCE)
     loop_of_all = fmean(seconds for seconds, _, _ in loops) * given.queries / queries
     loop_bytes, ours = loops[0][2], turns[0]
     lines = [
@@ -215,8 +220,8 @@ def main() -> None:
         f"| posbias trainset clicks, {'mean' if share == 1 else 'worked out'} | {given.queries:,} | | {of_all:,.0f} | | | as above |",
         f"| plain loop, worked out | {given.queries:,} | | {loop_of_all:,.0f} | | | +{loop_bytes * given.queries / queries / 2**30:,.0f} GiB |",
         "",
-        f"Processor seconds of one process; what is worked out is linear in queries. Of ours, {fixed:.1f} go to the judgements of all {given.queries:,} queries, "
-        "which are read whatever the run. "
+        f"Processor seconds of one process. The loop's are worked out in proportion to queries, ours on the line through this run and one of {AT_ONCE:,} "
+        f"queries, which takes {begun:.1f} s: what is read of all {given.queries:,} queries whatever the run. "
         "Memory: proportional set size of the process, sampled; what it holds is the judgements and one block of the run, and does not grow with the run. "
         "The loop's is what its lists, ids and triples take beside the judgements.",
         "",

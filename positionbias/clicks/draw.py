@@ -8,22 +8,19 @@ A block is columns throughout: a number a candidate, a query, a pair of a query 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from positionbias.clicks.judged import Listed, Which, judgements
+from positionbias.clicks.judged import Listed, Which, judgements, opened
 from positionbias.core.blocks import Block
-from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.negatives import draw_many
 from positionbias.core.ranked_blocks import Rankings, block_rankings
 from positionbias.core.seeds import keys64
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 __all__ = ["COUNTS", "TRIPLE", "by_key", "draw_block"]
 
@@ -84,11 +81,6 @@ def draw_block(which: Which, negatives: int, depth: int | None, seed: int, block
     return {"counts": counts, "places": _ranges(places.tolist())}
 
 
-@lru_cache(maxsize=1)
-def _collection(which: Which) -> Collection:
-    return Collection(which.path)
-
-
 def _places(which: Which, block: Block, query_ids: Sequence[str]) -> np.ndarray:
     known = judgements(which).places
     if unknown := next((query_id for query_id in query_ids if query_id not in known), None):
@@ -100,14 +92,17 @@ def _pairs(which: Which, query_ids: Sequence[str], places: np.ndarray) -> _Pairs
     query, positives = judgements(which).positives.of(places)
     pairs = list(dict.fromkeys(zip(query.tolist(), positives, strict=True)))  # a judgement may stand twice
     names = [f"{query_ids[number]}\x1f{positive}".encode() for number, positive in pairs]
-    rows = _collection(which).find([positive for _, positive in pairs])
+    rows = opened(which).find([positive for _, positive in pairs])
     return _Pairs(np.array([number for number, _ in pairs], np.int64), names, rows)
 
 
 def _candidates(which: Which, rankings: Rankings, places: np.ndarray, depth: int | None, pairs: _Pairs) -> _Candidates:
     """What negatives may be drawn from: the first ``depth`` of each query with a positive, without those that are relevant."""
     sizes = np.diff(rankings.starts)
-    query, rank = np.repeat(np.arange(len(sizes)), sizes), np.arange(rankings.starts[-1]) - np.repeat(rankings.starts[:-1], sizes)
+    query, rank = (
+        np.repeat(np.arange(len(sizes)), sizes),
+        np.arange(rankings.starts[-1]) - np.repeat(rankings.starts[:-1], sizes),
+    )
     within = np.isin(np.arange(len(sizes)), pairs.query)[query]
     if depth is not None:
         within &= rank < depth
@@ -118,9 +113,6 @@ def _candidates(which: Which, rankings: Rankings, places: np.ndarray, depth: int
 
 def _among(judged: Listed, places: np.ndarray, query: np.ndarray, passage_ids: pa.StringArray) -> np.ndarray:
     """Which of these (query, passage) pairs are judged so, ``(len(passage_ids),)`` bool."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     numbers, ids = judged.of(places)
     found = pc.is_in(passage_ids, value_set=pa.array(ids, pa.string())).to_numpy(zero_copy_only=False)
     maybe = np.flatnonzero(found)  # judged for a query of the block: for their own?
@@ -132,8 +124,6 @@ def _among(judged: Listed, places: np.ndarray, query: np.ndarray, passage_ids: p
 
 def _triples(which: Which, block: Block, candidates: _Candidates, pairs: _Pairs, negatives: int, seed: int) -> np.ndarray:
     """The triples of the positives that are in the collection, ``TRIPLE``, pair by pair."""
-    import pyarrow as pa
-
     here = np.flatnonzero(pairs.rows >= 0)
     query, names = pairs.query[here], [pairs.names[pair] for pair in here.tolist()]
     sizes = candidates.sizes
@@ -143,7 +133,9 @@ def _triples(which: Which, block: Block, candidates: _Candidates, pairs: _Pairs,
     passage_ids = candidates.passage_ids.take(pa.array(lines))
     negative_ids = passage_ids.to_pylist()
     triples = np.zeros(len(lines), TRIPLE)
-    triples["key"] = keys64(seed, _ORDER, [b"%b\x1f%b" % (names[n], i.encode()) for n, i in zip(pair.tolist(), negative_ids, strict=True)])
+    triples["key"] = keys64(
+        seed, _ORDER, [b"%b\x1f%b" % (names[n], i.encode()) for n, i in zip(pair.tolist(), negative_ids, strict=True)]
+    )
     triples["query"] = candidates.places[query[pair]]
     triples["positive"] = pairs.rows[here][pair]
     triples["negative"] = _rows(which, block, negative_ids)
@@ -152,11 +144,10 @@ def _triples(which: Which, block: Block, candidates: _Candidates, pairs: _Pairs,
 
 
 def _rows(which: Which, block: Block, passage_ids: Sequence[str]) -> np.ndarray:
-    collection = _collection(which)
-    rows = collection.find(passage_ids)
-    if len(rows) and rows.min() < 0:
+    rows = opened(which).find(passage_ids)
+    if (rows < 0).any():
         unknown = passage_ids[int(np.flatnonzero(rows < 0)[0])]
-        raise _of_another(block, which, f"passages of {collection.name}", f"passage {unknown!r}")
+        raise _of_another(block, which, f"passages of {opened(which).name}", f"passage {unknown!r}")
     return rows
 
 

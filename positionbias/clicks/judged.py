@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from positionbias.core.collection import Collection
 
-__all__ = ["Judgements", "Listed", "Which", "judgements", "query_ids"]
+__all__ = ["Judgements", "Listed", "Which", "judgements", "opened", "query_ids"]
 
 
 class Which(NamedTuple):
@@ -54,15 +54,21 @@ class Judgements(NamedTuple):
 
 
 @lru_cache(maxsize=1)
+def opened(which: Which) -> Collection:
+    """The collection, its shards and index mapped once a process."""
+    return Collection(which.path)
+
+
+@lru_cache(maxsize=1)
 def query_ids(which: Which) -> pa.StringArray:
     """The ids of the split's queries, in stored order."""
-    return pa.array([query_id for query_id, _ in Collection(which.path).query_texts(which.split)], pa.string())
+    return pa.array([query_id for query_id, _ in opened(which).query_texts(which.split)], pa.string())
 
 
 @lru_cache(maxsize=1)
 def judgements(which: Which) -> Judgements:
     """All that is judged of the split's queries."""
-    collection = Collection(which.path)
+    collection = opened(which)
     names = (None, *collection.qrels_names(which.split))
     positive = collection.qrel_table(which.split, which.qrels_name)
     every = pa.concat_tables(collection.qrel_table(which.split, name) for name in names)

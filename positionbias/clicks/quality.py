@@ -7,6 +7,9 @@ from itertools import islice
 from statistics import fmean, median
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from positionbias.core.collection import Collection
 from positionbias.core.groups import Groups
 from positionbias.core.payloads import Statistics
@@ -39,13 +42,11 @@ def look(groups: Groups, collection: Collection, split: str, sample: int = SAMPL
             "longest": max(lengths),
             "without words": lengths.count(0),
         }
-    asked, drawn = {group.query_id for group in first}, {(group.query_id, group.passage_ids[1]) for group in first}
-    relevant = {
-        qrel[:2]
-        for name in (None, *collection.qrels_names(split))
-        for qrel in collection.qrels(split, name)
-        if qrel.grade > 0 and qrel.query_id in asked and qrel[:2] in drawn
-    }
+    asked, relevant = pa.array({group.query_id for group in first}, pa.string()), set()
+    for name in (None, *collection.qrels_names(split)):
+        table = collection.qrel_table(split, name)
+        own = table.filter(pc.and_(pc.greater(table["grade"], 0), pc.is_in(table["query_id"], value_set=asked)))
+        relevant.update(zip(own["query_id"].to_pylist(), own["passage_id"].to_pylist(), strict=True))
     return rows | {
         "negatives with the text of their positive": sum(one == other for one, other in pairs),
         "negatives judged relevant": sum((group.query_id, group.passage_ids[1]) in relevant for group in first),

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from positionbias.clicks.draw import COUNTS, TRIPLE, draw_block
-from positionbias.clicks.judged import Which, query_ids
+from positionbias.clicks.judged import Which, opened, query_ids
 from positionbias.clicks.quality import QUERIES, look, quality_results
 from positionbias.clicks.shuffle import Range, ranges, triples_of
 from positionbias.core.collection import Collection
@@ -246,14 +246,9 @@ def _see(seen: bytearray, places: Sequence[Sequence[int]], which: Which, candida
 
 
 def _groups_of(which: Which, paths: tuple[Path, ...], part: Range) -> Triples:
-    triples, collection = triples_of(paths, part), _opened(which)
+    triples, collection = triples_of(paths, part), opened(which)
     positives, negatives = (collection.passage_ids_at(triples[name].astype(np.int64)) for name in ("positive", "negative"))
     return Triples(query_ids(which).take(pa.array(triples["query"])), positives, negatives)
-
-
-@lru_cache(maxsize=1)
-def _opened(which: Which) -> Collection:
-    return Collection(which.path)
 
 
 def _write_lines(path: Path, groups: Groups, collection: Collection, settings: ClickSettings) -> None:

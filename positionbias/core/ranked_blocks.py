@@ -78,14 +78,13 @@ def _starts(query: pa.StringArray) -> np.ndarray:
 
 def _unsettled(starts: np.ndarray, passages: pa.StringArray, values: np.ndarray) -> list[int]:
     """The queries whose scores do not fall from line to line, or that may have a passage twice."""
-    odd = np.append(True, ~(values[1:] < values[:-1]))[: len(values)]
+    hashes = _hashes(passages)
+    for start, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        hashes[start:end].sort()
+    odd = np.append(True, ~(values[1:] < values[:-1]) | (hashes[1:] == hashes[:-1]))[: len(values)]
     odd[starts[:-1]] = False
     odd |= ~np.isfinite(values)
     query = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    pairs = _hashes(passages) ^ query.astype(np.uint64) * _ODD
-    falling = np.sort(pairs)
-    if len(twice := falling[1:][falling[1:] == falling[:-1]]):
-        odd |= np.isin(pairs, twice)
     found: list[int] = np.unique(query[odd]).tolist()
     return found
 

@@ -21,7 +21,16 @@ import pyarrow.ipc as ipc
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.records import Passage
 
-__all__ = ["CHECKSUM_MODULUS", "Shard", "Strings", "not_unicode", "pairs_checksum", "read_shard", "rows_checksum", "write_shard"]
+__all__ = [
+    "CHECKSUM_MODULUS",
+    "Shard",
+    "Strings",
+    "not_unicode",
+    "pairs_checksum",
+    "read_shard",
+    "rows_checksum",
+    "write_shard",
+]
 
 BATCH_PASSAGES = 4_096
 BATCH_BYTES = 4 << 20

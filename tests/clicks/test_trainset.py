@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from positionbias.clicks import quality
 from positionbias.clicks.draw import TRIPLE
+from positionbias.clicks.judged import Which, judgements
 from positionbias.clicks.shuffle import ranges, triples_of
 from positionbias.clicks.trainset import QUALITY, TRIPLES, ClickSettings, parse_count, write_click_set
 from positionbias.core.collection import Collection
@@ -286,3 +287,30 @@ def test_what_a_line_cannot_carry(tmp_path: Path) -> None:
         draw(tmp_path / "ids", odd, form="ids")
     text = draw(tmp_path / "text", odd, form="text")
     assert (text.path / TRIPLES).read_text(encoding="utf-8") == "a b\tone two three four five\tx y\n"
+
+
+def test_a_judgement_that_stands_twice_is_drawn_for_once(tmp_path: Path) -> None:
+    with create_collection(tmp_path / "twice") as writer:
+        writer.add_passages(Passage(f"p{n}", "x") for n in range(5))
+        writer.add_split(
+            "train",
+            [Query("a", "x"), Query("b", "x"), Query("c", "x")],
+            [Qrel("c", "p0", 1), Qrel("a", "p1", 1), Qrel("c", "p0", 1)],
+        )
+        writer.finish(name="twice", command="a test", settings={})
+    (tmp_path / "r.run").write_text("".join(f"{query} Q0 p{n} 1 {9 - n} x\n" for query in "ac" for n in range(4)))
+    groups = draw(tmp_path / "set", (Collection(tmp_path / "twice"), tmp_path / "r.run"), negatives=2)
+    assert Counter((group.query_id, group.passage_ids[0]) for group in groups) == {("a", "p1"): 2, ("c", "p0"): 2}
+
+
+def test_what_is_judged_is_listed_by_query(clicks: tuple[Collection, Path]) -> None:
+    which = Which(str(clicks[0].path), clicks[0].checksum, "train", None, 1)
+    judged = judgements(which)
+    assert (judged.places["q0"], judged.places["alone"], judged.places["unjudged"]) == (0, QUERIES, QUERIES + 1)
+    # q2 has three clicks, at ranks 1, 3 and 5 of p14, p17, p20 …; "unjudged" none; q0 one, and one that the corpus lacks
+    query, passage_ids = judged.positives.of(np.array([2, QUERIES + 1, 0]))
+    assert query.tolist() == [0, 0, 0, 2, 2]
+    assert passage_ids == ["p14", "p20", "p26", "p0", "gone"]
+    query, passage_ids = judged.others.of(np.array([2]))
+    assert (query.tolist(), passage_ids) == ([0], ["p17"])
+    assert sorted(judged.relevant.of(np.array([2]))[1]) == ["p14", "p20", "p26", "p29"]

@@ -120,3 +120,13 @@ def test_a_fault_in_a_later_block_has_the_line_of_the_file(tmp_path: Path, monke
     (tmp_path / "bad.run").write_text("q Q0 a 1 2.0 x\nr Q0 a 1 2.0 x\ns Q0 a 1 nan x\n")
     with pytest.raises(InputError, match=r"bad.run:3: wanted a finite score; found 'nan'"):
         list(read_rankings(tmp_path / "bad.run"))
+
+
+def test_long_ids_that_begin_alike_are_told_from_one_that_stands_twice(tmp_path: Path) -> None:
+    ids = [f"{'clueweb-00-' * words}{n}" for words in (0, 1, 2) for n in range(50)]
+    lines = [f"{query} Q0 {item} 1 {-place} t\n" for query in ("q", "r") for place, item in enumerate(ids)]
+    (tmp_path / "r").write_text("".join(lines))
+    assert [r.passage_ids for r in read_rankings(tmp_path / "r")] == [ids, ids]
+    (tmp_path / "twice").write_text("".join([*lines, f"r Q0 {ids[-1]} 1 -999 t\n"]))
+    with pytest.raises(InputError, match=f"wanted each passage once a query; found '{ids[-1]}' twice for query 'r'"):
+        list(read_rankings(tmp_path / "twice"))

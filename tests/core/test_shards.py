@@ -6,12 +6,14 @@ from hashlib import blake2b
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.core.shards import rows_checksum, write_shard
+from positionbias.core.shards import pairs_checksum, rows_checksum, write_shard
 
 from .making import make_collection
 
@@ -75,3 +77,10 @@ def test_a_missing_or_cut_shard_is_one_line(small_collection: Collection) -> Non
     shard.unlink()
     with pytest.raises(InputError, match="wanted 1 passage shards; found 0"):
         list(Collection(small_collection.path).passages())
+
+
+@given(st.lists(st.tuples(st.text(), st.text())))
+def test_the_checksum_of_pairs_is_that_of_their_rows(pairs: list[tuple[str, str]]) -> None:
+    first, second = ([pair[place].encode() for pair in pairs] for place in (0, 1))
+    assert pairs_checksum(first, second) == rows_checksum(pairs)
+    assert pairs_checksum(first, second, (1, 0), None) == rows_checksum((*pair, (1, 0), None) for pair in pairs)
