@@ -137,7 +137,7 @@ def search_rate(folder: Path, passages: int, words: int, queries: int, depth: in
     from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 
     place = folder / "bm25"
-    with create_collection(place) as writer:
+    with create_collection(place, overwrite=True) as writer:
         writer.add_passages(passages_of(passages, words))
         texts = WORDS[np.random.default_rng(3).integers(0, 3_000, (queries + 1, 4))].tolist()
         made = [Query(f"q{n}", " ".join(text)) for n, text in enumerate(texts)]
