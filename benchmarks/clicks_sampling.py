@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from statistics import fmean
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pyarrow as pa
@@ -137,7 +138,7 @@ def search_rate(folder: Path, passages: int, words: int, queries: int, depth: in
     from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 
     place = folder / "bm25"
-    with create_collection(place, overwrite=True) as writer:
+    with create_collection(place) as writer:
         writer.add_passages(passages_of(passages, words))
         texts = WORDS[np.random.default_rng(3).integers(0, 3_000, (queries + 1, 4))].tolist()
         made = [Query(f"q{n}", " ".join(text)) for n, text in enumerate(texts)]
@@ -230,7 +231,8 @@ def main() -> None:
         "```",
     ]
     if given.bm25:
-        index, rate = search_rate(given.folder, given.bm25, 259, 200, given.depth)
+        with TemporaryDirectory(dir=given.folder) as folder:
+            index, rate = search_rate(Path(folder), given.bm25, 259, 200, given.depth)
         hours = given.queries / rate * passages / given.bm25 / 3600
         lines += [
             "",

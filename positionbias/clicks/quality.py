@@ -42,9 +42,10 @@ def look(groups: Groups, collection: Collection, split: str, sample: int = SAMPL
             "longest": max(lengths),
             "without words": lengths.count(0),
         }
-    asked, relevant = pa.array({group.query_id for group in first}, pa.string()), set()
-    for name in (None, *collection.qrels_names(split)):
-        table = collection.qrel_table(split, name)
+    asked = pa.array({group.query_id for group in first}, pa.string())
+    relevant: set[tuple[str, str]] = set()
+    for judgements in (None, *collection.qrels_names(split)):
+        table = collection.qrel_table(split, judgements)
         own = table.filter(pc.and_(pc.greater(table["grade"], 0), pc.is_in(table["query_id"], value_set=asked)))
         relevant.update(zip(own["query_id"].to_pylist(), own["passage_id"].to_pylist(), strict=True))
     return rows | {

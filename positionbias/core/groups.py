@@ -246,8 +246,9 @@ def _of_groups(groups: Iterator[TrainingGroup]) -> Iterator[tuple[pa.RecordBatch
 def _of_triples(triples: Triples) -> Iterator[tuple[pa.RecordBatch, int]]:
     """As ``_of_groups`` of the groups that these triples are."""
     for start in range(0, len(triples.query_ids), _BATCH):
-        query_ids, positives, negatives = (column[start : start + _BATCH] for column in triples)
-        pairs, ends = list(zip(positives, negatives, strict=True)), pa.array(np.arange(0, 2 * len(query_ids) + 1, 2, np.int32))
+        part = slice(start, start + _BATCH)
+        query_ids, pairs = triples.query_ids[part], list(zip(triples.positives[part], triples.negatives[part], strict=True))
+        ends = pa.array(np.arange(0, 2 * len(pairs) + 1, 2, dtype=np.int32))
         passage_ids = pa.ListArray.from_arrays(ends, pa.array(list(chain.from_iterable(pairs)), pa.string()))
         labels = pa.ListArray.from_arrays(ends, pa.array(np.tile(np.array([1, 0], np.int32), len(pairs))))
         columns = [query_ids, passage_ids, labels, pa.nulls(len(pairs), _GROUPS.field("teacher_scores").type)]
