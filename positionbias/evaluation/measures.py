@@ -29,8 +29,10 @@ _SHORT = {"J": "Judged"}  # as tables and papers write it
 _NAME = re.compile(r"(?P<name>\w+)(\((?P<settings>[^()]*)\))?(@(?P<at>[\w.]+))?")
 
 
-def parse_measure(name: str) -> ir_measures.Measure:
+def parse_measure(name: str, *, computed: Collection[str] = ()) -> ir_measures.Measure:
     """The measure of a name such as ``nDCG@10``, ``AP(rel=2)`` or ``RR(rel=2)@10``; ``J@10`` is Judged@10.
+
+    ``computed`` names measures that the caller computes itself: no package is needed for them.
 
     Raises:
         SettingError: no such measure, a setting it does not have, or a package that computes it is missing.
@@ -53,7 +55,7 @@ def parse_measure(name: str) -> ir_measures.Measure:
             f"-m: wanted settings that {match['name']} has; found {name!r} ({error or 'not readable'}); "
             f"write it as in nDCG@10, AP(rel=2) or RR(rel=2)@10"
         ) from error
-    if not ir_measures.DefaultPipeline.supports(measure):
+    if measure.NAME not in computed and not ir_measures.DefaultPipeline.supports(measure):
         raise SettingError(
             f"-m: wanted a measure that can be computed here; found {name!r}; try one of {', '.join(_supported())}"
         )

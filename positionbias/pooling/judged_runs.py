@@ -8,7 +8,7 @@ over judgements, and a run's score under a pool needs no identifier.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import numpy as np
@@ -28,7 +28,8 @@ NOT_RETRIEVED = np.iinfo(np.uint16).max
 class JudgedRuns:
     """``places (queries, runs, depth)`` int32: the judgement at each rank; ``ranks (runs, judgements)`` uint16, from 0: where it stands.
 
-    ``grades (judgements,)`` and ``starts (queries + 1,)``, where each query's judgements begin. ``skipped`` counts what was read and not used.
+    ``grades (judgements,)`` and ``starts (queries + 1,)``, where each query's judgements begin; ``documents`` are their identifiers. ``skipped``
+    counts what was read and not used.
     """
 
     systems: tuple[System, ...]
@@ -38,6 +39,7 @@ class JudgedRuns:
     grades: np.ndarray
     starts: np.ndarray
     skipped: Mapping[str, int]
+    documents: tuple[str, ...]
 
     @property
     def unjudged(self) -> int:
@@ -70,9 +72,12 @@ class JudgedRuns:
 
     def with_systems(self, systems: Sequence[System]) -> JudgedRuns:
         """The same runs under other labels, in the same order."""
-        return JudgedRuns(
-            tuple(systems), self.query_ids, self.places, self.ranks, self.grades, self.starts, self.skipped
-        )  # fmt: skip
+        return replace(self, systems=tuple(systems))
+
+    def only(self, runs: Sequence[int] | np.ndarray) -> JudgedRuns:
+        """Some of the runs, by number, in the order given."""
+        systems = tuple(self.systems[run] for run in runs)
+        return replace(self, systems=systems, places=self.places[:, runs], ranks=self.ranks[runs])
 
 
 def judge_runs(runs: Iterable[tuple[System, Run]], qrels: Iterable[Qrel], *, deepest: int = DEEPEST) -> JudgedRuns:
@@ -86,7 +91,7 @@ def judge_runs(runs: Iterable[tuple[System, Run]], qrels: Iterable[Qrel], *, dee
     """
     if not 0 < deepest < NOT_RETRIEVED:
         raise ValueError(f"deepest: wanted 1 to {NOT_RETRIEVED - 1}; found {deepest}")
-    numbers, grades, starts = _numbered(qrels)
+    numbers, grades, starts, documents = _numbered(qrels)
     unjudged, nothing = len(grades), len(grades) + 1
     systems, rows, ranks = [], [], []
     skipped = {"queries without judgements": 0, "judged queries that a run lacks": 0, "runs cut at the deepest rank": 0}
@@ -116,11 +121,11 @@ def judge_runs(runs: Iterable[tuple[System, Run]], qrels: Iterable[Qrel], *, dee
     places = np.full((len(numbers), len(rows), max(row.shape[1] for row in rows)), nothing, np.int32)
     for number, row in enumerate(rows):
         places[:, number, : row.shape[1]] = row
-    return JudgedRuns(tuple(systems), tuple(numbers), places, np.stack(ranks), grades, starts, skipped)
+    return JudgedRuns(tuple(systems), tuple(numbers), places, np.stack(ranks), grades, starts, skipped, documents)
 
 
-def _numbered(qrels: Iterable[Qrel]) -> tuple[dict[str, dict[str, int]], np.ndarray, np.ndarray]:
-    """Each query's documents with the numbers of their judgements; grades by number; where each query begins."""
+def _numbered(qrels: Iterable[Qrel]) -> tuple[dict[str, dict[str, int]], np.ndarray, np.ndarray, tuple[str, ...]]:
+    """Each query's documents with the numbers of their judgements; grades by number; where each query begins; documents by number."""
     ordered = sorted(qrels, key=lambda qrel: (qrel.query_id, -qrel.grade, qrel.passage_id))
     if not ordered:
         raise InputError("judgements: wanted at least one; found none; check the qrels")
@@ -129,4 +134,5 @@ def _numbered(qrels: Iterable[Qrel]) -> tuple[dict[str, dict[str, int]], np.ndar
     for query_id, of_query in groupby(ordered, key=lambda qrel: qrel.query_id):
         numbers[query_id] = {qrel.passage_id: number for number, qrel in enumerate(of_query, starts[-1])}
         starts.append(starts[-1] + len(numbers[query_id]))
-    return numbers, np.array([qrel.grade for qrel in ordered], np.int32), np.array(starts)
+    documents = tuple(document for of_query in numbers.values() for document in of_query)
+    return numbers, np.array([qrel.grade for qrel in ordered], np.int32), np.array(starts), documents

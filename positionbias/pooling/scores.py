@@ -1,6 +1,6 @@
-"""Scores of all runs under many pools at once: a judgement that is not in a pool counts as none.
+"""Scores of all runs under many pools, or many drawn sets of grades, at once: a judgement that is not in a pool counts as none.
 
-nDCG, RR, P and AP are computed on arrays and equal trec_eval's of the same ranks; every other measure is ir_measures' own, pool by pool.
+nDCG, RR, P and AP are computed on arrays and equal trec_eval's of the same ranks, as is RBP; every other measure is ir_measures' own, pool by pool.
 """
 
 from __future__ import annotations
@@ -15,20 +15,32 @@ from positionbias.evaluation.measures import parse_measure
 from positionbias.evaluation.rank_biased_precision import PERSISTENCE, judged_share
 from positionbias.pooling.judged_runs import NOT_RETRIEVED, JudgedRuns
 
-__all__ = ["PoolMeasure", "judged_shares", "pool_measures", "residual_weights", "residuals", "score_pools"]
+__all__ = [
+    "NO_GRADE",
+    "PoolMeasure",
+    "judged_shares",
+    "pool_measures",
+    "residual_weights",
+    "residuals",
+    "score_grades",
+    "score_pools",
+]
+
+NO_GRADE = -1  # of a document that nobody judged
 
 
 @dataclass(frozen=True, slots=True)
 class PoolMeasure:
     """A measure by its name, with its cutoff (None: the whole ranking) and the grade from which a document is relevant.
 
-    ``kind`` is nDCG, RR, P or AP where it is computed on arrays, else "".
+    ``kind`` is nDCG, RR, P, AP or RBP where it is computed on arrays, else "". ``persistence`` is RBP's p.
     """
 
     name: str
     kind: str
     cutoff: int | None
     level: int
+    persistence: float = PERSISTENCE
 
 
 def pool_measures(names: Sequence[str], level: int = 1) -> list[PoolMeasure]:
@@ -39,14 +51,15 @@ def pool_measures(names: Sequence[str], level: int = 1) -> list[PoolMeasure]:
     """
     found: dict[str, PoolMeasure] = {}
     for name in names:
-        measure = parse_measure(name)
-        if level != 1 and "rel" in measure.SUPPORTED_PARAMS and "rel" not in measure.params:
+        measure = parse_measure(name, computed=("RBP",))
+        # RBP without a grade would be of graded gains, which ours is not
+        if (level != 1 or measure.NAME == "RBP") and "rel" in measure.SUPPORTED_PARAMS and "rel" not in measure.params:
             measure = measure(rel=level)
         params = dict(measure.params)
-        cutoff, own = params.pop("cutoff", None), params.pop("rel", 1)
+        cutoff, own, persistence = params.pop("cutoff", None), params.pop("rel", 1), params.pop("p", PERSISTENCE)
         on_arrays = measure.NAME in _ON_ARRAYS and not params and not (measure.NAME == "P" and cutoff is None)
         kind = str(measure.NAME) if on_arrays else ""
-        found[str(measure)] = PoolMeasure(str(measure), kind, cutoff, own)
+        found[str(measure)] = PoolMeasure(str(measure), kind, cutoff, own, persistence)
     return list(found.values())
 
 
@@ -56,8 +69,16 @@ def score_pools(runs: JudgedRuns, pools: np.ndarray, measure: PoolMeasure) -> np
     A query of which nothing relevant is in the pool counts 0. Memory: about 40 bytes a pool, query and run, and 8 a pool and judgement.
     """
     if measure.kind:
-        return _ON_ARRAYS[measure.kind](runs, pools, measure)
+        return score_grades(runs, np.where(pools, np.maximum(runs.grades, NO_GRADE), NO_GRADE).astype(np.int16), measure)
     return np.stack([_by_ir_measures(runs, pool, measure) for pool in pools])
+
+
+def score_grades(runs: JudgedRuns, grades: np.ndarray, measure: PoolMeasure) -> np.ndarray:
+    """Every run's value on every query, ``(draws, queries, runs)``, where documents have ``grades (draws, documents)``, int16; ``NO_GRADE``: none.
+
+    ``measure`` is one that is computed on arrays. Memory as for ``score_pools``.
+    """
+    return _ON_ARRAYS[measure.kind](runs, grades, measure)
 
 
 def _looked_up(table: np.ndarray, runs: JudgedRuns, cutoff: int | None) -> Iterator[np.ndarray]:
@@ -68,53 +89,59 @@ def _looked_up(table: np.ndarray, runs: JudgedRuns, cutoff: int | None) -> Itera
         yield np.take(padded, runs.places[:, :, rank], axis=1)
 
 
-def _ndcg(runs: JudgedRuns, pools: np.ndarray, measure: PoolMeasure) -> np.ndarray:
-    """Σ_{rank ≤ c} g / log2(rank + 1) over the same sum for the best order of the pool; g is the grade where it is positive, else 0."""
+def _ndcg(runs: JudgedRuns, grades: np.ndarray, measure: PoolMeasure) -> np.ndarray:
+    """Σ_{rank ≤ c} g / log2(rank + 1) over the same sum for the best order; g is the grade where it is positive, else 0."""
     depth = runs.places.shape[2]
     cutoff = measure.cutoff if measure.cutoff is not None else max(depth, int(np.diff(runs.starts).max()))
-    discounts = np.concatenate([1 / np.log2(np.arange(2, cutoff + 2)), [0.0]])
-    gains = pools * np.maximum(runs.grades, 0).astype(np.float32)
-    found = np.zeros((len(pools), *runs.places.shape[:2]))
-    for rank, gain in enumerate(_looked_up(gains, runs, cutoff)):
+    discounts = 1 / np.log2(np.arange(2, cutoff + 2))
+    found = np.zeros((len(grades), *runs.places.shape[:2]))
+    for rank, gain in enumerate(_looked_up(np.maximum(grades, 0), runs, cutoff)):
         found += gain * discounts[rank]
-    # judgements stand by falling grade, so one's place in the best order is the number of the query's pooled ones before it
-    before = np.cumsum(pools, axis=1, dtype=np.int32)
-    before -= pools
-    before -= np.repeat(before[:, runs.starts[:-1]], np.diff(runs.starts), axis=1)
-    ideal = np.add.reduceat(gains * discounts[np.minimum(before, cutoff)], runs.starts[:-1], axis=1)
+    ideal = _ideal(runs, grades, discounts)
     return found / np.where(ideal > 0, ideal, 1)[:, :, None]
 
 
-def _reciprocal_rank(runs: JudgedRuns, pools: np.ndarray, measure: PoolMeasure) -> np.ndarray:
+def _ideal(runs: JudgedRuns, grades: np.ndarray, discounts: np.ndarray) -> np.ndarray:
+    """The best order's sum, ``(draws, queries)``: each step from one grade to the next is gained by as many ranks as have at least that grade."""
+    sums = np.concatenate([[0.0], discounts.cumsum()])
+    ideal = np.zeros((len(grades), len(runs.query_ids)))
+    below = 0
+    for grade in np.unique(runs.grades[runs.grades > 0]).tolist():
+        ideal += (grade - below) * sums[np.minimum(runs.by_query(grades >= grade), len(discounts))]
+        below = grade
+    return ideal
+
+
+def _reciprocal_rank(runs: JudgedRuns, grades: np.ndarray, measure: PoolMeasure) -> np.ndarray:
     """One over the rank of the first relevant document; 0 where there is none. Each rank looks only at what is still open."""
-    relevant = np.zeros((len(pools), runs.nothing + 1), bool)
-    relevant[:, : runs.unjudged] = pools & (runs.grades >= measure.level)
+    relevant = np.zeros((len(grades), runs.nothing + 1), bool)
+    relevant[:, : runs.unjudged] = grades >= measure.level
     flat, (queries, width, depth) = relevant.ravel(), runs.places.shape
     cells = queries * width
     by_rank = np.ascontiguousarray(runs.places.reshape(cells, depth).T)
-    value = np.zeros(len(pools) * cells)
+    value = np.zeros(len(grades) * cells)
     open_ = np.arange(len(value))
-    pool, cell = open_ // cells * relevant.shape[1], open_ % cells
+    draw, cell = open_ // cells * relevant.shape[1], open_ % cells
     for rank in range(depth if measure.cutoff is None else min(measure.cutoff, depth)):
-        hit = flat[pool + by_rank[rank, cell]]
+        hit = flat[draw + by_rank[rank, cell]]
         value[open_[hit]] = 1 / (rank + 1)
-        open_, pool, cell = open_[~hit], pool[~hit], cell[~hit]
-    return value.reshape(len(pools), queries, width)
+        open_, draw, cell = open_[~hit], draw[~hit], cell[~hit]
+    return value.reshape(len(grades), queries, width)
 
 
-def _precision(runs: JudgedRuns, pools: np.ndarray, measure: PoolMeasure) -> np.ndarray:
+def _precision(runs: JudgedRuns, grades: np.ndarray, measure: PoolMeasure) -> np.ndarray:
     """Relevant documents among the first c, over c."""
     assert measure.cutoff is not None
-    hits = np.zeros((len(pools), *runs.places.shape[:2]), np.int32)
-    for hit in _looked_up(pools & (runs.grades >= measure.level), runs, measure.cutoff):
+    hits = np.zeros((len(grades), *runs.places.shape[:2]), np.int32)
+    for hit in _looked_up(grades >= measure.level, runs, measure.cutoff):
         hits += hit
     return hits / measure.cutoff
 
 
-def _average_precision(runs: JudgedRuns, pools: np.ndarray, measure: PoolMeasure) -> np.ndarray:
-    """Σ over ranks with a relevant document of the precision there, over the relevant documents of the pool."""
-    relevant = pools & (runs.grades >= measure.level)
-    hits = np.zeros((len(pools), *runs.places.shape[:2]), np.int32)
+def _average_precision(runs: JudgedRuns, grades: np.ndarray, measure: PoolMeasure) -> np.ndarray:
+    """Σ over ranks with a relevant document of the precision there, over the relevant documents."""
+    relevant = grades >= measure.level
+    hits = np.zeros((len(grades), *runs.places.shape[:2]), np.int32)
     total = np.zeros(hits.shape)
     for rank, hit in enumerate(_looked_up(relevant, runs, measure.cutoff), 1):
         hits += hit
@@ -122,8 +149,16 @@ def _average_precision(runs: JudgedRuns, pools: np.ndarray, measure: PoolMeasure
     return total / np.maximum(runs.by_query(relevant), 1)[:, :, None]
 
 
+def _rank_biased(runs: JudgedRuns, grades: np.ndarray, measure: PoolMeasure) -> np.ndarray:
+    """(1 − p) · Σ p^(rank − 1) over ranks with a relevant document."""
+    value = np.zeros((len(grades), *runs.places.shape[:2]))
+    for rank, hit in enumerate(_looked_up(grades >= measure.level, runs, measure.cutoff)):
+        value += hit * ((1 - measure.persistence) * measure.persistence**rank)
+    return value
+
+
 _ON_ARRAYS: dict[str, Callable[[JudgedRuns, np.ndarray, PoolMeasure], np.ndarray]] = {
-    "nDCG": _ndcg, "RR": _reciprocal_rank, "P": _precision, "AP": _average_precision,
+    "nDCG": _ndcg, "RR": _reciprocal_rank, "P": _precision, "AP": _average_precision, "RBP": _rank_biased,
 }  # fmt: skip
 
 
