@@ -97,14 +97,20 @@ def curve_caption(results: Sequence[Result], axis: str) -> str:
 
 
 def verdict_caption(results: Sequence[Result]) -> str:
-    """The bounds of the new run's score."""
+    """The new run's score, as predicted and as it can be."""
     parts = [
-        f"{rows['measure']}: {decimal(rows['score'])}, and {decimal(rows['low'])} to {decimal(rows['high'])} possible"
+        f"{rows['measure']}: {decimal(rows['score'])} as judged, "
+        + (
+            f"{decimal(rows['predicted'])} predicted ({decimal(rows['predicted low'])} to {decimal(rows['predicted high'])}), "
+            if rows["predicted"] is not None
+            else ""
+        )
+        + f"{decimal(rows['low'])} to {decimal(rows['high'])} possible"
         for _, rows in of_what(results, "score")
     ]
     head = next((rows for _, rows in of_what(results, "unjudged")), None)
     share = f" {percent(head['share'])} of its first {head['depth']} are unjudged." if head else ""
     return (
-        f"The new run (band) and every pooled run (bars): the range of scores over all choices of which unjudged documents are relevant. {'; '.join(parts)}.{share} "
-        "Each is of one run's own documents; which comparisons hold whatever those of both are stands in the table."
+        f"The new run (wide band) and every pooled run (bars): all that they can score, whatever the unjudged documents are; the dark band is the new run's "
+        f"95\u00a0% prediction interval. {'; '.join(parts)}.{share}"
     )

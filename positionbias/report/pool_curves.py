@@ -73,7 +73,7 @@ def curve_figure(results: Sequence[Result], axis: str, *, width: float = WIDE) -
 
 
 def verdict_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
-    """What the new run and every pooled run can score, whatever their unjudged documents are: pooled runs by falling score, a panel a measure.
+    """What the new run and every pooled run can score, whatever the unjudged documents are, and the new one's prediction: pooled runs by falling score, a panel a measure.
 
     Raises:
         InputError: no bounds of scores among the results.
@@ -96,7 +96,9 @@ def verdict_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
                 markersize=2.6,
                 linestyle="none",
             )
-            axes.axhspan(rows["low"], rows["high"], color=mine, alpha=0.25, linewidth=0)
+            axes.axhspan(rows["low"], rows["high"], color=mine, alpha=0.2, linewidth=0)
+            if rows["predicted"] is not None:
+                axes.axhspan(rows["predicted low"], rows["predicted high"], color=mine, alpha=0.35, linewidth=0)
             axes.axhline(rows["score"], color=mine, linewidth=1.4, linestyle=(0, (6, 2)))
             axes.set_title(rows["measure"])
             axes.set_ylabel("Score")
@@ -104,6 +106,9 @@ def verdict_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
         under_all(figure, "Pooled runs, by falling score", width)
         handles = [line_handle(mine, (0, (6, 2))), line_handle(theirs, "-", marker="o", markersize=3)]
         legend_above(
-            figure, handles, [f"{found[0][0].system}: its score and what it could be", "a pooled run: the same"], width
+            figure,
+            handles,
+            [f"{found[0][0].system}: its score, prediction and bounds", "a pooled run: its score and bounds"],
+            width,
         )
     return figure

@@ -91,7 +91,7 @@ def _bounds(low: float | None, high: float | None) -> Interval | None:
 
 
 def verdict_table(results: Sequence[Result]) -> Table:
-    """One new run: unjudged share, score and its bounds, and how many comparisons with pooled runs hold."""
+    """One new run: the answer, its score with the prediction and its bounds, and how many pooled runs it is better and worse than."""
     head = next((rows for _, rows in of_what(results, "unjudged")), None)
     compared = {rows["measure"]: rows["comparisons"] for _, rows in of_what(results, "comparisons")}
     body = []
@@ -100,30 +100,32 @@ def verdict_table(results: Sequence[Result]) -> Table:
         body.append(
             [
                 text_cell(rows["measure"]),
-                *(decimal_cell(rows[name]) for name in ("score", "low", "high")),
+                text_cell(rows["answer"]),
+                decimal_cell(rows["score"]),
+                decimal_cell(rows["predicted"], _bounds(rows["predicted low"], rows["predicted high"])),
+                *(decimal_cell(rows[name]) for name in ("low", "high")),
                 *(count_cell(says.count(word)) for word in ("better", "worse", "open")),
+                count_cell(rows["needed"]),
             ]
         )
-    columns = [
-        Column("Measure", numeric=False),
-        Column("as judged", "Score"),
-        Column("at least", "Score"),
-        Column("at most", "Score"),
+    columns = [Column("Measure", numeric=False), Column("The run", numeric=False)]
+    columns += [Column(name, "Score") for name in ("as judged", "predicted", "at least", "at most")]
+    columns += [Column(word, "Pooled runs that it is") for word in ("better than", "worse than", "open")]
+    columns += [Column("Documents to judge")]
+    notes = [
+        "Predicted: had its group taken part in the pool, with a 95\u00a0% prediction interval; at least and at most: whatever the unjudged documents are."
     ]
-    columns += [
-        Column(word, "Pooled runs that it is, whatever the unjudged are") for word in ("better than", "worse than", "open")
-    ]
-    notes = []
     if head:
+        pooled = f"; of the {head['pooled runs']} pooled runs {percent(head['pooled mean'])} on average, at most {percent(head['pooled most'])}"
         notes.append(
-            f"Unjudged among the first {head['depth']} of {head['run']}: {percent(head['share'])}; of the {head['pooled runs']} pooled runs "
-            f"{percent(head['pooled mean'])} on average, at most {percent(head['pooled most'])}. RBP (p = 0.8) {head['RBP']:.3f}, residual {head['RBP residual']:.3f}."
+            f"Unjudged among the first {head['depth']} of {head['run']}: {percent(head['share'])}{pooled if head['pooled runs'] else ''}. "
+            f"RBP (p = 0.8) {head['RBP']:.3f}, residual {head['RBP residual']:.3f}."
         )
-    return Table("pool-verdict", "What the new run can score", columns, body, notes)
+    return Table("pool-verdict", "What the new run scores", columns, body, notes)
 
 
 def comparisons_table(results: Sequence[Result]) -> Table:
-    """The new run against each pooled run: the difference as judged and its bounds, and what can be said."""
+    """The new run against each pooled run: the difference as judged, predicted, and its bounds; what can be said."""
     unjudged = {run: share for _, rows in of_what(results, "unjudged") for run, share in rows["by pooled run"].items()}
     scores = {(rows["measure"], run["run"]): run for _, rows in of_what(results, "score") for run in rows["pooled"]}
     body = []
@@ -135,14 +137,23 @@ def comparisons_table(results: Sequence[Result]) -> Table:
                     text_cell(rows["measure"]),
                     text_cell(item["run"]),
                     text_cell(item["kind"]),
-                    *(decimal_cell(own[name]) for name in ("score", "low", "high")),
+                    decimal_cell(own["score"]),
                     percent_cell(unjudged.get(item["run"]), sign=False),
-                    *(decimal_cell(item[name], sign=True) for name in ("difference", "least", "most")),
-                    text_cell(item["says"] + (", significantly" if item["significant"] else "")),
+                    *(decimal_cell(item[name], sign=True) for name in ("difference", "predicted", "least", "most")),
+                    decimal_cell(item["probability"], places=2),
+                    text_cell(item["says"] + (", certainly" if item["certain"] else "")),
+                    text_cell("yes" if item["new queries"] else "no"),
                 ]
             )
     columns = [Column(name, numeric=False) for name in ("Measure", "Pooled run", "Kind")]
-    columns += [Column(name, "Its score") for name in ("as judged", "at least", "at most")] + [Column("Unjudged")]
-    columns += [Column(name, "The new run's less its") for name in ("as judged", "at least", "at most")]
-    columns += [Column("The new run is", numeric=False)]
-    return Table("pool-comparisons", "The new run against each pooled run", columns, body, stub=3)
+    columns += [Column("Its score"), Column("Unjudged")]
+    columns += [Column(name, "The new run's less its") for name in ("as judged", "predicted", "at least", "at most")]
+    columns += [
+        Column("Probability of better"),
+        Column("The new run is", numeric=False),
+        Column("For new queries", numeric=False),
+    ]
+    notes = (
+        "Certainly: whatever the unjudged documents are. For new queries: the order holds over queries like these, at 5\u00a0% by Holm.",
+    )
+    return Table("pool-comparisons", "The new run against each pooled run", columns, body, notes, stub=3)

@@ -201,8 +201,8 @@ POOL_SECTIONS: tuple[tuple[str, str, str, Callable[[Study, Published | None], Bl
     (
         "pool-verdict",
         "Can the collection judge this run?",
-        "The run did not help to make the pool. Whatever its unjudged documents are, its score lies between two bounds; a comparison is safe where no choice of "
-        "relevant documents turns it.",
+        "The run did not help to make the pool. What it would score, had it, is predicted from the pooled runs, each group of which is left out in turn; beside "
+        "that stand bounds that hold whatever the unjudged documents are.",
         _verdict,
     ),
 )

@@ -91,34 +91,44 @@ def test_the_same_seed_says_the_same_and_another_draws_others(run_posbias: RunPo
     assert seen[0] == seen[1] != seen[2]
 
 
-def test_verdict(run_posbias: RunPosbias, folder: Path) -> None:
-    # the judgements of the traditional runs' pool alone: what the new neural run found is partly unjudged
-    for path in (folder / "runs").glob("neural*"):
-        path.unlink()
-    seen = {
-        (ranking.query_id, passage)
-        for system, run in simulated_runs(SIMULATION) if system.kind == "traditional"
-        for ranking in run.rankings() for passage in ranking.passage_ids
-    }  # fmt: skip
-    pool = [qrel for qrel in simulated_qrels(SIMULATION) if (qrel.query_id, qrel.passage_id) in seen]
-    write_qrels(folder / "pool.txt", pool)
-    done = run_posbias("pool", "verdict", "new.run", "pool.txt", "--pool-runs", "runs", "-m", "P@10", "--json")
+@pytest.fixture
+def seen(folder: Path) -> tuple[Path, float]:
+    """The judgements of the traditional runs' pool alone, and the unjudged share of the new run, which is neural."""
+    runs = [run for system, run in simulated_runs(SIMULATION) if system.kind == "traditional"]
+    ids = {(ranking.query_id, passage) for run in runs for ranking in run.rankings() for passage in ranking.passage_ids}
+    write_qrels(folder / "pool.txt", [qrel for qrel in simulated_qrels(SIMULATION) if qrel[:2] in ids])
+    *_, (_, new) = simulated_runs(replace(SIMULATION, seed=9))
+    return folder, sum((r.query_id, passage) not in ids for r in new.rankings() for passage in r.passage_ids) / 60
+
+
+def test_verdict(run_posbias: RunPosbias, seen: tuple[Path, float]) -> None:
+    folder, unjudged = seen
+    pool = ("new.run", "pool.txt", "--pool-runs", "runs", "--systems", "systems.tsv", "-m", "P@10")
+    done = run_posbias("pool", "verdict", *pool, "--json")
     assert done.returncode == 0, done.stderr
     results = {result["measure"]: result for result in json.loads(done.stdout)["results"]}
-    ids = {qrel[:2] for qrel in pool}
-    *_, (_, new) = simulated_runs(replace(SIMULATION, seed=9))
-    unjudged = sum((r.query_id, passage) not in ids for r in new.rankings() for passage in r.passage_ids) / 60
     assert 0.3 < unjudged < 1
     assert results["unjudged@10"]["value"] == pytest.approx(unjudged)
     rows = results["score by P@10"]["payload"]["rows"]
     assert rows["high"] - rows["low"] == pytest.approx(unjudged)  # each of ten ranks is worth a tenth
-    assert results["unjudged@10"]["payload"]["rows"]["pooled most"] == 0
-    done = run_posbias("pool", "verdict", "new.run", "pool.txt", "--pool-runs", "runs", "--out", "./said")
+    assert rows["low"] <= rows["predicted low"] <= rows["predicted"] <= rows["predicted high"] <= rows["high"]
+    done = run_posbias("pool", "verdict", *pool, "--out", "./said", "--judge-next", "./next.tsv")
     assert done.returncode == 0, done.stderr
-    assert "of the first" in done.stdout.lower()
-    assert "traditional-0" in done.stdout
-    assert {item.role for item in read_manifest(folder / "said").inputs} == {"runs", "qrels", "run"}
-    assert read_manifest(folder / "said").notes == ()  # no pool was drawn
+    assert f"{round(60 * unjudged)} documents to judge written to next.tsv, by P@10" in done.stderr
+    first, *_ = done.stdout.splitlines()
+    assert first.startswith("new can")
+    assert len((folder / "next.tsv").read_text().splitlines()) == 1 + round(60 * unjudged)
+    assert {item.role for item in read_manifest(folder / "said").inputs} == {"runs", "qrels", "systems", "run"}
+    assert read_manifest(folder / "said").seed == 1
+
+
+def test_a_verdict_needs_a_run_and_judgements_alone(run_posbias: RunPosbias, seen: tuple[Path, float]) -> None:
+    done = run_posbias("pool", "verdict", "new.run", "pool.txt", "-m", "AP", "-m", "RBP", "--out", "./said")
+    assert done.returncode == 0, done.stderr
+    first, *_ = done.stdout.splitlines()
+    assert first.startswith("Cannot tell whether new can be judged by AP: no pooled runs")
+    assert "RBP of new: 0." in done.stdout
+    assert run_posbias("report", "./said", "--out", "./page").returncode == 0
 
 
 @pytest.mark.parametrize(
@@ -133,7 +143,8 @@ def test_verdict(run_posbias: RunPosbias, folder: Path) -> None:
         (("reliability", *POOL, "-m", "quality"), "-m: wanted a measure; found 'quality'"),
         (("reliability", "runs", "qrels.txt", "--systems", "one.tsv"), "systems: wanted two or more kinds; found old"),
         (("verdict", "runs/traditional-0.run", "qrels.txt", "--pool-runs", "runs"), "runs/traditional-0.run: wanted a new run; found one of the pooled runs"),
-        (("verdict", "new.run", "qrels.txt", "--pool-runs", "runs", "-m", "AP"), "-m: wanted nDCG@k, RR or P@k, whose bounds are known; found 'AP'"),
+        (("verdict", "new.run", "qrels.txt", "--pool-runs", "runs", "-m", "Bpref"), "-m: wanted nDCG@k, RR, P@k, AP or RBP, whose bounds are known; found 'Bpref'"),
+        (("verdict", "new.run", "qrels.txt", "--judge-next", "./qrels.txt"), "qrels.txt: wanted a new path to write to"),
         (("verdict", "broken.run", "qrels.txt", "--pool-runs", "runs"), "broken.run:1: wanted six columns"),
     ],
     ids=lambda value: "-".join(value[:3:2]) if isinstance(value, tuple) else value.split(":")[0],

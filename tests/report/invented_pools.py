@@ -123,7 +123,7 @@ def more(task: str) -> list[Result]:
 
 
 def verdict(task: str) -> list[Result]:
-    """A new run of score 0.5, which can reach 0.7, against one that is safely better, one safely worse and one open."""
+    """A new run of score 0.5, predicted 0.53, which can reach 0.7, against one that is certainly better, one worse and one open."""
     scores = {"best": (0.9, 0.9, 0.95), "near": (0.55, 0.55, 0.6), "worst": (0.1, 0.1, 0.2)}
     says = {"best": "worse", "near": "open", "worst": "better"}
     pooled = [
@@ -132,20 +132,24 @@ def verdict(task: str) -> list[Result]:
     ]
     compared = [
         {"run": run, "group": "g", "kind": "old", "difference": 0.5 - scores[run][0], "least": 0.5 - scores[run][2], "most": 0.7 - scores[run][1],
-         "now": word, "says": word, "significant": word == "worse"}
+         "predicted": 0.53 - scores[run][0], "probability": {"worse": 0.0, "open": 0.3, "better": 0.99}[word], "now": word, "says": word,
+         "certain": word == "worse", "new queries": word == "worse"}
         for run, word in says.items()
     ]  # fmt: skip
     unjudged = {
         "what": "unjudged", "depth": 10, "run": "new", "share": 0.3, "queries": 43, "queries without candidates": 0, "pooled runs": 3,
         "pooled mean": 0.05, "pooled most": 0.06, "RBP": 0.4, "RBP residual": 0.2, "skipped": {}, "by pooled run": dict.fromkeys(scores, 0.05),
     }  # fmt: skip
-    bounds = {"what": "score", "measure": "nDCG@10", "score": 0.5, "low": 0.5, "high": 0.7, "pooled": pooled}
+    bounds = {
+        "what": "score", "measure": "nDCG@10", "answer": "cannot be judged yet", "score": 0.5, "low": 0.4, "high": 0.7, "predicted": 0.53,
+        "predicted low": 0.51, "predicted high": 0.55, "needed": 7, "pooled": pooled,
+    }  # fmt: skip
     return [
         result("unjudged@10", unjudged, task, 0.3),
         Result("unjudged@10 by query", task, "", "new", None, 0.3, None, 2, PerQuery(["1", "2"], [0.3, 0.3], {"depth": 10})),
         result("score by nDCG@10", bounds, task, 0.5),
         result(
-            "safe comparisons by nDCG@10",
+            "orders by nDCG@10",
             {"what": "comparisons", "measure": "nDCG@10", "run": "new", "comparisons": compared},
             task,
         ),

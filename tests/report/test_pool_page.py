@@ -121,13 +121,18 @@ def test_every_figure_has_its_data(tmp_path: Path) -> None:
 def test_a_verdict(tmp_path: Path) -> None:
     saved = invented_pools.save_pools(tmp_path / "said", invented_pools.verdict("old"))
     found = report_tables(load_studies([saved]))
-    assert shown(found["pool-verdict"]) == [["nDCG@10", "0.500", "0.500", "0.700", "1", "1", "1"]]
+    assert shown(found["pool-verdict"]) == [
+        ["nDCG@10", "cannot be judged yet", "0.500", "0.530\u00a0[0.510,\u00a00.550]", "0.400", "0.700", "1", "1", "1", "7"]
+    ]
     rows = shown(found["pool-comparisons"])
     assert [row[1] for row in rows] == ["best", "near", "worst"]
-    assert rows[0][3:] == ["0.900", "0.900", "0.950", "5.0\u00a0%", "−0.400", "−0.450", "−0.200", "worse, significantly"]
+    assert rows[0][3:] == ["0.900", "5.0\u00a0%", "−0.400", "−0.370", "−0.450", "−0.200", "0.00", "worse, certainly", "yes"]
     assert set(found) == {"pool-verdict", "pool-comparisons"}  # its shares by query are no system's effectiveness
     caption = verdict_caption(invented_pools.verdict("old"))
-    assert "nDCG@10: 0.500, and 0.500 to 0.700 possible. 30.0\u00a0% of its first 10 are unjudged." in caption
+    assert (
+        "nDCG@10: 0.500 as judged, 0.530 predicted (0.510 to 0.550), 0.400 to 0.700 possible. 30.0\u00a0% of its first 10 are unjudged."
+        in caption
+    )
 
 
 def test_captions_say_the_main_numbers() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +17,11 @@ if TYPE_CHECKING:
     from positionbias.core.result import Result
     from positionbias.core.run import Run
     from positionbias.pooling.judged_runs import JudgedRuns
+    from positionbias.pooling.open_runs import OpenRuns
     from positionbias.pooling.systems import System
 
 __all__ = [
-    "Judged", "depth_option", "judged_pool", "measure_option", "relevant_option", "result_options", "runs_arguments", "save",
+    "Judged", "depth_option", "judged_pool", "measure_option", "opened_pool", "relevant_option", "result_options", "runs_arguments", "save",
 ]  # fmt: skip
 
 result_options: Decorator = all_of(
@@ -68,8 +70,8 @@ class Judged:
     files: Mapping[str, Sequence[Path]]
 
 
-def judged_pool(runs: str, qrels: str, systems: str | None, *, new: str | None = None, measures: Sequence[str] = ()) -> Judged:
-    """Read a folder of runs (and, last, one new run) against judgements; say what is left out or was not used.
+def judged_pool(runs: str, qrels: str, systems: str | None, *, measures: Sequence[str] = ()) -> Judged:
+    """Read a folder of runs against judgements; say what is left out or was not used.
 
     Measures that do not exist are refused before anything is read.
     """
@@ -83,26 +85,49 @@ def judged_pool(runs: str, qrels: str, systems: str | None, *, new: str | None =
     folder, judgements = input_place(runs), input_place(qrels)
     files, absent = _run_files(folder, systems)
     read = read_qrels(judgements)
-    last = [_new_run(new, list(files.values()))] if new else []
     with step("runs", len(files), unit="runs") as progress:
+        judged = judge_runs(_each(files, progress.advance), read)
+    _say_unused(judged, folder, systems, absent)
+    given = {"runs": list(files.values()), "qrels": [judgements]}
+    given |= {"systems": [input_place(systems)]} if systems else {}
+    return Judged(judged, judgements.name, given)
 
-        def each() -> Iterator[tuple[System, Run]]:
-            from positionbias.pooling.systems import read_runs
 
-            for item in read_runs(files):
-                yield item
-                progress.advance()
-            yield from last
+def opened_pool(new: str, qrels: str, runs: str | None, systems: str | None, depth: int) -> tuple[OpenRuns, Judged]:
+    """Read a new run, the last one, and where there is one a folder of pooled runs, with their unjudged documents down to ``depth`` numbered.
 
-        judged = judge_runs(each(), read)
+    The new run's group and kind are those of its line in the table of systems, where it has one.
+    """
+    from positionbias.core.progress import step
+    from positionbias.formats.trec import read_qrels
+    from positionbias.pooling.open_runs import open_runs
+
+    judgements = input_place(qrels)
+    files, absent = _run_files(input_place(runs), systems) if runs else ({}, ())
+    read = list(read_qrels(judgements))
+    last = _new_run(new, list(files.values()), absent)
+    with step("runs", 2 * len(files), unit="runs") as progress:
+        opened = open_runs(lambda: chain(_each(files, progress.advance), [last]), read, depth)
+    _say_unused(opened.runs, runs, systems, [system for system in absent if system.run != last[0].run])
+    given = {"runs": list(files.values())} if runs else {}
+    given |= {"qrels": [judgements]} | ({"systems": [input_place(systems)]} if systems and runs else {})
+    return opened, Judged(opened.runs, judgements.name, given | {"run": [input_place(new)]})
+
+
+def _each(files: Mapping[System, Path], advance: Callable[[], object]) -> Iterator[tuple[System, Run]]:
+    from positionbias.pooling.systems import read_runs
+
+    for item in read_runs(files):
+        yield item
+        advance()
+
+
+def _say_unused(judged: JudgedRuns, folder: Path | str | None, systems: str | None, absent: Sequence[System]) -> None:
     if absent:
         say(f"{systems}: {len(absent):,} lines have no run in {folder} and were left out, the first {absent[0].run!r}")
     for what, count in judged.skipped.items():
         if count:
             say(f"{what}, over all runs: {count:,}")
-    given = {"runs": list(files.values()), "qrels": [judgements]}
-    given |= {"systems": [input_place(systems)]} if systems else {}
-    return Judged(judged, judgements.name, given | ({"run": [input_place(new)]} if new else {}))
 
 
 def _run_files(folder: Path, systems: str | None) -> tuple[Mapping[System, Path], Sequence[System]]:
@@ -122,7 +147,7 @@ def _run_files(folder: Path, systems: str | None) -> tuple[Mapping[System, Path]
     return named, ()
 
 
-def _new_run(new: str, pooled: Sequence[Path]) -> tuple[System, Run]:
+def _new_run(new: str, pooled: Sequence[Path], told: Sequence[System]) -> tuple[System, Run]:
     from positionbias.core.errors import bad_input
     from positionbias.core.run import read_run
     from positionbias.pooling.systems import System, run_name
@@ -132,7 +157,8 @@ def _new_run(new: str, pooled: Sequence[Path]) -> tuple[System, Run]:
         do = "give a run that did not help to make the pool, or move it out of --pool-runs"
         raise bad_input(path, wanted="a new run", found="one of the pooled runs", do=do)
     name = run_name(path)
-    return System(name, name, "new"), read_run(path, name)
+    system = next((system for system in told if system.run == name), System(name, name, ""))
+    return system, read_run(path, name)
 
 
 def save(

@@ -1,0 +1,125 @@
+"""Pooled runs whose unjudged documents have numbers too, and what would be judged had one group of them not taken part.
+
+Two runs that share an unjudged document can only be seen to where it has one number in both. So the top of every run is numbered, judged or not, and
+the judgements are a pool within these documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from positionbias.core.records import Qrel
+from positionbias.core.run import Run
+from positionbias.pooling.judged_runs import NOT_RETRIEVED, JudgedRuns, judge_runs
+from positionbias.pooling.scores import NO_GRADE
+from positionbias.pooling.systems import System
+
+__all__ = ["DEEPEST_OPEN", "OpenRuns", "open_runs"]
+
+DEEPEST_OPEN = 100  # ranks whose unjudged documents are numbered where a measure has no cutoff: few pools are deeper [decision]
+JUDGED = 0.95  # the share of a run's top that makes it count as judged to a depth [decision]
+_UNJUDGED = -(1 << 20)  # a grade below every other, so that unjudged documents stand last in their query
+
+
+@dataclass(frozen=True)
+class OpenRuns:
+    """``runs`` over all numbered documents; ``known (documents,)`` bool: the judged ones. To rank ``depth`` every run's documents are numbered.
+
+    Unjudged documents have grade ``NO_GRADE``. ``deep``: whether every document that two groups retrieved would be judged without either of them,
+    and not only what two have within their judged depths.
+    """
+
+    runs: JudgedRuns
+    known: np.ndarray
+    depth: int
+    deep: bool = False
+
+    @property
+    def grades(self) -> np.ndarray:
+        """The grades as they are judged, ``(documents,)`` int16."""
+        return np.where(self.known, np.maximum(self.runs.grades, NO_GRADE), NO_GRADE).astype(np.int16)
+
+    @cached_property
+    def known_places(self) -> np.ndarray:
+        """Whether each rank holds a judged document, ``(queries, runs, depth)`` bool."""
+        return np.concatenate([self.known, [False, False]])[self.runs.places]
+
+    @cached_property
+    def judged_depths(self) -> np.ndarray:
+        """How far down each run was judged, ``(runs,)``: the lowest rank to which 95 % of its documents, over all queries, are judged."""
+        there = (self.runs.places != self.runs.nothing).sum(axis=0).cumsum(axis=-1)
+        enough = self.known_places.sum(axis=0).cumsum(axis=-1) >= JUDGED * np.maximum(there, 1)
+        return np.where(enough.any(axis=-1), enough.shape[-1] - enough[:, ::-1].argmax(axis=-1), 0)
+
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        """The groups, by name."""
+        return tuple(sorted({system.group for system in self.runs.systems}))
+
+    @cached_property
+    def group_of(self) -> np.ndarray:
+        """The group of each run, ``(runs,)``, as a place in ``groups``."""
+        places = {group: place for place, group in enumerate(self.groups)}
+        return np.array([places[system.group] for system in self.runs.systems])
+
+    @cached_property
+    def best_ranks(self) -> np.ndarray:
+        """The best rank, from 0, of each document in any run of each group, ``(groups, documents)`` uint16."""
+        return np.stack([self.runs.ranks[self.group_of == group].min(axis=0) for group in range(len(self.groups))])
+
+    def judged_without(self, group: int) -> np.ndarray:
+        """What would be judged had a group not taken part, ``(documents,)`` bool.
+
+        What this group's runs have within their judged depths and no other group has there (``deep``: at any rank) is taken for brought in by it.
+        """
+        return self.known & ~(self._within[group] & (self._kept.sum(axis=0) == self._kept[group]))
+
+    def judged_below(self, run: int) -> float:
+        """Of the top of a run, the judged share of what other groups retrieved, but only below their judged depths; 0 where there is nothing.
+
+        It is near 1 where ``deep`` describes the judgements, and near 0 where it does not.
+        """
+        others = np.arange(len(self.groups)) != self.group_of[run]
+        below = (self.best_ranks[others] != NOT_RETRIEVED).any(axis=0) & ~self._within[others].any(axis=0)
+        top = below & (self.runs.ranks[run] < self.depth)
+        return float(self.known[top].mean()) if top.any() else 0.0
+
+    @cached_property
+    def _within(self) -> np.ndarray:
+        """What each group has within the judged depths of its runs, ``(groups, documents)`` bool."""
+        within = self.runs.ranks < self.judged_depths[:, None]
+        return np.stack([within[self.group_of == group].any(axis=0) for group in range(len(self.groups))])
+
+    @cached_property
+    def _kept(self) -> np.ndarray:
+        return self.best_ranks != NOT_RETRIEVED if self.deep else self._within
+
+    def without(self, runs: Sequence[int] | np.ndarray, known: np.ndarray, *, deep: bool = False) -> OpenRuns:
+        """The same documents without some runs, and with ``known`` as the judged ones."""
+        rest = np.setdiff1d(np.arange(len(self.runs.systems)), runs)
+        return OpenRuns(self.runs.only(rest), known, self.depth, deep)
+
+
+def open_runs(read: Callable[[], Iterable[tuple[System, Run]]], qrels: Iterable[Qrel], depth: int) -> OpenRuns:
+    """Number the documents that are judged or stand among the first ``depth`` of any run. ``read`` gives the runs, and is called twice.
+
+    Raises:
+        InputError: as for ``judge_runs``.
+    """
+    qrels = list(qrels)
+    judged: dict[str, set[str]] = {}
+    for qrel in qrels:
+        judged.setdefault(qrel.query_id, set()).add(qrel.passage_id)
+    seen: dict[str, set[str]] = {query_id: set() for query_id in judged}
+    for _, run in read():
+        for query_id, found in seen.items():
+            if query_id in run:
+                found.update(run[query_id].passage_ids[:depth])
+    more = (Qrel(query_id, document, _UNJUDGED) for query_id, found in seen.items() for document in found - judged[query_id])
+    runs = judge_runs(read(), [*qrels, *more])
+    known = runs.grades != _UNJUDGED
+    return OpenRuns(replace(runs, grades=np.where(known, runs.grades, NO_GRADE)), known, depth)

@@ -1,0 +1,175 @@
+"""What a run would score had its group taken part in the pool: a prediction learned, and calibrated, by leaving the pool's own groups out.
+
+Draws of the unjudged documents' grades (``relevance``) give a score's mean μ and standard deviation d, which what no draw tells of makes
+σ = √(d² + f²). How far a pooled run's true score is from that, z = (score − μ) / σ, is found with its group left out of everything. The interval of a run
+of a new group is μ + σ·(m ± t·s): m is the mean of z over groups, s² its variance over groups and runs with m's own error, t Student's with one degree of
+freedom less than groups; f is the one of a few under which the pooled runs' errors are likeliest [decision].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from positionbias.core.payloads import Interval
+from positionbias.core.seeds import generator
+from positionbias.pooling.open_runs import OpenRuns
+from positionbias.pooling.relevance import Relevance, draw_grades, fit_relevance, spread_over_runs
+from positionbias.pooling.scores import NO_GRADE, PoolMeasure, score_grades
+from positionbias.pooling.unseen import Unseen, joined, left_out_documents
+
+__all__ = ["FEWEST_GROUPS", "Calibration", "Errors", "Learned", "calibrated", "draw_scores", "errors_left_out", "learn"]
+
+FEWEST_GROUPS = 4  # below that t is so wide that a prediction says nothing [decision]
+LEVEL = 0.95
+_DRAWS = 100
+_FLOORS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)  # f, in the unit of the measure
+_NOTHING = 1e-12  # what rounding alone leaves of a deviation
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Learned:
+    """What a pool teaches: a fit, the spread of runs around it, and by group its documents, left out, with a fit of all other groups."""
+
+    relevance: Relevance
+    spread: float
+    left_out: Sequence[tuple[Unseen, Relevance]]
+
+
+class Errors(NamedTuple):
+    """Of a left-out group's runs: true less mean score, and the ``deviation`` that the draws give, each ``(runs,)``."""
+
+    error: np.ndarray
+    deviation: np.ndarray
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Of (score − μ) / σ of runs of new groups: ``shift`` m, ``scale`` s and degrees of freedom; ``floor`` f, in the unit of the measure.
+
+    ``covered`` is the share of the pool's own runs, each group as one, whose score lies in the interval that the other groups give it.
+    """
+
+    shift: float
+    scale: float
+    floor: float
+    freedom: int
+    covered: float
+    runs: int
+
+    def sigma(self, deviation: np.ndarray | float) -> np.ndarray:
+        """σ of what the draws give this deviation; 0 where they do not differ, as nothing is unjudged there."""
+        return np.where(np.asarray(deviation) > _NOTHING, np.hypot(deviation, self.floor), 0.0)
+
+    def expected(self, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
+        """μ + σ·m."""
+        return mean + self.sigma(deviation) * self.shift
+
+    def interval(self, mean: float, deviation: float) -> Interval:
+        """The 95 % prediction interval of a score, given the draws' mean and deviation."""
+        sigma = float(self.sigma(deviation))
+        middle, half = mean + sigma * self.shift, sigma * self.scale * _t(self.freedom)
+        return Interval(middle - half, middle + half, LEVEL, f"prediction, calibrated by leaving out {self.freedom + 1} groups")
+
+    def above_zero(self, mean: np.ndarray, deviation: np.ndarray) -> np.ndarray:
+        """The probability that what the draws give these means and deviations is above 0; one half where it is 0."""
+        from scipy import stats
+
+        sigma = self.sigma(deviation)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t = (mean + sigma * self.shift) / (sigma * self.scale)
+        sure = np.where(np.abs(mean) > _NOTHING, (np.sign(mean) + 1) / 2, 0.5)
+        return np.where(sigma > 0, stats.t.cdf(t, self.freedom), sure)
+
+
+def learn(pool: OpenRuns) -> Learned:
+    """Leave each group of the pool out: fit to what all of them would have unjudged, and again without each group."""
+    parts = [left_out_documents(pool, group) for group in range(len(pool.groups))]
+    levels = np.unique(pool.grades[pool.grades > 0])
+    queries = len(pool.runs.query_ids)
+    everything = joined(parts)
+    whole = fit_relevance(everything, pool.grades[everything.document], levels, queries)
+    odds, fits = [], []
+    for group, part in enumerate(parts):
+        rest = joined([other for place, other in enumerate(parts) if place != group])
+        fit = fit_relevance(rest, pool.grades[rest.document], levels, queries, whole)
+        fits.append((part, fit))
+        odds.append(fit.log_odds(part) - fit.cuts[0])
+    sizes = np.bincount(pool.group_of)
+    weight = 1 / sizes[pool.group_of[everything.run]]
+    spread = spread_over_runs(np.concatenate(odds), pool.grades[everything.document] > 0, everything.run, weight)
+    return Learned(whole, spread, fits)
+
+
+def draw_scores(
+    pool: OpenRuns, runs: Sequence[int], judged: np.ndarray, unseen: Unseen, grades: np.ndarray, measure: PoolMeasure
+) -> np.ndarray:
+    """Scores of ``runs``, ``(draws, queries, runs)``, where ``judged (documents,)`` ones have their grades and the unseen ones those that were drawn."""
+    drawn = np.tile(np.where(judged, pool.grades, NO_GRADE).astype(np.int16), (len(grades), 1))
+    drawn[:, unseen.document] = grades
+    return score_grades(pool.runs.only(runs), drawn, measure)
+
+
+def errors_left_out(pool: OpenRuns, learned: Learned, measure: PoolMeasure, seed: int) -> list[Errors]:
+    """By group, how far off its runs are that would have anything unjudged without it."""
+    true = score_grades(pool.runs, pool.grades[None], measure)[0].mean(axis=0)
+    found = []
+    for group, (part, fit) in enumerate(learned.left_out):
+        judged, odds = pool.judged_without(group), fit.log_odds(part)
+        means = []
+        runs = np.unique(part.run)
+        for run in runs.tolist():
+            own = part.run == run
+            random = generator(seed, "grades of left-out documents", pool.runs.systems[run].run)
+            grades = draw_grades(fit, odds[own], learned.spread, _DRAWS, random)
+            means.append(draw_scores(pool, [run], judged, part.only(own), grades, measure).mean(axis=(1, 2)))
+        drawn = np.stack(means) if means else np.zeros((0, _DRAWS))
+        spread = drawn.std(axis=1)
+        there = spread > _NOTHING
+        found.append(Errors((true[runs] - drawn.mean(axis=1))[there], spread[there]))
+    return found
+
+
+def calibrated(errors: Sequence[Errors]) -> Calibration | None:
+    """The calibration that errors of left-out runs, by group, give; None for fewer than four groups that have any."""
+    there = [of_group for of_group in errors if len(of_group.error)]
+    if len(there) < FEWEST_GROUPS:
+        return None
+    floor, shift, scale = _likeliest(there)
+    covered = []
+    for place, own in enumerate(there):
+        other_floor, middle, wide = _likeliest(there[:place] + there[place + 1 :])
+        z = own.error / np.hypot(own.deviation, other_floor)
+        covered.append(float((np.abs(z - middle) <= wide * _t(len(there) - 2)).mean()))
+    return Calibration(shift, scale, floor, len(there) - 1, float(np.mean(covered)), sum(len(own.error) for own in there))
+
+
+def _likeliest(errors: Sequence[Errors]) -> tuple[float, float, float]:
+    """The floor, shift and scale under which normal errors are likeliest, each group counted once."""
+    best = (-np.inf, 0.0, 0.0, 0.0)
+    for floor in _FLOORS:
+        sigmas = [np.hypot(own.deviation, floor) for own in errors]
+        scaled = [own.error / sigma for own, sigma in zip(errors, sigmas, strict=True)]
+        shift, scale = _moments(scaled)
+        likelihood = -sum(
+            float((np.log(sigma * scale) + ((z - shift) / scale) ** 2 / 2).mean())
+            for z, sigma in zip(scaled, sigmas, strict=True)
+        )
+        best = max(best, (likelihood, floor, shift, scale))
+    return best[1:]
+
+
+def _moments(errors: Sequence[np.ndarray]) -> tuple[float, float]:
+    groups = len(errors)
+    shift = float(np.mean([own.mean() for own in errors]))
+    squares = sum(float(((own - shift) ** 2).mean()) for own in errors)
+    return shift, max(float(np.sqrt(squares / (groups - 1) * (1 + 1 / groups))), _NOTHING)
+
+
+def _t(freedom: int) -> float:
+    from scipy import stats
+
+    return float(stats.t.ppf((1 + LEVEL) / 2, freedom))

@@ -1,0 +1,221 @@
+"""The verdict on one run as Results and in words: the answer first, then the score, the orders, new queries, and the next step."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from positionbias.core.files import atomic_file
+from positionbias.core.formatting import decimal, percent
+from positionbias.core.payloads import Finding, PerQuery, Statistics
+from positionbias.core.result import Result
+from positionbias.evaluation.clustered import clustered_mean
+from positionbias.pooling.bounds import Bounds
+from positionbias.pooling.prediction import FEWEST_GROUPS
+from positionbias.pooling.verdict import SURE, Answer, MeasureVerdict, RunVerdict
+
+__all__ = ["verdict_results", "write_judge_next"]
+
+NEW_QUERIES = 0.05  # the p of an order over queries like these
+
+
+def verdict_results(found: RunVerdict, *, collection: str) -> list[Result]:
+    """For the new run: a finding a measure; its unjudged share; per measure its score, with prediction and bounds, and each pooled run.
+
+    An order's ``says`` is "better" or "worse" where its probability is at least 0.95, else "open"; ``certain`` where no choice of relevant
+    documents changes it; ``new queries`` where it holds over queries like these; ``now`` what the judgements as they are would say.
+    """
+    runs, new = found.runs.runs, len(found.runs.runs.systems) - 1
+    name, count = runs.systems[new].run, len(runs.query_ids)
+    own = 1 - found.judged[:, new]
+    head = _head(found, own)
+    results = [
+        Result(
+            "finding",
+            collection,
+            "",
+            name,
+            None,
+            None,
+            None,
+            count,
+            Finding("\n".join(_sentences(item, found, head)), _holds(item)),
+        )
+        for item in found.measures
+    ]
+    estimate = clustered_mean(own[~np.isnan(own)], None)
+    title = f"unjudged@{found.depth}"
+    results.append(Result(title, collection, "", name, None, head["share"], estimate.interval, count, Statistics(head)))
+    notes = {"depth": found.depth, "undefined": "a query without candidates has no share"}
+    shares = PerQuery(runs.query_ids, [float(value) for value in own], notes)
+    results.append(Result(f"{title} by query", collection, "", name, None, head["share"], None, count, shares))
+    for item in found.measures:
+        rows = _score(item, found)
+        score = Statistics(rows)
+        results.append(
+            Result(f"score by {item.measure.name}", collection, "", name, None, rows["score"], item.interval, count, score)
+        )
+        if new:
+            compared = [_compared(item, run, found) for run in range(new)]
+            decided = sum(row["says"] != "open" for row in compared) / new
+            listing = Statistics({"what": "comparisons", "measure": item.measure.name, "run": name, "comparisons": compared})
+            title = f"orders by {item.measure.name}"
+            results.append(Result(title, collection, "", name, None, decided, None, new, listing))
+    return results
+
+
+def _holds(item: MeasureVerdict) -> bool | None:
+    return None if item.answer == Answer.UNKNOWN else item.answer == Answer.YES
+
+
+def _share(values: np.ndarray) -> float:
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else 0.0
+
+
+def _head(found: RunVerdict, own: np.ndarray) -> dict[str, Any]:
+    runs, new = found.runs.runs, len(found.runs.runs.systems) - 1
+    pooled = [_share(1 - found.judged[:, run]) for run in range(new)]
+    return {
+        "what": "unjudged", "depth": found.depth, "run": runs.systems[new].run, "share": _share(own), "queries": len(runs.query_ids),
+        "queries without candidates": int(np.isnan(own).sum()), "documents": len(found.guess.unseen.query),
+        "judged depth": int(found.runs.judged_depths[new]), "pooled runs": new, "groups": len(set(found.runs.group_of[:new].tolist())),
+        "pooled mean": float(np.mean(pooled)) if pooled else None, "pooled most": max(pooled, default=None),
+        "RBP": float(found.precision.base[:, new].mean()), "RBP residual": float(found.precision.residual[:, new].mean()),
+        "skipped": dict(runs.skipped), "by pooled run": {system.run: share for system, share in zip(runs.systems, pooled, strict=False)},
+    }  # fmt: skip
+
+
+def _mean(bounds: Bounds, run: int) -> tuple[float, float, float]:
+    score, low, high = (float(values[:, run].mean()) for values in (bounds.score, bounds.low, bounds.high))
+    return score, low, high
+
+
+def _score(item: MeasureVerdict, found: RunVerdict) -> dict[str, Any]:
+    runs, new = found.runs.runs, len(found.runs.runs.systems) - 1
+    score, low, high = _mean(item.bounds, new)
+    pooled = []
+    for run, system in enumerate(runs.systems[:new]):
+        now, least, most = _mean(item.bounds, run)
+        residual = float(found.precision.residual[:, run].mean())
+        pooled.append(
+            {"run": system.run, "score": now, "low": least, "high": most, "RBP": float(found.precision.base[:, run].mean()),
+             "RBP residual": residual, "unjudged": _share(1 - found.judged[:, run])}
+        )  # fmt: skip
+    calibration = item.calibration
+    return {
+        "what": "score", "measure": item.measure.name, "answer": str(item.answer), "score": score, "low": low, "high": high, "guess": item.guess,
+        "predicted": item.guess if item.interval else None, "predicted low": item.interval.low if item.interval else None,
+        "predicted high": item.interval.high if item.interval else None, "half over queries": item.query_half, "needed": item.needed,
+        "covered": calibration.covered if calibration else None, "grouped": found.grouped, "pooled": pooled,
+    }  # fmt: skip
+
+
+def _compared(item: MeasureVerdict, run: int, found: RunVerdict) -> dict[str, Any]:
+    now, least, most = _mean(item.differences, run)
+    better = float(item.orders.better[run]) if item.orders else None
+    says = "open"
+    if better is not None and max(better, 1 - better) >= SURE:
+        says = "better" if better > 0.5 else "worse"
+    elif least > 0 or most < 0:
+        says = "better" if least > 0 else "worse"
+    return {
+        **found.runs.runs.systems[run]._asdict(), "difference": now, "least": least, "most": most,
+        "predicted": float(item.orders.difference[run]) if item.orders else None, "probability": better,
+        "now": "better" if now > 0 else "worse" if now < 0 else "equal", "says": says, "certain": least > 0 or most < 0,
+        "new queries": bool(item.orders is not None and says != "open" and item.orders.new_queries[run] < NEW_QUERIES),
+    }  # fmt: skip
+
+
+def _sentences(item: MeasureVerdict, found: RunVerdict, head: dict[str, Any]) -> list[str]:
+    """The answer, the score, the orders, new queries, what it rests on, the next step."""
+    name, measure = head["run"], item.measure.name
+    score, low, high = _mean(item.bounds, len(found.runs.runs.systems) - 1)
+    unjudged = f"{percent(head['share'])} of its first {head['depth']} are unjudged"
+    possible = f"{decimal(score)} with what is judged, {decimal(low)} to {decimal(high)} possible whatever the rest is"
+    if item.interval is None:
+        return _without_prediction(item, head, f"{unjudged}.", possible)
+    half, over = decimal(item.open_half), decimal(item.query_half)
+    first = f"{name} {item.answer} by {measure}: {unjudged}, which leaves its score open by ±{half}; the choice of queries does by ±{over}."
+    if item.needed:
+        first += f" About {item.needed:,} of its {head['documents']:,} unjudged documents are missing."
+    predicted = (
+        f"Predicted {measure}: {decimal(item.guess)}, 95\u00a0% prediction interval {decimal(item.interval.low)} to {decimal(item.interval.high)} "
+        f"({possible})."
+    )
+    return [first, predicted, *_orders(item, found), _rests_on(item, found), *_next(item)]
+
+
+def _orders(item: MeasureVerdict, found: RunVerdict) -> list[str]:
+    compared = [_compared(item, run, found) for run in range(len(found.runs.runs.systems) - 1)]
+    says = [row["says"] for row in compared]
+    certain, holding = sum(row["certain"] for row in compared), sum(row["new queries"] for row in compared)
+    decided = len(says) - says.count("open")
+    return [
+        f"On these queries better than {says.count('better'):,} and worse than {says.count('worse'):,} of {len(says):,} pooled runs with a probability of "
+        f"{SURE:.0%} or more, {certain:,} of them whatever the unjudged documents are; {says.count('open'):,} are open.",
+        f"For new queries like these, {holding:,} of the {decided:,} orders hold (5\u00a0%, Holm).",
+    ]
+
+
+def _rests_on(item: MeasureVerdict, found: RunVerdict) -> str:
+    assert item.calibration is not None
+    told = (
+        f"Left out of the pool in turn, {percent(item.calibration.covered, 0)} of the pooled runs score within such an interval "
+        f"({item.calibration.runs:,} runs of {item.calibration.freedom + 1:,} groups, a group counted once)."
+    )
+    if not found.grouped:
+        told += " No two runs share a group: runs of one maker, if there are any, make this share too high."
+    return told
+
+
+def _next(item: MeasureVerdict) -> list[str]:
+    if not item.needed:
+        return []
+    return [f"Next: judge the first {item.needed:,} documents of --judge-next FILE and run this again."]
+
+
+def _without_prediction(item: MeasureVerdict, head: dict[str, Any], unjudged: str, possible: str) -> list[str]:
+    """What the judged depth alone allows."""
+    name, measure = head["run"], item.measure.name
+    depth = head["judged depth"]
+    missing = (
+        "no pooled runs" if not head["pooled runs"] else f"pooled runs of {head['groups']} groups, fewer than {FEWEST_GROUPS}"
+    )
+    sentences = [
+        f"{item.answer.capitalize()} whether {name} can be judged by {measure}: {missing}, so no prediction can be calibrated; {unjudged}",
+        f"{measure}: {possible}.",
+        f"A weaker figure, with no error rate: {decimal(item.guess)} if unjudged documents were relevant as often as judged ones at the same rank; rather too high.",
+    ]
+    if depth:
+        sentences.append(
+            f"Down to rank {depth:,} at least 95\u00a0% are judged: measures with that cutoff or a smaller one can be read as they are."
+        )
+    else:
+        sentences.append("Not even the first rank is judged to 95\u00a0%: no cutoff can be read as it is.")
+    return [
+        *sentences,
+        "Next: give the runs that the pool was made from (--pool-runs, with --systems), or judge the documents of --judge-next FILE.",
+    ]
+
+
+def write_judge_next(found: RunVerdict, path: Path, *, overwrite: bool = False) -> int:
+    """Write the new run's unjudged documents, by the first measure, in the order in which to judge them; return their number.
+
+    Lines of query id, document id and the expected reduction of the variance of the run's score, parted by tabs, below a line that names them.
+
+    Raises:
+        OutputExistsError, StorageError: as for ``atomic_file``.
+    """
+    unseen, reductions = found.guess.unseen, found.measures[0].reductions
+    runs = found.runs.runs
+    lines = ["query_id\tdocument_id\texpected_reduction"]
+    lines += [
+        f"{runs.query_ids[unseen.query[place]]}\t{runs.documents[unseen.document[place]]}\t{reductions.reduction[place]:.6g}"
+        for place in reductions.order.tolist()
+    ]
+    with atomic_file(path, overwrite=overwrite) as partial:
+        partial.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return len(lines) - 1

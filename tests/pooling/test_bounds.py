@@ -1,0 +1,92 @@
+"""Bounds of scores and of differences: by hand, and by trying every choice of relevant documents, seen or not."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from positionbias.core.errors import SettingError
+from positionbias.core.records import Qrel
+from positionbias.pooling.bounds import difference_bounds, score_bounds
+from positionbias.pooling.open_runs import OpenRuns, open_runs
+from positionbias.pooling.scores import PoolMeasure, pool_measures, score_grades
+from positionbias.pooling.systems import System
+
+from .worked import as_run
+
+NAMES = ["nDCG@2", "nDCG@3", "P@3", "RR", "RR@2", "AP", "RBP@3"]
+
+
+def opened(rankings: dict[str, list[str]], grades: dict[str, int], depth: int = 10) -> OpenRuns:
+    listed = [(System(name, name, "k"), as_run(name, {"1": ids})) for name, ids in rankings.items()]
+    return open_runs(lambda: listed, [Qrel("1", passage, grade) for passage, grade in grades.items()], depth)
+
+
+def test_bounds_by_hand() -> None:
+    runs = opened({"r": ["x", "a", "y", "b"]}, {"a": 1, "b": 0})
+    bounds = score_bounds(runs, pool_measures(["P@4"])[0])
+    # one of four is relevant, two more could be
+    assert (bounds.low.item(), bounds.high.item()) == (0.25, 0.75)
+    # x, at rank 1, could be the first relevant one
+    bounds = score_bounds(runs, pool_measures(["RR"])[0])
+    assert (bounds.low.item(), bounds.high.item()) == (0.5, 1.0)
+    # nDCG@2: with x both ranks are relevant, as is the best order; with one that no run has the best order has two as well
+    bounds = score_bounds(runs, pool_measures(["nDCG@2"])[0])
+    second = 1 / np.log2(3)
+    assert (bounds.low.item(), bounds.score.item()) == (pytest.approx(second / (1 + second)), pytest.approx(second))
+    assert bounds.high.item() == pytest.approx(1.0)
+    # AP: x, a and y relevant is 1; no number of unseen ones is too large
+    bounds = score_bounds(runs, pool_measures(["AP"])[0])
+    assert (bounds.low.item(), bounds.score.item(), bounds.high.item()) == (0, 0.5, pytest.approx(1))
+    # RBP, p = 0.8: a at rank 2; ranks 1 and 3 and all from 5 are open
+    bounds = score_bounds(runs, pool_measures(["RBP"])[0])
+    assert (bounds.low.item(), bounds.high.item()) == (pytest.approx(0.16), pytest.approx(0.16 + 0.2 + 0.128 + 0.8**4))
+
+
+def test_one_more_relevant_document_can_lower_average_precision() -> None:
+    bounds = score_bounds(opened({"r": ["a", "b", "c", "x"]}, {"a": 1, "b": 0, "c": 0}), pool_measures(["AP"])[0])
+    # with x: (1 + 2 / 4) / 2
+    assert (bounds.score.item(), bounds.high.item()) == (1.0, 1.0)
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), name=st.sampled_from(NAMES))
+def test_no_choice_leaves_the_bounds(data: st.DataObject, name: str) -> None:
+    """Documents of both runs, and two that neither has, may be relevant."""
+    ids = [f"d{number}" for number in range(6)]
+    grades = data.draw(st.dictionaries(st.sampled_from(ids), st.integers(-1, 2), min_size=1, max_size=3))
+    rankings = {run: data.draw(st.permutations(ids))[: data.draw(st.integers(1, 4))] for run in ("old", "new")}
+    # numbered at once or, where the depth is 1, hardly
+    runs = opened(rankings, grades, data.draw(st.sampled_from([1, 10])))
+    [measure] = pool_measures([name])
+    bounds = score_bounds(runs, measure)
+    apart = difference_bounds(runs, 1, measure, bounds)
+    unknown = [*sorted({passage for ranking in rankings.values() for passage in ranking} - set(grades)), "u1", "u2"]
+    reached = []
+    for choice in product([0, max(1, *grades.values())], repeat=len(unknown)):
+        chosen = opened(rankings, grades | dict(zip(unknown, choice, strict=True)))
+        values = score_grades(chosen.runs, chosen.grades[None], measure)[0]
+        assert (bounds.low - 1e-9 <= values).all()
+        assert (values <= bounds.high + 1e-9).all()
+        assert apart.low[0, 0] - 1e-9 <= values[0, 1] - values[0, 0] <= apart.high[0, 0] + 1e-9
+        reached.append(values[0])
+    if name != "RBP@3":  # whose bounds also hold what a ranking could have had behind its end
+        assert bounds.high[0] == pytest.approx(np.max(reached, axis=0))
+
+
+def test_a_shared_unjudged_document_is_one_for_both() -> None:
+    # both have x at rank 1: it changes no difference of P, though each alone may gain by it
+    runs = opened({"old": ["x", "b"], "new": ["x", "a"]}, {"a": 1, "b": 0})
+    [measure] = pool_measures(["P@2"])
+    apart = difference_bounds(runs, 1, measure, score_bounds(runs, measure))
+    assert (apart.low[0].tolist(), apart.high[0].tolist()) == ([0.5, 0.0], [0.5, 0.0])
+
+
+@pytest.mark.parametrize("measure", [PoolMeasure("Bpref", "", None, 1), PoolMeasure("nDCG", "nDCG", None, 1)], ids=str)
+def test_a_measure_without_known_bounds_is_refused(measure: PoolMeasure) -> None:
+    with pytest.raises(SettingError, match="-m: wanted nDCG@k, RR, P@k, AP or RBP, whose bounds are known"):
+        score_bounds(opened({"r": ["a"]}, {"a": 1}), measure)
