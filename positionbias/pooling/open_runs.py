@@ -12,6 +12,7 @@ from functools import cached_property
 
 import numpy as np
 
+from positionbias.core.errors import InputError
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
 from positionbias.pooling.judged_runs import NOT_RETRIEVED, JudgedRuns, judge_runs
@@ -108,9 +109,11 @@ def open_runs(read: Callable[[], Iterable[tuple[System, Run]]], qrels: Iterable[
     """Number the documents that are judged or stand among the first ``depth`` of any run. ``read`` gives the runs, and is called twice.
 
     Raises:
-        InputError: as for ``judge_runs``.
+        InputError: as for ``judge_runs``, or no relevant document.
     """
     qrels = list(qrels)
+    if not any(qrel.grade > 0 for qrel in qrels):
+        raise InputError("judgements: wanted a document of grade 1 or more; found none; check the qrels")
     judged: dict[str, set[str]] = {}
     for qrel in qrels:
         judged.setdefault(qrel.query_id, set()).add(qrel.passage_id)

@@ -85,9 +85,14 @@ class Calibration:
         return np.where(sigma > 0, stats.t.cdf(t, self.freedom), sure)
 
 
-def learn(pool: OpenRuns) -> Learned:
-    """Leave each group of the pool out: fit to what all of them would have unjudged, and again without each group."""
+def learn(pool: OpenRuns) -> Learned | None:
+    """Leave each group of the pool out: fit to what all of them would have unjudged, and again without each group.
+
+    None where fewer than four groups would have anything unjudged.
+    """
     parts = [left_out_documents(pool, group) for group in range(len(pool.groups))]
+    if sum(len(part.query) > 0 for part in parts) < FEWEST_GROUPS:
+        return None
     levels = np.unique(pool.grades[pool.grades > 0])
     queries = len(pool.runs.query_ids)
     everything = joined(parts)

@@ -8,7 +8,7 @@ the choice of queries gives its score: then what is unjudged widens the two toge
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -19,14 +19,14 @@ from positionbias.evaluation.rank_biased_precision import RankBiasedPrecision, j
 from positionbias.pooling.bounds import Bounds, difference_bounds, score_bounds
 from positionbias.pooling.guesses import Guess, Reductions, expected_reductions, guess_by_rank, guess_from_pool
 from positionbias.pooling.open_runs import DEEPEST_OPEN, OpenRuns
-from positionbias.pooling.prediction import FEWEST_GROUPS, Calibration, calibrated, draw_scores, errors_left_out, learn
+from positionbias.pooling.prediction import Calibration, calibrated, draw_scores, errors_left_out, learn
 from positionbias.pooling.scores import PoolMeasure
 
-__all__ = ["SURE", "Answer", "MeasureVerdict", "Orders", "RunVerdict", "open_depth", "verdict"]
+__all__ = ["DEEP", "SURE", "Answer", "MeasureVerdict", "Orders", "RunVerdict", "open_depth", "verdict"]
 
 SURE = 0.95  # the probability from which an order is called decided [decision]
 _SHARE = 0.5  # of the half-width that the choice of queries gives
-_DEEP = 0.5  # the judged share of what others retrieved deeper, from which leaving groups out spares that too
+DEEP = 0.5  # the judged share of what others retrieved deeper, from which leaving groups out spares that too
 
 
 class Answer(StrEnum):
@@ -54,7 +54,7 @@ class Orders:
 class MeasureVerdict:
     """The verdict by one measure. ``bounds`` and ``differences`` are of all runs, ``(queries, runs)``, the new one last.
 
-    ``guess`` is the score that is expected; ``interval`` its prediction interval, with ``calibration`` and ``orders``, None where none could be
+    ``expected`` is the score by ``guess``; ``interval`` its prediction interval, with ``calibration`` and ``orders``, None where none could be
     calibrated. ``open_half`` is half the interval's width, ``query_half`` that of the score over queries. ``needed``: so many documents, in the order of
     ``reductions``, are to be judged until the first is at most half of the second.
     """
@@ -63,7 +63,8 @@ class MeasureVerdict:
     answer: Answer
     bounds: Bounds
     differences: Bounds
-    guess: float
+    guess: Guess
+    expected: float
     reductions: Reductions
     query_half: float | None
     interval: Interval | None = None
@@ -81,14 +82,13 @@ class MeasureVerdict:
 class RunVerdict:
     """The new run is the last of ``runs``. ``judged (queries, runs)`` is Judged@k, NaN where a run has nothing; ``precision`` RBP with its residual.
 
-    ``guess`` holds its unjudged documents; ``grouped`` says whether several runs share a group, without which coverage is overstated.
+    ``grouped`` says whether several runs share a group, without which coverage is overstated.
     """
 
     runs: OpenRuns
     depth: int
     judged: np.ndarray
     precision: RankBiasedPrecision
-    guess: Guess
     measures: Sequence[MeasureVerdict]
     grouped: bool
 
@@ -99,7 +99,7 @@ def open_depth(measures: Sequence[PoolMeasure], depth: int) -> int:
 
 
 def verdict(new: OpenRuns, measures: Sequence[PoolMeasure], *, depth: int = 10, level: int = 1, seed: int = 1) -> RunVerdict:
-    """Judge the last of ``new``'s runs by what the others teach; where there are fewer than four groups of these, by what its judged depth allows.
+    """Judge the last of ``new``'s runs by what the others teach; where fewer than four groups teach anything, by what its judged depth allows.
 
     ``level`` is the grade from which a document is relevant for RBP (p = 0.8) beside the measures.
 
@@ -107,12 +107,12 @@ def verdict(new: OpenRuns, measures: Sequence[PoolMeasure], *, depth: int = 10, 
         SettingError: a measure without known bounds.
     """
     runs, run = new.runs, len(new.runs.systems) - 1
-    pool = new.without([run], new.known, deep=new.judged_below(run) >= _DEEP)
-    learned = learn(pool) if len(set(pool.groups)) >= FEWEST_GROUPS else None
-    guess = guess_from_pool(new, run, learned, seed) if learned else guess_by_rank(new, run, seed)
+    pool = new.without([run], new.known, deep=new.judged_below(run) >= DEEP)
+    learned = learn(pool)
     found = []
     for measure in measures:
         calibration = calibrated(errors_left_out(pool, learned, measure, seed)) if learned else None
+        guess = guess_from_pool(new, run, learned, seed) if learned and calibration else guess_by_rank(new, run, seed)
         found.append(_by_measure(new, run, guess, measure, calibration))
     top, known = runs.places[:, :, :depth], new.known_places
     relevant = np.concatenate([new.grades >= level, [False, False]])
@@ -122,7 +122,6 @@ def verdict(new: OpenRuns, measures: Sequence[PoolMeasure], *, depth: int = 10, 
         judged_share(known[:, :, :depth], top != runs.nothing),
         # a rank behind the end of a ranking is as open as one that holds an unjudged document
         rank_biased_precision(relevant[runs.places].astype(np.float64), known),
-        guess,
         found,
         len(pool.groups) < len(pool.runs.systems),
     )
@@ -136,9 +135,9 @@ def _by_measure(new: OpenRuns, run: int, guess: Guess, measure: PoolMeasure, cal
     reductions = expected_reductions(guess, own)
     over_queries = clustered_mean(own.mean(axis=0), None).interval
     query_half = (over_queries.high - over_queries.low) / 2 if over_queries else None
-    common = (measure, bounds, differences, float(own.mean()), reductions, query_half)
+    plain = MeasureVerdict(measure, Answer.UNKNOWN, bounds, differences, guess, float(own.mean()), reductions, query_half)
     if calibration is None:
-        return MeasureVerdict(common[0], Answer.UNKNOWN, *common[1:])
+        return plain
     low, high = bounds.low[:, run].mean(), bounds.high[:, run].mean()
     means = own.mean(axis=1)
     free = calibration.interval(means.mean(), means.std())
@@ -148,8 +147,8 @@ def _by_measure(new: OpenRuns, run: int, guess: Guess, measure: PoolMeasure, cal
     needed = reductions.needed((limit / half) ** 2) if half > limit else 0
     answer = Answer.MORE if needed else Answer.YES
     orders = _orders(drawn, calibration)
-    return MeasureVerdict(
-        measure, answer, bounds, differences, expected, reductions, query_half, interval, calibration, orders, needed
+    return replace(
+        plain, answer=answer, expected=expected, interval=interval, calibration=calibration, orders=orders, needed=needed
     )
 
 

@@ -80,7 +80,7 @@ def _head(found: RunVerdict, own: np.ndarray) -> dict[str, Any]:
     pooled = [_share(1 - found.judged[:, run]) for run in range(new)]
     return {
         "what": "unjudged", "depth": found.depth, "run": runs.systems[new].run, "share": _share(own), "queries": len(runs.query_ids),
-        "queries without candidates": int(np.isnan(own).sum()), "documents": len(found.guess.unseen.query),
+        "queries without candidates": int(np.isnan(own).sum()), "documents": len(found.measures[0].guess.unseen.query),
         "judged depth": int(found.runs.judged_depths[new]), "pooled runs": new, "groups": len(set(found.runs.group_of[:new].tolist())),
         "pooled mean": float(np.mean(pooled)) if pooled else None, "pooled most": max(pooled, default=None),
         "RBP": float(found.precision.base[:, new].mean()), "RBP residual": float(found.precision.residual[:, new].mean()),
@@ -106,8 +106,8 @@ def _score(item: MeasureVerdict, found: RunVerdict) -> dict[str, Any]:
         )  # fmt: skip
     calibration = item.calibration
     return {
-        "what": "score", "measure": item.measure.name, "answer": str(item.answer), "score": score, "low": low, "high": high, "guess": item.guess,
-        "predicted": item.guess if item.interval else None, "predicted low": item.interval.low if item.interval else None,
+        "what": "score", "measure": item.measure.name, "answer": str(item.answer), "score": score, "low": low, "high": high, "expected": item.expected,
+        "predicted": item.expected if item.interval else None, "predicted low": item.interval.low if item.interval else None,
         "predicted high": item.interval.high if item.interval else None, "half over queries": item.query_half, "needed": item.needed,
         "covered": calibration.covered if calibration else None, "grouped": found.grouped, "pooled": pooled,
     }  # fmt: skip
@@ -142,7 +142,7 @@ def _sentences(item: MeasureVerdict, found: RunVerdict, head: dict[str, Any]) ->
     if item.needed:
         first += f" About {item.needed:,} of its {head['documents']:,} unjudged documents are missing."
     predicted = (
-        f"Predicted {measure}: {decimal(item.guess)}, 95\u00a0% prediction interval {decimal(item.interval.low)} to {decimal(item.interval.high)} "
+        f"Predicted {measure}: {decimal(item.expected)}, 95\u00a0% prediction interval {decimal(item.interval.low)} to {decimal(item.interval.high)} "
         f"({possible})."
     )
     return [first, predicted, *_orders(item, found), _rests_on(item, found), *_next(item)]
@@ -181,13 +181,12 @@ def _without_prediction(item: MeasureVerdict, head: dict[str, Any], unjudged: st
     """What the judged depth alone allows."""
     name, measure = head["run"], item.measure.name
     depth = head["judged depth"]
-    missing = (
-        "no pooled runs" if not head["pooled runs"] else f"pooled runs of {head['groups']} groups, fewer than {FEWEST_GROUPS}"
-    )
+    few = f"fewer than {FEWEST_GROUPS} of the {head['groups']:,} groups of pooled runs brought in documents of their own"
+    missing = few if head["pooled runs"] else "no pooled runs"
     sentences = [
         f"{item.answer.capitalize()} whether {name} can be judged by {measure}: {missing}, so no prediction can be calibrated; {unjudged}",
         f"{measure}: {possible}.",
-        f"A weaker figure, with no error rate: {decimal(item.guess)} if unjudged documents were relevant as often as judged ones at the same rank; rather too high.",
+        f"A weaker figure, with no error rate: {decimal(item.expected)} if unjudged documents were relevant as often as judged ones at the same rank; rather too high.",
     ]
     if depth:
         sentences.append(
@@ -209,7 +208,7 @@ def write_judge_next(found: RunVerdict, path: Path, *, overwrite: bool = False) 
     Raises:
         OutputExistsError, StorageError: as for ``atomic_file``.
     """
-    unseen, reductions = found.guess.unseen, found.measures[0].reductions
+    unseen, reductions = found.measures[0].guess.unseen, found.measures[0].reductions
     runs = found.runs.runs
     lines = ["query_id\tdocument_id\texpected_reduction"]
     lines += [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from positionbias.core.errors import InputError
 from positionbias.core.records import Qrel
 from positionbias.pooling.open_runs import OpenRuns, open_runs
 from positionbias.pooling.scores import NO_GRADE
@@ -71,3 +72,9 @@ def test_documents_of_a_group_that_is_left_out() -> None:
     # judged without the group: a (relevant) in the run; a and b of the query
     assert found.features[:, 3] == pytest.approx([np.log(3)] * 3)
     assert found.features[:, 5] == pytest.approx([np.log(5)] * 3)
+
+
+def test_judgements_without_a_relevant_document_are_refused() -> None:
+    listed = [(System("r", "g", "k"), as_run("r", {"1": ["a"]}))]
+    with pytest.raises(InputError, match="judgements: wanted a document of grade 1 or more; found none"):
+        open_runs(lambda: listed, [Qrel("1", "a", 0)], 10)

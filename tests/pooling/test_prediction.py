@@ -92,11 +92,24 @@ def pool(seed: int) -> OpenRuns:
 def test_errors_of_left_out_runs_are_near_what_the_draws_say() -> None:
     [measure] = pool_measures(["nDCG@10"])
     runs = pool(1)
-    made = errors_left_out(runs, learn(runs), measure, 1)
+    learned = learn(runs)
+    assert learned is not None
+    made = errors_left_out(runs, learned, measure, 1)
     assert [len(of_group.error) for of_group in made] == [1] * 12
     found = calibrated(made)
     assert found is not None
     assert abs(found.shift) < 1.5
     assert 0.3 < found.scale < 3
-    again = errors_left_out(runs, learn(runs), measure, 1)
+    again = errors_left_out(runs, learned, measure, 1)
     assert [own.error.tolist() for own in again] == [own.error.tolist() for own in made]
+
+
+def test_groups_without_documents_of_their_own_teach_nothing() -> None:
+    from positionbias.core.records import Qrel
+    from positionbias.pooling.systems import System
+
+    from .worked import as_run
+
+    listed = [(System(f"r{number}", f"g{number}", ""), as_run(f"r{number}", {"1": ["a", "b"]})) for number in range(6)]
+    runs = open_runs(lambda: listed, [Qrel("1", "a", 1), Qrel("1", "b", 0)], 10)
+    assert learn(runs) is None

@@ -45,7 +45,7 @@ def test_a_prediction_lies_within_the_bounds(name: str) -> None:
     assert item.interval is not None
     assert item.orders is not None
     low, high = item.bounds.low[:, -1].mean(), item.bounds.high[:, -1].mean()
-    assert low <= item.interval.low <= item.guess <= item.interval.high <= high
+    assert low <= item.interval.low <= item.expected <= item.interval.high <= high
     assert ((item.orders.better >= 0) & (item.orders.better <= 1)).all()
     assert len(item.orders.better) == 6
     # what no choice of relevant documents changes, no probability denies
@@ -83,7 +83,7 @@ def test_a_run_whose_documents_are_all_judged_can_be_judged() -> None:
     [item] = found.measures
     assert (item.answer, item.needed) == (Answer.YES, 0)
     assert item.interval is not None
-    assert (item.interval.low, item.interval.high) == (item.guess, item.guess)
+    assert (item.interval.low, item.interval.high) == (item.expected, item.expected)
     assert item.orders is not None
     assert set(item.orders.better.tolist()) <= {0.0, 0.5, 1.0}
     assert "can be judged by P@10: 0.0\u00a0% of its first 10" in verdict_results(found, collection="c")[0].payload.text
@@ -99,11 +99,11 @@ def test_without_enough_groups_the_judged_depth_is_all(groups: int) -> None:
     [item] = found.measures
     assert (item.answer, item.interval, item.orders) == (Answer.UNKNOWN, None, None)
     # d is all that is judged at rank 2, and relevant: so would x and y be
-    assert item.guess == 1
+    assert item.expected == 1
     results = verdict_results(found, collection="worked")
     text = results[0].payload.text
     assert text.startswith("Cannot tell whether new can be judged by P@2: ")
-    assert ("no pooled runs" if not groups else "pooled runs of 3 groups, fewer than 4") in text
+    assert ("no pooled runs" if not groups else "fewer than 4 of the 3 groups of pooled runs brought in") in text
     assert "P@2: 0.667 with what is judged, 0.667 to 1.000 possible" in text
     assert "A weaker figure, with no error rate: 1.000 if" in text
     assert "Down to rank 1 at least" in text
