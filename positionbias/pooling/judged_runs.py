@@ -39,7 +39,7 @@ class JudgedRuns:
     grades: np.ndarray
     starts: np.ndarray
     skipped: Mapping[str, int]
-    documents: tuple[str, ...]
+    documents: tuple[str, ...] = ()
 
     @property
     def unjudged(self) -> int:

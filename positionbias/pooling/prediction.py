@@ -69,8 +69,11 @@ class Calibration:
         return mean + self.sigma(deviation) * self.shift
 
     def interval(self, mean: float, deviation: float) -> Interval:
-        """The 95 % prediction interval of a score, given the draws' mean and deviation."""
-        sigma = float(self.sigma(deviation))
+        """The 95 % prediction interval of a score, given the draws' mean and deviation.
+
+        Where nothing is unjudged the floor remains: documents of others may still lower nDCG and AP. The bounds say whether they can.
+        """
+        sigma = float(np.hypot(deviation, self.floor))
         middle, half = mean + sigma * self.shift, sigma * self.scale * _t(self.freedom)
         return Interval(middle - half, middle + half, LEVEL, f"prediction, calibrated by leaving out {self.freedom + 1} groups")
 

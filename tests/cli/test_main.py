@@ -94,7 +94,6 @@ WITHOUT_SEED = {
     "leakage clean",
     "leakage find",
     "pool coverage",
-    "pool verdict",
     "show",
     "retrieve",
     "rerank",

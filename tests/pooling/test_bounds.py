@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from positionbias.core.errors import SettingError
@@ -59,6 +59,7 @@ def test_no_choice_leaves_the_bounds(data: st.DataObject, name: str) -> None:
     """Documents of both runs, and two that neither has, may be relevant."""
     ids = [f"d{number}" for number in range(6)]
     grades = data.draw(st.dictionaries(st.sampled_from(ids), st.integers(-1, 2), min_size=1, max_size=3))
+    assume(max(grades.values()) > 0)
     rankings = {run: data.draw(st.permutations(ids))[: data.draw(st.integers(1, 4))] for run in ("old", "new")}
     # numbered at once or, where the depth is 1, hardly
     runs = opened(rankings, grades, data.draw(st.sampled_from([1, 10])))
