@@ -22,6 +22,7 @@ from positionbias.core.convergence import ended_name
 from positionbias.core.formatting import as_form, count, decimal, interval, percent, with_interval
 from positionbias.core.manifest import read_manifest
 from positionbias.core.result import Result, load_results
+from positionbias.report.contamination_select import CONTAMINATION as TWINS
 from positionbias.report.pool_select import AGAINST, ALL, by_measure, measures_in, of_what, pools_in, tests_in
 from positionbias.report.select import over_axis
 
@@ -309,6 +310,33 @@ def _signed(result: Result) -> str:
     return with_interval(decimal(result.value, sign=True), interval(result.interval, sign=True))
 
 
+LOSSES = {"lce": "", "ranknet": ", RankNet", "kl": ", KL", "margin_mse": ", MarginMSE"}
+
+
+def contamination() -> list[str]:
+    """What a teacher that saw the test, and its students, gain on the test and on fresh queries, over trainings and queries."""
+    rows = [
+        row
+        for row in numbers("contamination-planted")
+        if row["kind"] == "comparison" and row["measure"] == "nDCG@10" and row["payload"]["notes"]["axis"] == TWINS
+    ]
+    lines = [
+        "| | trainings | clean | contaminated | change on the test | change on fresh queries |",
+        "|---|---:|---:|---:|---|---|",
+    ]
+    changes = {(row["system"], row["split"]): row["payload"] for row in rows}
+    for row in rows:
+        if row["split"] != row["facts"]["source"]:
+            continue
+        facts, test, fresh = row["facts"], row["payload"], changes[row["system"], "fresh"]
+        name = f"{'teacher' if facts['role'] == 'teacher' else 'its student'} {MODELS[facts['model']]}{LOSSES[facts['loss']]}"
+        means = (decimal(test[side], 3) for side in ("baseline_mean", "candidate_mean"))
+        gains = (_interval(one, "difference", "+.3f") for one in (test, fresh))
+        trained = ended_name(name, facts.get("unfinished", False))
+        lines.append(f"| {trained} | {len(test['notes']['seeds'])} | {' | '.join((*means, *gains))} |")
+    return lines
+
+
 CLICKED = {"regenerated": "regenerated", "original": "original", "original-cleaned": "original, false negatives left out"}
 DEPTHS = (10, 20, 50, 100)
 
@@ -343,6 +371,7 @@ def _mean(point: Mapping[str, Any], trainings: int) -> str:
 
 TABLES: Mapping[str, Callable[[], list[str]]] = {
     "clicks": clicks,
+    "contamination": contamination,
     "audits": audits,
     "placed": placed,
     "planted": planted,

@@ -41,7 +41,7 @@ class KeptVectors:
         self.made += len(texts)
         try:
             with atomic_file(place, overwrite=True) as partial, open(partial, "wb") as handle:
-                np.save(handle, vectors, allow_pickle=False)
+                np.save(handle, vectors)
         except StorageError:  # a full disk costs the next search its time, and this one nothing
             pass
         return vectors
@@ -57,7 +57,7 @@ class KeptVectors:
 def _read(place: Path, count: int) -> np.ndarray | None:
     """The vectors of a block; None where there are none, or others than there should be."""
     try:
-        vectors = np.load(place, allow_pickle=False)
+        vectors = np.load(place)
     except (OSError, ValueError, EOFError):
         return None
     return vectors if vectors.dtype == np.float32 and vectors.ndim == 2 and len(vectors) == count else None

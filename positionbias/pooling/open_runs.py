@@ -56,6 +56,12 @@ class OpenRuns:
         enough = self.known_places.sum(axis=0).cumsum(axis=-1) >= JUDGED * np.maximum(there, 1)
         return np.where(enough.any(axis=-1), enough.shape[-1] - enough[:, ::-1].argmax(axis=-1), 0)
 
+    def judged_from_the_top(self, run: int) -> int:
+        """Down to which rank 95 % of a run's documents, over all queries, are judged at every rank."""
+        there = (self.runs.places[:, run] != self.runs.nothing).sum(axis=0)
+        enough = self.known_places[:, run].sum(axis=0) >= JUDGED * np.maximum(there, 1)
+        return int(enough.cumprod().sum())
+
     @cached_property
     def groups(self) -> tuple[str, ...]:
         """The groups, by name."""

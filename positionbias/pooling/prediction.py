@@ -19,7 +19,7 @@ from positionbias.core.seeds import generator
 from positionbias.pooling.open_runs import OpenRuns
 from positionbias.pooling.relevance import Relevance, draw_grades, fit_relevance, spread_over_runs
 from positionbias.pooling.scores import NO_GRADE, PoolMeasure, score_grades
-from positionbias.pooling.unseen import Unseen, joined, left_out_documents
+from positionbias.pooling.unseen import OPEN_SHARE, Unseen, joined, left_out_documents
 
 __all__ = ["FEWEST_GROUPS", "Calibration", "Errors", "Learned", "calibrated", "draw_scores", "errors_left_out", "learn"]
 
@@ -37,6 +37,17 @@ class Learned:
     relevance: Relevance
     spread: float
     left_out: Sequence[tuple[Unseen, Relevance]]
+
+    @property
+    def most_open(self) -> float:
+        """The largest unjudged share of a run that is left out with its group."""
+        from scipy.special import expit
+
+        return float(expit(self.relevance.most[OPEN_SHARE]))
+
+    def is_beyond(self, unseen: Unseen) -> bool:
+        """Whether more of a run is unjudged than of any left-out one: then nothing here says how far off a prediction is."""
+        return bool((unseen.features[:, OPEN_SHARE] > self.relevance.most[OPEN_SHARE] + _NOTHING).any())
 
 
 class Errors(NamedTuple):

@@ -23,7 +23,10 @@ WEIGHTS = WEIGHTS / WEIGHTS.sum()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Relevance:
-    """A fit: ``grades (levels,)`` that rise from the least relevant one, their ``cuts``, slopes and effects of queries."""
+    """A fit: ``grades (levels,)`` that rise from the least relevant one, their ``cuts``, slopes and effects of queries.
+
+    ``least`` and ``most`` are the ends of the features that were fitted to: beyond them nothing was learned, so that their effect stays as it is there [decision].
+    """
 
     grades: np.ndarray
     cuts: np.ndarray
@@ -31,10 +34,14 @@ class Relevance:
     queries: np.ndarray
     centre: np.ndarray
     scale: np.ndarray
+    least: np.ndarray
+    most: np.ndarray
 
     def log_odds(self, unseen: Unseen) -> np.ndarray:
         """x·b + t of every document."""
-        return (unseen.features - self.centre) / self.scale @ self.slopes + self.queries[unseen.query]
+        return (np.clip(unseen.features, self.least, self.most) - self.centre) / self.scale @ self.slopes + self.queries[
+            unseen.query
+        ]
 
 
 def fit_relevance(
@@ -66,7 +73,8 @@ def fit_relevance(
         first = np.concatenate([start.cuts[:1], gaps, start.slopes, start.queries])
     found = minimize(loss, first, jac=True, method="L-BFGS-B", options={"maxiter": 300, "ftol": 1e-8}).x
     steps_, slopes, effects = np.split(found, [steps, steps + width])
-    return Relevance(levels, _cuts(steps_), slopes, effects, centre, scale)
+    ends = unseen.features.min(axis=0), unseen.features.max(axis=0)
+    return Relevance(levels, _cuts(steps_), slopes, effects, centre, scale, *ends)
 
 
 def _standard(unseen: Unseen) -> tuple[np.ndarray, np.ndarray]:

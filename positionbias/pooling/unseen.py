@@ -16,10 +16,11 @@ from positionbias.pooling.judged_runs import NOT_RETRIEVED
 from positionbias.pooling.open_runs import OpenRuns
 from positionbias.pooling.systems import kinds_of
 
-__all__ = ["Unseen", "joined", "left_out_documents", "unseen_documents"]
+__all__ = ["NUMBERS", "OPEN_SHARE", "Unseen", "joined", "left_out_documents", "unseen_documents"]
 
 _BINS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50)  # ranks, from 0, at which another chance may begin [decision]
 NUMBERS = 7  # the first features are numbers, to be standardised; the others are 0 or 1
+OPEN_SHARE = NUMBERS - 1  # the log odds of an unjudged rank of the run
 
 
 @dataclass(frozen=True, slots=True, eq=False)

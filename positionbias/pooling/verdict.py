@@ -37,6 +37,15 @@ class Answer(StrEnum):
     UNKNOWN = "cannot tell"
 
 
+class Obstacle(StrEnum):
+    """Why no prediction could be calibrated."""
+
+    NO_RUNS = "no pooled runs"
+    FEW_GROUPS = "few groups"  # that brought in documents of their own
+    NO_ERRORS = "few groups' documents change the measure"
+    BEYOND = "more is unjudged than of any left-out run"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Orders:
     """The new run against each pooled run, every array ``(pooled runs,)``.
@@ -55,7 +64,7 @@ class MeasureVerdict:
     """The verdict by one measure. ``bounds`` and ``differences`` are of all runs, ``(queries, runs)``, the new one last.
 
     ``expected`` is the score by ``guess``; ``interval`` its prediction interval, with ``calibration`` and ``orders``, None where none could be
-    calibrated. ``open_half`` is half the interval's width, ``query_half`` that of the score over queries. ``needed``: so many documents, in the order of
+    calibrated, for the reason ``obstacle``. ``open_half`` is half the interval's width, ``query_half`` that of the score over queries. ``needed``: so many documents, in the order of
     ``reductions``, are to be judged until the first is at most half of the second.
     """
 
@@ -71,6 +80,7 @@ class MeasureVerdict:
     calibration: Calibration | None = None
     orders: Orders | None = None
     needed: int | None = None
+    obstacle: Obstacle | None = None
 
     @property
     def open_half(self) -> float | None:
@@ -82,7 +92,8 @@ class MeasureVerdict:
 class RunVerdict:
     """The new run is the last of ``runs``. ``judged (queries, runs)`` is Judged@k, NaN where a run has nothing; ``precision`` RBP with its residual.
 
-    ``grouped`` says whether several runs share a group, without which coverage is overstated.
+    ``grouped`` says whether several runs share a group, without which coverage is overstated. ``most_open``: the largest unjudged share of a run whose group is
+    left out of the pool, None where nothing was learned.
     """
 
     runs: OpenRuns
@@ -91,6 +102,7 @@ class RunVerdict:
     precision: RankBiasedPrecision
     measures: Sequence[MeasureVerdict]
     grouped: bool
+    most_open: float | None = None
 
 
 def open_depth(measures: Sequence[PoolMeasure], depth: int) -> int:
@@ -99,7 +111,8 @@ def open_depth(measures: Sequence[PoolMeasure], depth: int) -> int:
 
 
 def verdict(new: OpenRuns, measures: Sequence[PoolMeasure], *, depth: int = 10, level: int = 1, seed: int = 1) -> RunVerdict:
-    """Judge the last of ``new``'s runs by what the others teach; where fewer than four groups teach anything, by what its judged depth allows.
+    """Judge the last of ``new``'s runs by what the others teach; where fewer than four groups teach anything, or more of it is unjudged than of any left-out
+    run, by what its judged depth allows.
 
     ``level`` is the grade from which a document is relevant for RBP (p = 0.8) beside the measures.
 
@@ -109,11 +122,13 @@ def verdict(new: OpenRuns, measures: Sequence[PoolMeasure], *, depth: int = 10, 
     runs, run = new.runs, len(new.runs.systems) - 1
     pool = new.without([run], new.known, deep=new.judged_below(run) >= DEEP)
     learned = learn(pool)
-    found = []
+    found, by_rank = [], guess_by_rank(new, run, seed)
+    beyond = learned is not None and learned.is_beyond(by_rank.unseen)
     for measure in measures:
-        calibration = calibrated(errors_left_out(pool, learned, measure, seed)) if learned else None
-        guess = guess_from_pool(new, run, learned, seed) if learned and calibration else guess_by_rank(new, run, seed)
-        found.append(_by_measure(new, run, guess, measure, calibration))
+        calibration = calibrated(errors_left_out(pool, learned, measure, seed)) if learned and not beyond else None
+        guess = guess_from_pool(new, run, learned, seed) if learned and calibration else by_rank
+        obstacle = None if calibration else _obstacle(run, known=learned is not None, beyond=beyond)
+        found.append(replace(_by_measure(new, run, guess, measure, calibration), obstacle=obstacle))
     top, known = runs.places[:, :, :depth], new.known_places
     relevant = np.concatenate([new.grades >= level, [False, False]])
     return RunVerdict(
@@ -124,7 +139,16 @@ def verdict(new: OpenRuns, measures: Sequence[PoolMeasure], *, depth: int = 10, 
         rank_biased_precision(relevant[runs.places].astype(np.float64), known),
         found,
         len(pool.groups) < len(pool.runs.systems),
+        learned.most_open if learned else None,
     )
+
+
+def _obstacle(pooled: int, *, known: bool, beyond: bool) -> Obstacle:
+    if beyond:
+        return Obstacle.BEYOND
+    if known:
+        return Obstacle.NO_ERRORS
+    return Obstacle.FEW_GROUPS if pooled else Obstacle.NO_RUNS
 
 
 def _by_measure(new: OpenRuns, run: int, guess: Guess, measure: PoolMeasure, calibration: Calibration | None) -> MeasureVerdict:

@@ -14,11 +14,21 @@ from positionbias.core.result import Result
 from positionbias.evaluation.clustered import clustered_mean
 from positionbias.pooling.bounds import Bounds
 from positionbias.pooling.prediction import FEWEST_GROUPS
-from positionbias.pooling.verdict import SURE, Answer, MeasureVerdict, RunVerdict
+from positionbias.pooling.verdict import SURE, Answer, MeasureVerdict, Obstacle, RunVerdict
 
 __all__ = ["verdict_results", "write_judge_next"]
 
 NEW_QUERIES = 0.05  # the p of an order over queries like these
+_NOTHING = 1e-12  # what rounding alone leaves of a difference
+_OBSTACLES = {
+    Obstacle.NO_RUNS: ("no pooled runs", "give the runs that the pool was made from (--pool-runs, with --systems), or "),
+    Obstacle.FEW_GROUPS: (
+        "it takes {fewest} groups of pooled runs that brought in documents of their own, and of the {groups:,} given fewer did",
+        "give more of the runs that the pool was made from, or ",
+    ),
+    Obstacle.NO_ERRORS: ("what fewer than {fewest} groups brought in changes their runs' scores", ""),
+    Obstacle.BEYOND: ("of no run that is left out of the pool more than {most} is unjudged", ""),
+}  # what is missing, and what to do
 
 
 def verdict_results(found: RunVerdict, *, collection: str) -> list[Result]:
@@ -81,7 +91,7 @@ def _head(found: RunVerdict, own: np.ndarray) -> dict[str, Any]:
     return {
         "what": "unjudged", "depth": found.depth, "run": runs.systems[new].run, "share": _share(own), "queries": len(runs.query_ids),
         "queries without candidates": int(np.isnan(own).sum()), "documents": len(found.measures[0].guess.unseen.query),
-        "judged depth": int(found.runs.judged_depths[new]), "pooled runs": new, "groups": len(set(found.runs.group_of[:new].tolist())),
+        "judged depth": found.runs.judged_from_the_top(new), "most unjudged, left out": found.most_open, "pooled runs": new, "groups": len(set(found.runs.group_of[:new].tolist())),
         "pooled mean": float(np.mean(pooled)) if pooled else None, "pooled most": max(pooled, default=None),
         "RBP": float(found.precision.base[:, new].mean()), "RBP residual": float(found.precision.residual[:, new].mean()),
         "skipped": dict(runs.skipped), "by pooled run": {system.run: share for system, share in zip(runs.systems, pooled, strict=False)},
@@ -121,11 +131,13 @@ def _compared(item: MeasureVerdict, run: int, found: RunVerdict) -> dict[str, An
         says = "better" if better > 0.5 else "worse"
     elif least > 0 or most < 0:
         says = "better" if least > 0 else "worse"
+    elif max(abs(least), abs(most)) <= _NOTHING:
+        says = "equal"
     return {
         **found.runs.runs.systems[run]._asdict(), "difference": now, "least": least, "most": most,
         "predicted": float(item.orders.difference[run]) if item.orders else None, "probability": better,
-        "now": "better" if now > 0 else "worse" if now < 0 else "equal", "says": says, "certain": least > 0 or most < 0,
-        "new queries": bool(item.orders is not None and says != "open" and item.orders.new_queries[run] < NEW_QUERIES),
+        "now": "better" if now > 0 else "worse" if now < 0 else "equal", "says": says, "certain": least > 0 or most < 0 or says == "equal",
+        "new queries": bool(item.orders is not None and says in ("better", "worse") and item.orders.new_queries[run] < NEW_QUERIES),
     }  # fmt: skip
 
 
@@ -138,7 +150,8 @@ def _sentences(item: MeasureVerdict, found: RunVerdict, head: dict[str, Any]) ->
     if item.interval is None:
         return _without_prediction(item, head, f"{unjudged}.", possible)
     half, over = decimal(item.open_half), decimal(item.query_half)
-    first = f"{name} {item.answer} by {measure}: {unjudged}, which leaves its score open by ±{half}; the choice of queries does by ±{over}."
+    queries = f"the choice of queries does by ±{over}" if item.query_half is not None else "one query says nothing of others"
+    first = f"{name} {item.answer} by {measure}: {unjudged}, which leaves its score open by ±{half}; {queries}."
     if item.needed:
         first += f" About {item.needed:,} of its {head['documents']:,} unjudged documents are missing."
     predicted = (
@@ -152,10 +165,11 @@ def _orders(item: MeasureVerdict, found: RunVerdict) -> list[str]:
     compared = [_compared(item, run, found) for run in range(len(found.runs.runs.systems) - 1)]
     says = [row["says"] for row in compared]
     certain, holding = sum(row["certain"] for row in compared), sum(row["new queries"] for row in compared)
-    decided = len(says) - says.count("open")
+    decided = says.count("better") + says.count("worse")
+    equal = f" It equals {says.count('equal'):,}." if "equal" in says else ""
     return [
         f"On these queries better than {says.count('better'):,} and worse than {says.count('worse'):,} of {len(says):,} pooled runs with a probability of "
-        f"{SURE:.0%} or more, {certain:,} of them whatever the unjudged documents are; {says.count('open'):,} are open.",
+        f"{SURE:.0%} or more, {certain:,} of them whatever the unjudged documents are; {says.count('open'):,} are open.{equal}",
         f"For new queries like these, {holding:,} of the {decided:,} orders hold (5\u00a0%, Holm).",
     ]
 
@@ -181,8 +195,9 @@ def _without_prediction(item: MeasureVerdict, head: dict[str, Any], unjudged: st
     """What the judged depth alone allows."""
     name, measure = head["run"], item.measure.name
     depth = head["judged depth"]
-    few = f"fewer than {FEWEST_GROUPS} of the {head['groups']:,} groups of pooled runs brought in documents of their own"
-    missing = few if head["pooled runs"] else "no pooled runs"
+    assert item.obstacle is not None
+    missing, do = _OBSTACLES[item.obstacle]
+    missing = missing.format(fewest=FEWEST_GROUPS, groups=head["groups"], most=percent(head["most unjudged, left out"] or 0.0))
     sentences = [
         f"{item.answer.capitalize()} whether {name} can be judged by {measure}: {missing}, so no prediction can be calibrated; {unjudged}",
         f"{measure}: {possible}.",
@@ -190,14 +205,11 @@ def _without_prediction(item: MeasureVerdict, head: dict[str, Any], unjudged: st
     ]
     if depth:
         sentences.append(
-            f"Down to rank {depth:,} at least 95\u00a0% are judged: measures with that cutoff or a smaller one can be read as they are."
+            f"Down to rank {depth:,} at least 95\u00a0% are judged at every rank: measures with that cutoff or a smaller one leave little open."
         )
     else:
-        sentences.append("Not even the first rank is judged to 95\u00a0%: no cutoff can be read as it is.")
-    return [
-        *sentences,
-        "Next: give the runs that the pool was made from (--pool-runs, with --systems), or judge the documents of --judge-next FILE.",
-    ]
+        sentences.append("Not even the first rank is judged to 95\u00a0%: no cutoff leaves little open.")
+    return [*sentences, f"Next: {do}judge the documents of --judge-next FILE."]
 
 
 def write_judge_next(found: RunVerdict, path: Path, *, overwrite: bool = False) -> int:

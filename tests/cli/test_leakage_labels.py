@@ -63,7 +63,7 @@ def test_review_calibrate_and_clean(run_posbias: RunPosbias, pairs: Path, small_
         "leakage precision, given threshold": 0.5,
     }
     few = run_posbias("leakage", "calibrate", one)
-    assert few.stdout.startswith("cosine: no threshold keeps a precision of 0.9 (the best lower bound is 0.")
+    assert few.stdout.startswith("cosine: no threshold surely keeps a precision of 0.9 (the best lower bound is 0.")
     shown = run_posbias("leakage", "calibrate", one, "--rule", "paper", "--wrong", 3, "--least-precision", "0.6")
     assert shown.stdout.startswith("cosine: from 0.9300 on, the precision is at least 0.6 as these pairs have it")
     assert "say nothing about recall" in shown.stdout

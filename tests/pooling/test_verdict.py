@@ -12,10 +12,11 @@ from positionbias.core.payloads import Finding
 from positionbias.core.records import Qrel
 from positionbias.core.result import Result
 from positionbias.pooling.open_runs import open_runs
+from positionbias.pooling.relevance import fit_relevance
 from positionbias.pooling.scores import pool_measures
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 from positionbias.pooling.systems import System
-from positionbias.pooling.verdict import Answer, RunVerdict, verdict
+from positionbias.pooling.verdict import Answer, Obstacle, RunVerdict, verdict
 from positionbias.pooling.verdict_results import verdict_results, write_judge_next
 
 from .worked import as_run
@@ -103,11 +104,52 @@ def test_without_enough_groups_the_judged_depth_is_all(groups: int) -> None:
     results = verdict_results(found, collection="worked")
     text = results[0].payload.text
     assert text.startswith("Cannot tell whether new can be judged by P@2: ")
-    assert ("no pooled runs" if not groups else "fewer than 4 of the 3 groups of pooled runs brought in") in text
+    assert (
+        "no pooled runs"
+        if not groups
+        else "it takes 4 groups of pooled runs that brought in documents of their own, and of the 3 given fewer did"
+    ) in text
     assert "P@2: 0.667 with what is judged, 0.667 to 1.000 possible" in text
     assert "A weaker figure, with no error rate: 1.000 if" in text
     assert "Down to rank 1 at least" in text
     assert results[0].payload.holds is None
+
+
+def test_of_more_unjudged_than_of_any_left_out_run_nothing_is_predicted() -> None:
+    pooled = simulated_runs(SIMULATION)
+    strange = as_run(
+        "strange",
+        {str(n): [f"unknown {n} {rank}" for rank in range(10)] for n in {q.query_id for q in simulated_qrels(SIMULATION)}},
+    )
+    everything = [*pooled, (System("strange", "strange", ""), strange)]
+    found = verdict(open_runs(lambda: everything, simulated_qrels(SIMULATION), 10), pool_measures(["nDCG@10"]))
+    [item] = found.measures
+    assert (item.answer, item.obstacle, item.interval) == (Answer.UNKNOWN, Obstacle.BEYOND, None)
+    assert found.most_open is not None
+    assert 0 < found.most_open < 1
+    text = verdict_results(found, collection="simulated")[0].payload.text
+    assert text.startswith(
+        "Cannot tell whether strange can be judged by nDCG@10: of no run that is left out of the pool more than "
+    )
+    assert "100.0\u00a0% of its first 10 are unjudged" in text
+
+
+def test_beyond_what_was_fitted_to_a_feature_has_the_effect_of_its_end() -> None:
+    found = simulated()
+    unseen = found.measures[0].guess.unseen
+    grades = np.arange(len(unseen.rank)) % 2
+    fit = fit_relevance(unseen, grades, np.array([1]), 10)
+    far = replace(unseen, features=np.where(np.arange(unseen.features.shape[1]) == 0, 1e6, unseen.features))
+    ends = replace(unseen, features=np.where(np.arange(unseen.features.shape[1]) == 0, fit.most[0], unseen.features))
+    np.testing.assert_array_equal(fit.log_odds(far), fit.log_odds(ends))
+
+
+def test_two_runs_that_cannot_differ_are_equal() -> None:
+    qrels = [Qrel(query, passage, grade) for query in "123" for passage, grade in {"a": 1, "b": 0}.items()]
+    listed = [(System(name, name, "k"), as_run(name, {key: ["a", "b"] for key in "123"})) for name in ("twin", "new")]
+    results = verdict_results(verdict(open_runs(lambda: listed, qrels, 10), pool_measures(["P@2"])), collection="worked")
+    compared = find(results, "orders by P@2").payload.rows["comparisons"]
+    assert [(row["says"], row["certain"], row["new queries"]) for row in compared] == [("equal", True, False)]
 
 
 def test_bounds_decide_orders_where_nothing_can_be_predicted() -> None:

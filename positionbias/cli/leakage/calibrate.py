@@ -185,7 +185,7 @@ def _answer(result: Result) -> str:
     wanted, paper, held = rows["precision_wanted"], rows["rule"] == "paper", rows["held_out"]
     if result.value is None:
         reached = f"the best lower bound is {rows['best_lower_bound']:.3f}" if not paper else "at none is the precision as high"
-        return f"{result.system}: no threshold keeps a precision of {wanted:g} ({reached}); label more pairs, or ask for less."
+        return f"{result.system}: no threshold {'keeps' if paper else 'surely keeps'} a precision of {wanted:g} ({reached}); label more pairs, or ask for less."
     sure = "as these pairs have it, which others keep about half of the time" if paper else "with 95 % confidence"
     text = f"{result.system}: from {_down(result.value)} on, the precision is at least {wanted:g} {sure}."
     if held is None or held["precision"] is None:
