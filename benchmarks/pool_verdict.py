@@ -26,7 +26,7 @@ from positionbias.core.seeds import generator
 from positionbias.evaluation.clustered import clustered_mean
 from positionbias.formats.trec import read_qrels
 from positionbias.pooling.bounds import score_bounds
-from positionbias.pooling.guesses import guess_from_pool
+from positionbias.pooling.guesses import guess_from_pool, new_documents
 from positionbias.pooling.open_runs import OpenRuns, open_runs
 from positionbias.pooling.prediction import Calibration, Learned, calibrated, draw_scores, errors_left_out, learn
 from positionbias.pooling.scores import pool_measures, score_grades
@@ -60,7 +60,7 @@ def judged(runs: OpenRuns, out: np.ndarray, known: np.ndarray, group: str, truth
         if deep not in pools:
             pools[deep] = taught(runs.without(np.flatnonzero(out), known, deep=deep))
         learned, calibration = pools[deep]
-        guess = guess_from_pool(new, place, learned, SEED)
+        guess = guess_from_pool(new_documents(new, place), new.runs.systems[place].run, learned, SEED)
         scores = draw_scores(new, range(len(rest) + 1), known, guess.unseen, guess.grades, MEASURE).mean(axis=1)
         own, others = scores[:, place], np.delete(scores, place, axis=1)
         interval = calibration.interval(own.mean(), own.std())

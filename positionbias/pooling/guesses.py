@@ -17,7 +17,7 @@ from positionbias.pooling.relevance import WEIGHTS, chances, draw_grades
 from positionbias.pooling.systems import kinds_of
 from positionbias.pooling.unseen import Unseen, unseen_documents
 
-__all__ = ["Guess", "Reductions", "expected_reductions", "guess_by_rank", "guess_from_pool"]
+__all__ = ["Guess", "Reductions", "expected_reductions", "guess_by_rank", "guess_from_pool", "new_documents"]
 
 _DRAWS = 400
 
@@ -50,18 +50,18 @@ class Reductions:
         return int(np.argmax(self.left <= share))
 
 
-def _new_documents(new: OpenRuns, run: int) -> Unseen:
+def new_documents(new: OpenRuns, run: int) -> Unseen:
+    """The unjudged documents of a new run, as the other groups describe them."""
     others = np.arange(len(new.groups)) != new.group_of[run]
     pooled = [system for place, system in enumerate(new.runs.systems) if place != run]
     return unseen_documents(new, run, new.known, others, kinds_of(pooled))
 
 
-def guess_from_pool(new: OpenRuns, run: int, learned: Learned, seed: int) -> Guess:
-    """Guess by what the pooled runs teach; ``new`` holds them and the new run."""
-    unseen = _new_documents(new, run)
+def guess_from_pool(unseen: Unseen, name: str, learned: Learned, seed: int) -> Guess:
+    """Guess by what the pooled runs teach; draws are keyed by the run's ``name``."""
     relevance = learned.relevance
     odds = relevance.log_odds(unseen)
-    random = generator(seed, "grades of unjudged documents", new.runs.systems[run].run)
+    random = generator(seed, "grades of unjudged documents", name)
     grades = draw_grades(relevance, odds, learned.spread, _DRAWS, random)
     reach = chances(relevance, odds, learned.spread)
     first, second = (np.diff(relevance.grades.astype(np.float64) ** power, prepend=0) for power in (1, 2))
@@ -69,9 +69,8 @@ def guess_from_pool(new: OpenRuns, run: int, learned: Learned, seed: int) -> Gue
     return Guess(unseen, grades, mean, reach @ second - mean**2, WEIGHTS)
 
 
-def guess_by_rank(new: OpenRuns, run: int, seed: int) -> Guess:
+def guess_by_rank(new: OpenRuns, run: int, unseen: Unseen, seed: int) -> Guess:
     """Guess by the run's judged documents at the same rank, of any query; where there is none, at any rank."""
-    unseen = _new_documents(new, run)
     grades = np.concatenate([np.maximum(new.grades, 0), [0, 0]])[new.runs.places[:, run, : new.depth]]
     known = new.known_places[:, run, : new.depth]
     drawn = np.zeros((_DRAWS, len(unseen.rank)), np.int16)

@@ -17,7 +17,7 @@ from positionbias.core.payloads import Interval
 from positionbias.evaluation.clustered import clustered_mean
 from positionbias.evaluation.rank_biased_precision import RankBiasedPrecision, judged_share, rank_biased_precision
 from positionbias.pooling.bounds import Bounds, difference_bounds, score_bounds
-from positionbias.pooling.guesses import Guess, Reductions, expected_reductions, guess_by_rank, guess_from_pool
+from positionbias.pooling.guesses import Guess, Reductions, expected_reductions, guess_by_rank, guess_from_pool, new_documents
 from positionbias.pooling.open_runs import DEEPEST_OPEN, OpenRuns
 from positionbias.pooling.prediction import Calibration, calibrated, draw_scores, errors_left_out, learn
 from positionbias.pooling.scores import PoolMeasure
@@ -122,11 +122,13 @@ def verdict(new: OpenRuns, measures: Sequence[PoolMeasure], *, depth: int = 10, 
     runs, run = new.runs, len(new.runs.systems) - 1
     pool = new.without([run], new.known, deep=new.judged_below(run) >= DEEP)
     learned = learn(pool)
-    found, by_rank = [], guess_by_rank(new, run, seed)
-    beyond = learned is not None and learned.is_beyond(by_rank.unseen)
+    unseen = new_documents(new, run)
+    beyond = learned is not None and learned.is_beyond(unseen)
+    predicted = guess_from_pool(unseen, runs.systems[run].run, learned, seed) if learned and not beyond else None
+    found = []
     for measure in measures:
-        calibration = calibrated(errors_left_out(pool, learned, measure, seed)) if learned and not beyond else None
-        guess = guess_from_pool(new, run, learned, seed) if learned and calibration else by_rank
+        calibration = calibrated(errors_left_out(pool, learned, measure, seed)) if learned and predicted else None
+        guess = predicted if predicted and calibration else guess_by_rank(new, run, unseen, seed)
         obstacle = None if calibration else _obstacle(run, known=learned is not None, beyond=beyond)
         found.append(replace(_by_measure(new, run, guess, measure, calibration), obstacle=obstacle))
     top, known = runs.places[:, :, :depth], new.known_places
