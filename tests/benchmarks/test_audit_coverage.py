@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -12,20 +10,12 @@ import pytest
 
 from positionbias.planted.generator import PlantedSettings, write_planted
 
-PLACE = Path(__file__).parents[2] / "benchmarks" / "audit_coverage.py"
+from .scripts import script_named
 
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("audit_coverage", PLACE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(PLACE.parent)
-        patch.setitem(sys.modules, "audit_coverage", module)  # its dataclasses look their module up
-        spec.loader.exec_module(module)
-    return module
+    return script_named("audit_coverage")
 
 
 @pytest.mark.parametrize("per_passage", [1, 5])

@@ -2,29 +2,19 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
 
-PLACE = Path(__file__).parents[2] / "benchmarks" / "audit_false_alarms.py"
+from .scripts import script_named
 
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("audit_false_alarms", PLACE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(PLACE.parent)
-        patch.setitem(sys.modules, "audit_false_alarms", module)  # its dataclasses look their module up
-        spec.loader.exec_module(module)
-    return module
+    return script_named("audit_false_alarms")
 
 
 def test_counts_of_parts_add_up_to_those_of_the_whole(script: ModuleType, tmp_path: Path) -> None:

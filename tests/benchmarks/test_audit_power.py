@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -18,20 +15,12 @@ from positionbias.core.payloads import Preference
 from positionbias.core.seeds import choose, generator
 from positionbias.text.sentences import Parts
 
-PLACE = Path(__file__).parents[2] / "benchmarks" / "audit_power.py"
+from .scripts import script_named
 
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("audit_power", PLACE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(PLACE.parent)
-        patch.setitem(sys.modules, "audit_power", module)  # its dataclasses look their module up
-        spec.loader.exec_module(module)
-    return module
+    return script_named("audit_power")
 
 
 SHAPES = ["straight, front to end", "first third", "last third", "middle half", "both outer quarters"]

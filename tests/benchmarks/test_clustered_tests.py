@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -12,20 +9,12 @@ import pytest
 
 from positionbias.core.seeds import generator
 
-PLACE = Path(__file__).parents[2] / "benchmarks" / "clustered_tests.py"
+from .scripts import script_named
 
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("clustered_tests", PLACE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(PLACE.parent)
-        patch.setitem(sys.modules, "clustered_tests", module)  # its dataclasses look their module up
-        spec.loader.exec_module(module)
-    return module
+    return script_named("clustered_tests")
 
 
 @pytest.mark.parametrize("effect", [1.3, 1.7])

@@ -2,29 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
-import sys
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pytest
 
-PLACE = Path(__file__).parents[2] / "benchmarks" / "convergence.py"
+from .scripts import script_named
 
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("convergence", PLACE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(PLACE.parent)
-        patch.setitem(sys.modules, "convergence", module)  # its dataclasses look their module up
-        spec.loader.exec_module(module)
-    return module
+    return script_named("convergence")
 
 
 @pytest.mark.parametrize("validations", [4, 6, 12, 30])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -14,19 +12,12 @@ from positionbias.pooling.pools import PoolSettings
 from positionbias.pooling.scores import pool_measures, score_pools
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 
-PLACE = Path(__file__).parents[2] / "benchmarks" / "pool_groups.py"
+from .scripts import script_named
 
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("pool_groups", PLACE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(PLACE.parent)
-        spec.loader.exec_module(module)
-    return module
+    return script_named("pool_groups")
 
 
 def test_copies_are_found_by_runs_of_one_kind_alone(script: ModuleType) -> None:

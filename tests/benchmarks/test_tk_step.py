@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -13,19 +11,12 @@ from positionbias.models.protocols import pad_rows
 from positionbias.models.tk import TK, TKConfig
 from positionbias.text.vocabulary import Vocabulary
 
-PLACE = Path(__file__).parents[2] / "benchmarks" / "tk_step.py"
+from .scripts import script_named
 
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("tk_step", PLACE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(PLACE.parent)
-        spec.loader.exec_module(module)
-    return module
+    return script_named("tk_step")
 
 
 def batch(model: TK) -> dict[str, torch.Tensor]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
 import math
-import sys
 from collections import Counter
 from pathlib import Path
 from types import ModuleType
@@ -14,20 +12,12 @@ import pytest
 
 from positionbias.core.seeds import generator
 
-PLACE = Path(__file__).parents[2] / "benchmarks" / "training_intervals.py"
+from .scripts import script_named
 
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("training_intervals", PLACE)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(PLACE.parent)
-        patch.setitem(sys.modules, "training_intervals", module)  # its dataclasses look their module up
-        spec.loader.exec_module(module)
-    return module
+    return script_named("training_intervals")
 
 
 @pytest.mark.parametrize("deviation", [0.3, 1.0, 3.0])
