@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-__all__ = ["AgainstSplits", "LeakedOrder", "OrderAnswer", "Power", "Swap", "order_from_json"]
+__all__ = ["AgainstSplits", "LeakedOrder", "OrderAnswer", "Power", "Swap", "order_fields"]
 
 
 class OrderAnswer(StrEnum):
@@ -88,7 +88,7 @@ class LeakedOrder:
     undefined: str = ""
 
 
-def order_from_json(record: Mapping[str, Any]) -> dict[str, Any]:
+def order_fields(record: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of a ``LeakedOrder`` from what JSON has of them."""
     typed: dict[str, Any] = {name: AgainstSplits(**record[name]) if record[name] else None for name in ("tau", "swaps")}
     typed["answer"] = OrderAnswer(record["answer"])

@@ -7,7 +7,7 @@ need nothing else.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from positionbias.core.convergence import Ending
 from positionbias.core.errors import bad_input
 from positionbias.core.files import atomic_folder, read_json, write_json
 from positionbias.core.manifest import MANIFEST, Manifest, write_manifest
-from positionbias.core.order_payloads import order_from_json
+from positionbias.core.order_payloads import order_fields
 from positionbias.core.payloads import KINDS, Contrast, Effect, Example, Interval, Payload, PerQuery, Preference, Question
 from positionbias.core.suspicion import suspicion_fields
 
@@ -113,19 +113,7 @@ class Result:
         for key in ("difference_interval", "relative_interval"):
             if payload.get(key):
                 payload[key] = Interval(**payload[key])
-        if kind == "examples":
-            payload["examples"] = [Example(**example) for example in payload["examples"]]
-        if kind == "training":
-            payload["ending"] = _ending(payload)
-        if kind == "verdict":
-            payload["effects"] = [
-                Effect(**{**effect, "contrast": Contrast(effect["contrast"])}) for effect in payload["effects"]
-            ]
-            payload["question"], payload["preference"] = Question(payload["question"]), Preference(payload["preference"])
-        if kind == "leaked_order":
-            payload = order_from_json(payload)
-        if kind == "suspicion":
-            payload = suspicion_fields(payload)
+        payload = _TYPED.get(kind, dict)(payload)
         interval, facts = record.pop("interval"), Facts(**record.pop("facts"))
         return Result(
             **record, interval=Interval(**interval) if interval else None, payload=KINDS[kind](**payload), facts=facts
@@ -136,6 +124,22 @@ def _ending(curve: Mapping[str, Any]) -> Ending:
     if "ending" in curve:
         return Ending.from_json(curve["ending"])
     return Ending.of_log(curve["steps"], curve["series"].get("validation nDCG@10", ()), curve.get("notes", {}).get("depth"))
+
+
+def _verdict_fields(record: Mapping[str, Any]) -> dict[str, Any]:
+    effects = [Effect(**{**effect, "contrast": Contrast(effect["contrast"])}) for effect in record["effects"]]
+    named = {"question": Question(record["question"]), "preference": Preference(record["preference"])}
+    return {**record, **named, "effects": effects}
+
+
+# of kinds whose payloads hold more than numbers and text: their fields from JSON
+_TYPED: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    "examples": lambda record: {**record, "examples": [Example(**example) for example in record["examples"]]},
+    "training": lambda record: {**record, "ending": _ending(record)},
+    "verdict": _verdict_fields,
+    "leaked_order": order_fields,
+    "suspicion": suspicion_fields,
+}
 
 
 def _plain(value: Any) -> Any:
