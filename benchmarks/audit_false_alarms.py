@@ -45,7 +45,7 @@ from measuring import kept_part, result_place
 from positionbias.audit.audit import ORDERS, PILOT, audit, make_task, orders_wanted
 from positionbias.audit.filler import filler, known_words
 from positionbias.audit.manipulate import ROUNDED, Measured
-from positionbias.audit.perturb import exchanges, placebos, turned
+from positionbias.audit.perturb import exchanges, has_end, placebos, turned
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
 from positionbias.audit.trials import Trial, _placebo_queries
@@ -213,8 +213,7 @@ def laid(one: Asked, seed: int, known: Sequence[str], orders: int) -> tuple[list
 
 def _placeholder(sentence: str, number: int) -> str:
     """A mark that ``placebos`` takes for the sentence."""
-    ends = sentence.rstrip("\"'”’)]}»")[-1:] in tuple(".!?…。！？")
-    return f"{'a' if sentence[:1].islower() else 'A'}§{number}{'.' if ends else ''}"
+    return f"{'a' if sentence[:1].islower() else 'A'}§{number}{'.' if has_end(sentence) else ''}"
 
 
 @dataclass(frozen=True, slots=True)

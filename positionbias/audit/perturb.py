@@ -21,6 +21,7 @@ __all__ = [
     "Needle",
     "exchanges",
     "fillers",
+    "has_end",
     "move_sentence",
     "placebos",
     "thirds",
@@ -75,10 +76,11 @@ def placebos(parts: Parts) -> list[int]:
 
 def _edges_of(sentence: str) -> tuple[bool, bool]:
     """Whether a sentence begins in lower case, as one cut in its middle does, and whether it ends as a sentence."""
-    return sentence.strip()[:1].islower(), _ends(sentence)
+    return sentence.strip()[:1].islower(), has_end(sentence)
 
 
-def _ends(sentence: str) -> bool:
+def has_end(sentence: str) -> bool:
+    """Whether a piece of text ends as a sentence does, perhaps within quotes or brackets."""
     return sentence.strip().rstrip(_CLOSING)[-1:] in tuple(_ENDING)
 
 
@@ -138,7 +140,7 @@ def turned(parts: Parts) -> tuple[str, str]:
 
 def _joined(*texts: str) -> str:
     """The pieces with a space between two, and a full stop too where the first has no end: else both would be read as one sentence [decision]."""
-    return " ".join([*(text if _ends(text) else f"{text}." for text in texts[:-1]), *texts[-1:]])
+    return " ".join([*(text if has_end(text) else f"{text}." for text in texts[:-1]), *texts[-1:]])
 
 
 def thirds(text: str, words: WordMethod = "blingfire") -> list[str]:
