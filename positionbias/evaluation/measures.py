@@ -26,6 +26,10 @@ __all__ = ["JUDGED", "evaluate_run", "parse_measure", "per_query"]
 JUDGED = "Judged@10"  # the share of the first ten that have a judgement, whatever its grade
 _SHORT = {"J": "Judged"}  # as tables and papers write it
 
+_MOST = 2**31 - 1  # what C holds in an int
+_RANGES: dict[str, tuple[float, float]] = {"recall": (0, 1), "p": (0, 1), "alpha": (0, 1), "beta": (1e-3, 1e3)}
+_WHOLE = (1, _MOST)  # cutoffs and grades that count as relevant
+
 _NAME = re.compile(r"(?P<name>\w+)(\((?P<settings>[^()]*)\))?(@(?P<at>[\w.]+))?")
 
 
@@ -50,7 +54,9 @@ def parse_measure(name: str, *, computed: Collection[str] = ()) -> ir_measures.M
             settings[kind.AT_PARAM] = ast.literal_eval(match["at"])
         measure = kind(**settings)
         measure.validate_params()
-    except (AssertionError, SyntaxError, ValueError) as error:
+        for setting, value in measure.params.items():
+            _check_range(setting, value)
+    except (AssertionError, SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
         raise SettingError(
             f"-m: wanted settings that {match['name']} has; found {name!r} ({error or 'not readable'}); "
             f"write it as in nDCG@10, AP(rel=2) or RR(rel=2)@10"
@@ -64,9 +70,23 @@ def parse_measure(name: str, *, computed: Collection[str] = ()) -> ir_measures.M
 
 def _settings(text: str) -> dict[str, Any]:
     call = ast.parse(f"f({text})", mode="eval").body
-    if not isinstance(call, ast.Call) or call.args:
-        raise ValueError("settings are written name=value")
-    return {keyword.arg: ast.literal_eval(keyword.value) for keyword in call.keywords if keyword.arg}
+    names = [keyword.arg for keyword in call.keywords] if isinstance(call, ast.Call) else []
+    if not isinstance(call, ast.Call) or call.args or None in names or len(set(names)) < len(names):
+        raise ValueError("settings are written name=value, each once")
+    return {str(keyword.arg): ast.literal_eval(keyword.value) for keyword in call.keywords}
+
+
+def _check_range(setting: str, value: Any) -> None:
+    """Raise a ``ValueError`` for a number that the evaluators, in C and Perl, would take for another or end the process for."""
+    if isinstance(value, dict):
+        if not all(type(number) is int and abs(number) <= _MOST for pair in value.items() for number in pair):
+            raise ValueError(f"{setting} maps whole numbers to whole numbers, at most {_MOST:,}")
+    elif not isinstance(value, bool | str):
+        low, high = _RANGES.get(setting, _WHOLE)
+        if not low <= value <= high:
+            raise ValueError(f"{setting} is a number from {low:,} to {high:,}")
+    elif setting in ("cutoff", "rel"):
+        raise ValueError(f"{setting} is a whole number")
 
 
 def _supported() -> list[str]:
@@ -114,10 +134,29 @@ def per_query(
         if query_id in run and run[query_id].passage_ids
     }
     values: dict[str, dict[str, float]] = {str(measure): {} for measure in parsed.values()}
-    for found in ir_measures.iter_calc(list(set(parsed.values())), judged, ranked):
-        values[str(found.measure)][found.query_id] = float(found.value)
     in_order = sorted(judged)
+    known_as = {query_id: query_id for query_id in judged}
+    if any(measure.NAME == "ERR" or measure.params.get("dcg") == "exp-log2" for measure in parsed.values()):
+        judged, ranked, known_as = _numbered(judged, ranked)
+    for found in ir_measures.iter_calc(list(set(parsed.values())), judged, ranked):
+        if found.query_id in known_as:  # Perl adds a mean over all queries
+            values[str(found.measure)][known_as[found.query_id]] = float(found.value)
     return {name: {query_id: values[str(measure)][query_id] for query_id in in_order} for name, measure in parsed.items()}
+
+
+def _numbered(
+    judged: Mapping[str, Mapping[str, int]], ranked: Mapping[str, Mapping[str, float]]
+) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]], dict[str, str]]:
+    """Return both with numbers for ids, and the query ids by number: what is computed in Perl goes there as lines of text."""
+    known_as = {str(number): query_id for number, query_id in enumerate(judged, 1)}
+    grades, scores = {}, {}
+    for number, query_id in known_as.items():
+        found = ranked.get(query_id, {})
+        names = {passage_id: str(n) for n, passage_id in enumerate({**judged[query_id], **found}, 1)}
+        grades[number] = {names[passage_id]: grade for passage_id, grade in judged[query_id].items()}
+        if found:
+            scores[number] = {names[passage_id]: score for passage_id, score in found.items()}
+    return grades, scores, known_as
 
 
 def evaluate_run(

@@ -1,6 +1,7 @@
 """Measures on exactly our ranks: by hand, ties that must not reorder, names, and real runs against published figures."""
 
 import csv
+import shutil
 
 import numpy as np
 import pytest
@@ -147,3 +148,60 @@ def test_j_at_10_of_a_ranking_without_passages_is_0() -> None:
     run = Run("r", [("a", ["p1", "p2", "p3", "p4"], np.array([4, 3, 2, 1.0])), ("b", [], np.empty(0))])
     # one of four has a judgement, of grade 0; nothing was retrieved for b
     assert per_query(run, qrels, [JUDGED]) == {JUDGED: {"a": 0.25, "b": 0.0}}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "nDCG@0",
+        "P@0",
+        "Success@0",
+        "RR@0",
+        "ERR@0",
+        "Judged@0",
+        "nDCG@True",
+        "nDCG@99999999999",
+        "RR@99999999999",
+        "AP(rel=0)",
+        "AP(rel=-5)",
+        "AP(rel=True)",
+        "AP(rel=99999999999999)",
+        "AP(rel=1,rel=2)",
+        "AP(**{'rel': 1})",
+        "NumRet(rel=0)",
+        "IPrec@1.5",
+        "IPrec(recall=1e999)",
+        "SetF(beta=1e999)",
+        "SetF(beta=0.0)",
+        "SetF(beta=-1.0)",
+        "SetF(beta=1e308)",
+        "nDCG(gains={0:'a'})@10",
+        "nDCG(gains={0:99999999999})@10",
+        "nDCG(gains={[]:1})@10",
+        "Compat(p=2.0)",
+        f"AP(rel={'-' * 100_000}1)",
+        f"AP(rel={'[' * 1_000})",
+        f"nDCG@{'9' * 5_000}",
+    ],
+)  # fmt: skip
+def test_settings_that_c_and_perl_would_end_the_process_for_are_refused_before(name):
+    with pytest.raises(SettingError, match="-m: wanted settings that"):
+        parse_measure(name)
+
+
+def test_settings_at_their_bounds_are_computed():
+    for name in ("nDCG@1", "nDCG@1000000", "IPrec@0.0", "IPrec@1.0", "IPrec@0.55", "SetF(beta=0.5)", "nDCG(gains={1:7})@10"):
+        found = per_query(RUN, QRELS, [name])[name]
+        assert all(0 <= value <= 1 for value in found.values()), name
+
+
+@pytest.mark.skipif(not shutil.which("perl"), reason="ir_measures computes ERR in Perl, and there is none")
+@pytest.mark.parametrize("odd", ["q1", "0007", "amean", "a b\tc", "é\x1b", "1\n2 Q0 x 1 9 x"])
+def test_ids_of_any_form_are_measured_by_perl_too(odd):
+    # ERR@10 of one relevant passage (grade 1 of 4: (2 − 1) / 16) at rank 2: 1/16 · 1/2
+    run = Run("s", [(odd, ["x y", "d\n"], [2.0, 1.0]), ("2", ["d\n"], [1.0])])
+    qrels = [Qrel(odd, "d\n", 1), Qrel("2", "d\n", 1), Qrel("none", "d\n", 1)]
+    found = per_query(run, qrels, ["ERR@10", "nDCG(dcg='exp-log2')@10", "RR"])
+    assert found["ERR@10"] == {"2": 0.0625, odd: 0.03125, "none": 0}
+    assert found["nDCG(dcg='exp-log2')@10"][odd] == pytest.approx(1 / np.log2(3), abs=1e-5)
+    assert found["RR"] == {"2": 1, odd: 0.5, "none": 0}
