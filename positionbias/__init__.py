@@ -10,9 +10,10 @@ model → re-ranked Run → measures → report; a model's term vectors → ATS 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # typing's own costs milliseconds in which ``posbias`` could not yet answer a signal
 if TYPE_CHECKING:
+    from typing import Any
+
     from positionbias.api import Audit, audit_model
     from positionbias.core.collection import Collection
     from positionbias.core.records import Answer, Passage, Qrel, Query

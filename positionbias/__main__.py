@@ -2,11 +2,14 @@
 
 import sys
 
+from positionbias.core.stopping import leave_at_once
+
 __all__ = ["main"]
 
 
 def main() -> None:
     """Run the command line, or say in one line why it cannot start: Python itself would exit 1, which means a failed check."""
+    leave_at_once()
     try:
         from positionbias.cli.main import main as run
     except Exception as error:

@@ -14,6 +14,7 @@ import click
 
 from positionbias import __version__
 from positionbias.cli.lazy import LazyGroup
+from positionbias.core import stopping
 from positionbias.core.errors import PositionBiasError
 
 __all__ = ["COMMANDS", "main", "posbias"]
@@ -65,17 +66,27 @@ class _ReaderGone(Exception):
     """Standard output is a pipe that nobody reads any more; click would exit 1, which here means a failed check."""
 
 
+class _Stopped(Exception):
+    """The process was asked to stop; its cause is what the command made of that."""
+
+
 class UnexpectedExit(RuntimeError):
     """Something other than ``check`` ended the command with an exit code of its own."""
 
 
 @contextmanager
 def _past_click() -> Iterator[None]:
-    """Rename what click answers with exit code 1 or passes on as the end of the process."""
+    """Rename what click answers with exit code 1, with words of its own, or passes on as the end of the process."""
     try:
         yield
-    except BrokenPipeError as error:
-        raise _ReaderGone from error
+    except KeyboardInterrupt as error:
+        raise _Stopped from error
+    except Exception as error:
+        if stopping.stopped():  # some libraries turn an interrupt into an error of theirs
+            raise _Stopped from error
+        if isinstance(error, BrokenPipeError):
+            raise _ReaderGone from error
+        raise
     except SystemExit as stop:
         raise UnexpectedExit(f"a library called sys.exit({stop.code!r})") from stop
 
@@ -141,17 +152,27 @@ def main(arguments: list[str] | None = None) -> None:
 
     0: done. 1: a check failed (``check`` only). 2: bad input, or a file system, network or memory that refused.
     3: a check could not tell (``check`` only). 70: an internal error, a bug; its report is in a file. 130: stopped by
-    Ctrl-C. 141: nobody reads standard output any more.
+    Ctrl-C. 141: nobody reads standard output any more. 143: stopped by SIGTERM.
     """
     try:
-        _prepare_streams()
-        code = _run(arguments)
+        code = _answer(arguments)
+        stopping.system_default()
     except KeyboardInterrupt:  # once more, while the first was being reported
-        code = 130
-    except BaseException as error:  # some libraries' failures are no Exception: a panic in Rust code
-        code = _internal_error(error, sys.argv[1:] if arguments is None else arguments)
+        code = stopping.exit_code()
     _settle_stdout()
     sys.exit(code)
+
+
+def _answer(arguments: list[str] | None) -> int:
+    """Run one command and return its exit code, whatever happens."""
+    try:
+        stopping.raise_when_stopped()
+        _prepare_streams()
+        return _run(arguments)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # some libraries' failures are no Exception: a panic in Rust code
+        return _internal_error(error, sys.argv[1:] if arguments is None else arguments)
 
 
 def _run(arguments: list[str] | None) -> int:
@@ -168,14 +189,16 @@ def _run(arguments: list[str] | None) -> int:
         hint = f" (see {context.command_path} --help)" if context else ""
         _complain(f"{place}{error.format_message()}{hint}")
         return 2
-    except (KeyboardInterrupt, click.Abort) as error:
-        if isinstance(error.__cause__, EOFError):  # click takes it for the end of a prompt
+    except (KeyboardInterrupt, click.Abort, _Stopped) as error:
+        if isinstance(error.__cause__, EOFError) and not stopping.stopped():  # click takes it for the end of a prompt
             _complain(f"wanted a whole file; found {error.__cause__ or 'its end too early'}; fetch it again")
             return 2
+        if sys.stderr.isatty():
+            _show("")  # the terminal has written ^C
         # whoever keeps work for the next run has left a note
         notes = getattr(error.__cause__ or error, "__notes__", ["nothing half-written was left under a final name"])
         _complain(f"stopped; {notes[0]}")
-        return 130
+        return stopping.exit_code()
     except PositionBiasError as error:
         _complain(str(error))
         return error.exit_code

@@ -6,6 +6,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, wait
@@ -21,6 +22,7 @@ __all__ = ["check_workers", "map_shards", "processes"]
 
 Item = TypeVar("Item")
 Out = TypeVar("Out")
+_OWN_SIGNAL = 0.5  # seconds
 
 
 def check_workers(workers: int) -> None:
@@ -77,6 +79,9 @@ def _in_order(pool: ProcessPoolExecutor, function: Callable[[Item], Out], items:
         while pending:
             yield pending.popleft().result()
     except BrokenProcessPool as error:
+        time.sleep(
+            _OWN_SIGNAL
+        )  # whoever ended the worker may be about to end this process, which raises KeyboardInterrupt here
         raise PositionBiasError(
             f"wanted {workers} worker processes to finish; found that one was ended from outside (often by a lack of memory); "
             "run again with fewer --workers"

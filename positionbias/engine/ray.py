@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import socket
 import tempfile
+import threading
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -62,6 +64,7 @@ def ray_tasks(workers: int = 1, address: str | None = None) -> Iterator[MapShard
         return
     # what Ray has to say of workers that died would go to standard output, which is for results
     ray._private.worker._worker_logs_enabled = False
+    at_sigterm = signal.getsignal(signal.SIGTERM)
     with ExitStack() as stack:
         stack.callback(setattr, ray._private.worker, "_worker_logs_enabled", True)
         if address is not None:
@@ -71,6 +74,8 @@ def ray_tasks(workers: int = 1, address: str | None = None) -> Iterator[MapShard
             folder = stack.enter_context(_temporary_folder())
             stack.callback(ray.shutdown)  # before its folder goes
             ray.init(address="local", num_cpus=workers, include_dashboard=False, _temp_dir=folder, **_SILENT)
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, at_sigterm)  # Ray would end the process, and nothing would be cleared up
         yield over_tasks
 
 

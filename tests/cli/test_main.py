@@ -1,14 +1,12 @@
-"""What all commands share: quick help, one-line errors with their exit codes, one JSON object, a clean Ctrl-C."""
+"""What all commands share: quick help, one-line errors with their exit codes, one JSON object."""
 
 from __future__ import annotations
 
 import json
 import os
 import pty
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import click
@@ -17,8 +15,6 @@ import pytest
 from positionbias import __version__
 from positionbias.cli.main import COMMANDS, main, posbias
 from positionbias.core.collection import Collection
-from positionbias.core.collection_writer import create_collection
-from positionbias.core.records import Passage
 
 from .conftest import POSBIAS, RunPosbias
 
@@ -212,54 +208,6 @@ def test_progress_shows_on_a_terminal_and_quiet_hides_it(tmp_path: Path) -> None
     arguments = ["import", "planted", "--queries", "40", "--passages", "200", "--out"]
     assert "/s" in on_a_terminal([*arguments, "a"], tmp_path)
     assert on_a_terminal(["-q", *arguments, "b"], tmp_path) == ""
-
-
-# A process started in the background of a script ignores Ctrl-C, and so would this test's: Python's own handler is put back.
-INTERRUPTIBLE = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
-
-
-def interrupt(arguments: list[str], folder: Path, started: str) -> subprocess.CompletedProcess[str]:
-    """Press Ctrl-C once something matching ``started`` stands in ``folder``: the signal goes to the whole process group."""
-    with subprocess.Popen(
-        [*POSBIAS[:-1], f"{INTERRUPTIBLE}; {POSBIAS[-1]}", *arguments],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-    ) as process:
-        while not list(folder.glob(started)):
-            assert process.poll() is None, "it ended before it was interrupted"
-            time.sleep(0.01)
-        os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate()
-    return subprocess.CompletedProcess(arguments, process.returncode, out, err)
-
-
-def test_ctrl_c_in_an_import_ends_with_130_and_leaves_nothing(tmp_path: Path) -> None:
-    paragraphs = [{"context": f"one two three {number}", "qas": []} for number in range(150_000)]
-    (tmp_path / "train.json").write_text(json.dumps({"version": "1.1", "data": [{"title": "x", "paragraphs": paragraphs}]}))
-    arguments = ["import", "squad", "--train", "train.json", "--test", "train.json", "--out", "./squad"]
-    done = interrupt(arguments, tmp_path, ".squad.partial-*/passages/*.arrow")
-    assert done.returncode == 130
-    assert done.stderr.split("\n") == ["", "posbias: stopped; nothing half-written was left under a final name", ""]
-    assert [path.name for path in tmp_path.iterdir()] == ["train.json"]
-
-
-@pytest.mark.parametrize("workers", ["1", "2"])
-def test_ctrl_c_in_a_debias_ends_with_130_and_a_rerun_goes_on(tmp_path: Path, workers: str) -> None:
-    with create_collection(tmp_path / "many") as writer:
-        for start in range(0, 120_000, 40_000):
-            writer.add_passages(Passage(f"p{number}", "one two three " * 20) for number in range(start, start + 40_000))
-        writer.finish(name="many", command="a test", settings={})
-    arguments = ["debias", "./many", "--out", "./rotated", "--workers", workers]
-    done = interrupt(arguments, tmp_path, ".rotated.work/content/passages/*.arrow")
-    assert done.returncode == 130
-    assert done.stderr.split("\n") == ["", "posbias: stopped; run the same command again to go on", ""]
-    assert sorted(path.name for path in tmp_path.iterdir()) == [".rotated.work", "many"]
-    again = subprocess.run([*POSBIAS, *arguments], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert again.returncode == 0, again.stderr
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["many", "rotated"]
 
 
 def test_a_full_disk_under_the_output_is_one_line(small_collection: Collection) -> None:

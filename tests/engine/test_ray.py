@@ -248,8 +248,8 @@ def test_an_address_where_no_ray_answers_is_one_clear_line() -> None:
 COMMAND = """
 import signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a process in the background of a script ignores Ctrl-C
-from positionbias.cli.main import main
-main(sys.argv[1:])
+from positionbias.__main__ import main
+main()
 """
 
 
@@ -295,14 +295,16 @@ def kept(folder: Path, before: dict[str, int]) -> int:
     return sum(path.stat().st_ino == before.get(path.name) for path in (folder / "rotated" / "passages").iterdir())
 
 
-def test_ctrl_c_on_a_ray_of_this_machine_and_the_same_command_again(original: Collection, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["SIGINT", "SIGTERM"])
+def test_a_stop_on_a_ray_of_this_machine_and_the_same_command_again(
+    original: Collection, tmp_path: Path, number: int, code: int
+) -> None:
     (tmp_path / "tmp").mkdir()
     with start(tmp_path, original, "--workers", "2", TMPDIR=str(tmp_path / "tmp")) as command:
         some_shards(tmp_path, command)
-        os.killpg(command.pid, signal.SIGINT)
+        os.killpg(command.pid, number)
         out, err = command.communicate()
-    assert (command.returncode, out) == (130, "")
-    assert err.split("\n") == ["", "posbias: stopped; run the same command again to go on", ""]
+    assert (command.returncode, out, err) == (code, "", "posbias: stopped; run the same command again to go on\n")
     assert_within(60, lambda: processes_of_session(command.pid) == [])
     before = finished(tmp_path)
     assert 3 <= len(before) < SHARDS
