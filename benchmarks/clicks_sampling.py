@@ -25,9 +25,9 @@ import pyarrow as pa
 import pyarrow.csv as csv
 from measuring import Measured, hardware, measured, result_place
 
+from positionbias.core.blocks import file_lines
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.files import open_text
 from positionbias.core.records import Passage, Qrel, Query, relevant_passages
 
 WORDS = np.array([f"w{number}" for number in range(50_000)])
@@ -104,15 +104,14 @@ def plain_loop(path: Path, relevant: dict[str, set[str]], queries: int, negative
     generator = random.Random(1)
     started = time.process_time()
     candidates: dict[str, list[str]] = {}
-    with open_text(path) as lines:
-        for line in lines:
-            query, _, passage, _, _, _ = line.split()
-            if query not in candidates:
-                if len(candidates) == queries:
-                    break
-                candidates[query] = []
-            if passage not in relevant.get(query, ()):
-                candidates[query].append(passage)
+    for _, line in file_lines(path):
+        query, _, passage, _, _, _ = line.split()
+        if query not in candidates:
+            if len(candidates) == queries:
+                break
+            candidates[query] = []
+        if passage not in relevant.get(query, ()):
+            candidates[query].append(passage)
     triples = []
     for query, pool in candidates.items():
         for positive in relevant.get(query, ()):

@@ -185,8 +185,8 @@ def _open_pipe(source: str) -> Pipe:
     from positionbias.positions.raw_files import Pipe
 
     if source == PIPE:
-        return Pipe(decompressed(sys.stdin.buffer), "standard input")  # type: ignore[arg-type]
-    return Pipe(decompressed(Path(source).open("rb")), source)
+        return Pipe(decompressed(sys.stdin.buffer, "standard input"), "standard input")  # type: ignore[arg-type]
+    return Pipe(decompressed(Path(source).open("rb"), source), source)
 
 
 def _rotation_text(result: Result) -> str:

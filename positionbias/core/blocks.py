@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from positionbias.core.budgets import LINE
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import input_errors, open_bytes
 from positionbias.core.shard_work import file_state
 
-__all__ = ["BLOCK_BYTES", "LONGEST_LINE", "Block", "file_blocks", "stream_blocks"]
+__all__ = ["BLOCK_BYTES", "Block", "file_blocks", "file_lines", "numbered_lines", "stream_blocks"]
 
 BLOCK_BYTES = 16 << 20
-LONGEST_LINE = 256 << 20  # what is longer is no text in lines, and would fill the memory [decision]
 _BOM = b"\xef\xbb\xbf"
 _SCAN = 1 << 16
 
@@ -127,29 +127,46 @@ def file_blocks(path: Path | str, size: int = BLOCK_BYTES) -> Iterator[Block]:
     """The blocks of a file, plain, ``.gz`` or ``.zst``; each is at least ``size`` bytes long but for the last.
 
     Raises:
-        InputError: no such file, a damaged archive, or a line longer than 256 MiB (once it is read).
+        InputError: no regular file, a damaged archive, or a line over the budget (once it is read).
     """
     with open_bytes(path) as handle:
-        if isinstance(handle, io.BufferedReader) and isinstance(handle.raw, io.FileIO) and handle.seekable():
+        if isinstance(handle, io.BufferedReader) and isinstance(handle.raw, io.FileIO):
             yield from _ranges(handle, str(path), size)
         else:
             with input_errors(path, wanted="a compressed file"):
                 yield from stream_blocks(handle, str(path), size)
 
 
+def file_lines(path: Path | str) -> Iterator[tuple[int, str]]:
+    """The lines of a UTF-8 file without their newline, numbered from 1.
+
+    Raises:
+        InputError: as ``file_blocks``, or not UTF-8 (line and byte are named).
+    """
+    return numbered_lines(file_blocks(path))
+
+
+def numbered_lines(blocks: Iterable[Block]) -> Iterator[tuple[int, str]]:
+    """The lines of a source's blocks, numbered from 1 within the source."""
+    before = 0
+    for block in blocks:
+        number = -1
+        for number, line in block.lines():
+            yield before + number + 1, line
+        before += number + 1
+
+
 def _ranges(handle: IO[bytes], path: str, size: int) -> Iterator[Block]:
-    length = handle.seek(0, 2)
+    length, limit = handle.seek(0, 2), LINE.limit
     start, index = 0, 0
     while start < length:
-        end = _line_end(handle, min(start + size, length), length)
-        if end is None:
-            raise _too_long(Block(path, index, start, start + size, path=path))
-        yield Block(path, index, start, end, path=path)
+        end = _line_end(handle, min(start + size, length), length, limit)
+        yield _checked(Block(path, index, start, end, path=path), limit)
         start, index = end, index + 1
 
 
-def _line_end(handle: IO[bytes], at: int, length: int) -> int | None:
-    """The first place from ``at`` that follows a newline, or the end; None where that is too far away."""
+def _line_end(handle: IO[bytes], at: int, length: int, limit: int) -> int:
+    """The first place from ``at`` that follows a newline, or the end; no further off than shows that a line is too long."""
     if at >= length:
         return length
     handle.seek(at - 1)
@@ -159,27 +176,34 @@ def _line_end(handle: IO[bytes], at: int, length: int) -> int | None:
         if found >= 0:
             return place + found + 1
         place += len(data)
-        if place - at > LONGEST_LINE:
-            return None
+        if place - at > limit:
+            return place
     return length
 
 
-def _too_long(block: Block) -> InputError:
-    """The error about the last line of what has been read of a block."""
-    return block.bad_line(
-        block.read().count(b"\n"),
-        wanted=f"lines of at most {LONGEST_LINE >> 20} MiB",
-        found="a longer one",
-        do="check the format: is it one record a line?",
-    )
+def _checked(block: Block, limit: int) -> Block:
+    """The block, whose lines must keep to the budget; shorter blocks have no such line and are not looked at."""
+    if block.end - block.start <= limit:
+        return block
+    data = block.read()
+    start, number = 0, 0
+    while start < len(data):
+        end = data.find(b"\n", start)
+        end = len(data) if end < 0 else end
+        if end - start > limit:
+            line, do = block.line_number(number), "check that the file has one record a line, "
+            raise LINE.exceeded(block.source, line=line, found="a longer line", do=do)
+        start, number = end + 1, number + 1
+    return block
 
 
 def stream_blocks(stream: IO[bytes], source: str, size: int = BLOCK_BYTES) -> Iterator[Block]:
     """The blocks of a stream that can only be read forward, cut where those of a plain file would be.
 
     Raises:
-        InputError: a line is longer than 256 MiB.
+        InputError: a line is over the budget.
     """
+    limit = LINE.limit
     kept: list[bytes] = []  # pieces of the block being gathered
     held, start, index, lines = 0, 0, 0, 0
     while data := stream.read(max(size, _SCAN)):
@@ -189,15 +213,15 @@ def stream_blocks(stream: IO[bytes], source: str, size: int = BLOCK_BYTES) -> It
             kept.append(data[at : end or None])
             held += len(kept[-1])
             if not end:
-                if held > size + LONGEST_LINE:
-                    raise _too_long(_carrying(source, index, start, kept, lines))
+                if held > size + limit:
+                    _checked(_carrying(source, index, start, kept, lines), limit)
                 break
-            block = _carrying(source, index, start, kept, lines)
+            block = _checked(_carrying(source, index, start, kept, lines), limit)
             start, index, lines = block.end, index + 1, lines + sum(piece.count(b"\n") for piece in kept)
             kept, held, at = [], 0, end
             yield block
     if held:
-        yield _carrying(source, index, start, kept, lines)
+        yield _checked(_carrying(source, index, start, kept, lines), limit)
 
 
 def _carrying(source: str, index: int, start: int, pieces: list[bytes], lines_before: int) -> Block:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import errno
 import gzip
 import hashlib
@@ -9,6 +10,7 @@ import io
 import json
 import os
 import shutil
+import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +18,8 @@ from pathlib import Path
 from typing import IO, Any
 from uuid import uuid4
 
-from positionbias.core.errors import OutputExistsError, PositionBiasError, StorageError, bad_input
+from positionbias.core.budgets import DOCUMENT, RATIO, check_ratio
+from positionbias.core.errors import InputError, OutputExistsError, PositionBiasError, StorageError, bad_input
 
 __all__ = [
     "atomic_file",
@@ -28,8 +31,10 @@ __all__ = [
     "link_or_copy",
     "log_folder",
     "open_bytes",
-    "open_text",
+    "open_plain",
+    "read_document",
     "read_json",
+    "read_whole",
     "refuse_existing",
     "remove",
     "sha256_file",
@@ -37,6 +42,7 @@ __all__ = [
     "write_json",
 ]
 
+_ZSTD_READ = 1 << 10  # packed bytes at a time: a frame may unpack each to thousands
 _ADVICE = {
     errno.ENOSPC: "free some space or give another --out",
     errno.EDQUOT: "free some space or give another --out",
@@ -165,74 +171,163 @@ def sha256_file(path: Path | str) -> str:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
-class _ZstdReader(io.RawIOBase):
-    """Decompresses a zstd stream, and says so when it ends before its last frame does (the library's reader does not)."""
+class _Unpacked(io.RawIOBase):
+    """A packed stream's content under the ratio budget; ``source`` is what its error names."""
 
-    def __init__(self, raw: IO[bytes]) -> None:
-        self._raw = raw
-        self._frame: Any = None
-        self._decompressed = memoryview(b"")
+    def __init__(self, packed: IO[bytes], source: str, *, close_packed: bool) -> None:
+        self._packed, self._source, self._close_packed = packed, source, close_packed
+        self._taken = self._given = 0
+        self._limit = RATIO.limit
 
     def readable(self) -> bool:
         return True
 
+    def read_packed(self, size: int) -> bytes:
+        """The next packed bytes, counted."""
+        data = self._packed.read(size)
+        self._taken += len(data)
+        return data
+
+    def unpack(self, size: int) -> bytes | memoryview:
+        """At most so many of the next unpacked bytes; none at the end."""
+        raise NotImplementedError
+
     def readinto(self, buffer: Any) -> int:
-        while not self._decompressed:
+        data = self.unpack(len(buffer))
+        self._given += len(data)
+        check_ratio(self._source, self._taken, self._given, self._limit)
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        if self._close_packed:
+            self._packed.close()
+        super().close()
+
+
+class _GzipReader(_Unpacked):
+    """Unpacks gzip, of one member or several."""
+
+    def __init__(self, packed: IO[bytes], source: str, *, close_packed: bool) -> None:
+        super().__init__(packed, source, close_packed=close_packed)
+        self._members = gzip.GzipFile(fileobj=_Counted(self))  # type: ignore[arg-type]
+
+    def unpack(self, size: int) -> bytes:
+        return self._members.read1(size)
+
+
+class _Counted(io.RawIOBase):
+    """What a ``GzipFile`` reads from: the packed bytes, counted as they are taken."""
+
+    def __init__(self, owner: _Unpacked) -> None:
+        self._owner = owner
+
+    def read(self, size: int = -1) -> bytes:
+        return self._owner.read_packed(size)
+
+
+class _ZstdReader(_Unpacked):
+    """Unpacks zstd, and says so when it ends before its last frame does (the library's reader does not)."""
+
+    def __init__(self, packed: IO[bytes], source: str, *, close_packed: bool) -> None:
+        super().__init__(packed, source, close_packed=close_packed)
+        self._frame: Any = None
+        self._rest = memoryview(b"")
+
+    def unpack(self, size: int) -> memoryview:
+        while not self._rest:
             between_frames = self._frame is None or self._frame.eof
-            data = (self._frame.unused_data if self._frame is not None and self._frame.eof else b"") or self._raw.read(1 << 16)
+            left = self._frame.unused_data if self._frame is not None and self._frame.eof else b""
+            data = left or self.read_packed(_ZSTD_READ)
             if not data:
                 if between_frames:
-                    return 0
+                    return self._rest
                 raise EOFError("Compressed file ended before its last frame")
             if between_frames:
                 import zstandard
 
                 self._frame = zstandard.ZstdDecompressor().decompressobj()
-            self._decompressed = memoryview(self._frame.decompress(data))
-        count = min(len(buffer), len(self._decompressed))
-        buffer[:count] = self._decompressed[:count]
-        self._decompressed = self._decompressed[count:]
-        return count
+            self._rest = memoryview(self._frame.decompress(data))
+        found, self._rest = self._rest[:size], self._rest[size:]
+        return found
 
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
+
+def open_plain(path: Path | str) -> io.BufferedReader:
+    """Open a regular file for reading its bytes as they are; a pipe, device or socket is refused and never waited for.
+
+    Raises:
+        InputError: no such file, a folder, or no regular file.
+    """
+    try:
+        handle = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 (the caller closes what we return)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    mode = os.fstat(handle.fileno()).st_mode
+    if stat.S_ISREG(mode):
+        return handle
+    handle.close()
+    found = "a pipe" if stat.S_ISFIFO(mode) else "a device"
+    raise bad_input(path, wanted="a regular file", found=found, do="write its content to a file, and give that")
+
+
+def _unreadable(path: Path | str, error: OSError) -> InputError:
+    return bad_input(path, wanted="a readable file", found=error.strerror or str(error), do="check the path")
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # to open a pipe would wait for its writer
 
 
 def open_bytes(path: Path | str) -> IO[bytes]:
-    """Open for reading, decompressed, plain, ``.gz`` or ``.zst`` told apart by the first bytes."""
-    path = Path(path)
-    try:
-        raw: IO[bytes] = open(path, "rb")  # noqa: SIM115 (the caller closes what we return)
-        magic = raw.read(4)
-        raw.seek(0)
-    except OSError as error:
-        raise bad_input(path, wanted="a readable file", found=error.strerror or str(error), do="check the path") from error
-    if magic[:2] == b"\x1f\x8b":
-        raw.close()
-        return gzip.open(path)  # type: ignore[return-value]
-    if magic == b"\x28\xb5\x2f\xfd":
-        raw = io.BufferedReader(_ZstdReader(raw), 1 << 16)
-    return raw
-
-
-def decompressed(stream: io.BufferedReader) -> IO[bytes]:
-    """What a stream holds, decompressed where its first bytes say ``.gz`` or ``.zst``; it stays the caller's to close."""
-    magic = stream.peek(4)[:4]
-    if magic[:2] == b"\x1f\x8b":
-        return gzip.GzipFile(fileobj=stream)  # type: ignore[return-value]
-    if magic == b"\x28\xb5\x2f\xfd":
-        return io.BufferedReader(_ZstdReader(stream), 1 << 16)
-    return stream
-
-
-def open_text(path: Path | str) -> IO[str]:
-    """Open UTF-8 text for reading, plain, ``.gz`` or ``.zst``; read it under ``input_errors``.
+    """Open for reading, decompressed, plain, ``.gz`` or ``.zst`` told apart by the first bytes; what unpacks to far too much is refused.
 
     Raises:
-        InputError: there is no such file, or it is a folder.
+        InputError: as ``open_plain``.
     """
-    return io.TextIOWrapper(open_bytes(path), encoding="utf-8", newline="\n")
+    raw = open_plain(path)
+    try:
+        reader = _reader(raw)
+    except OSError as error:
+        raise _unreadable(path, error) from error
+    return io.BufferedReader(reader(raw, str(path), close_packed=True), 1 << 16) if reader else raw
+
+
+def decompressed(stream: io.BufferedReader, source: str) -> IO[bytes]:
+    """What a stream holds, decompressed where its first bytes say ``.gz`` or ``.zst``; it stays the caller's to close."""
+    reader = _reader(stream)
+    return io.BufferedReader(reader(stream, source, close_packed=False), 1 << 16) if reader else stream
+
+
+def _reader(stream: io.BufferedReader) -> type[_Unpacked] | None:
+    """What unpacks the stream, told by its first bytes."""
+    magic = stream.peek(4)[:4]
+    if magic[:2] == b"\x1f\x8b":
+        return _GzipReader
+    return _ZstdReader if magic == b"\x28\xb5\x2f\xfd" else None
+
+
+def read_whole(stream: IO[bytes], source: Path | str) -> bytes:
+    """The rest of a stream, up to the budget for what is held whole.
+
+    Raises:
+        InputError: it is longer.
+    """
+    held, limit = io.BytesIO(), DOCUMENT.limit
+    while data := stream.read(1 << 20):
+        held.write(data)
+        if held.tell() > limit:
+            raise DOCUMENT.exceeded(source, found="more", do="check that it is the right file, ")
+    return held.getvalue()
+
+
+def read_document(path: Path | str) -> bytes:
+    """A file that is held whole, decompressed; read it under ``input_errors``.
+
+    Raises:
+        InputError: as ``open_bytes``, or longer than the budget.
+    """
+    with open_bytes(path) as handle:
+        return read_whole(handle, path)
 
 
 @contextmanager
@@ -255,13 +350,17 @@ def input_errors(path: Path | str, *, wanted: str) -> Iterator[None]:
 
 def _first_undecodable(path: Path | str) -> tuple[int, int] | None:
     """The first line that is not UTF-8, from 1, and its first bad byte; a decoder reads ahead and cannot tell."""
+    decoder, line = codecs.getincrementaldecoder("utf-8")(), 1
     with open_bytes(path) as handle:
-        for number, line in enumerate(handle, 1):
+        while True:
+            data = handle.read(1 << 20)
             try:
-                line.decode()
+                decoder.decode(data, final=not data)
             except UnicodeDecodeError as error:
-                return number, line[error.start]
-    return None
+                return line + error.object.count(b"\n", 0, error.start), error.object[error.start]
+            if not data:
+                return None
+            line += data.count(b"\n")
 
 
 @contextmanager
@@ -279,11 +378,11 @@ def read_json(path: Path | str, *, what: str = "a JSON file") -> Any:
     """Read one JSON document.
 
     Raises:
-        InputError: no such file, empty, not UTF-8, or not JSON (with the line where it breaks).
+        InputError: no such file, empty, over the budget, not UTF-8, not JSON (with the line where it breaks), or a key twice in an object.
     """
     path = Path(path)
-    with input_errors(path, wanted=what), open_text(path) as handle:
-        text = handle.read()
+    with input_errors(path, wanted=what):
+        text = read_document(path).decode()
     if not text.strip():
         raise bad_input(path, wanted=what, found="an empty file", do="check the path, or fetch it again")
     try:

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
+from positionbias.core.blocks import file_lines
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.files import atomic_file, byte_writer, input_errors, open_text
+from positionbias.core.files import atomic_file, byte_writer
 from positionbias.core.rank_order import Ranking, order_by_score, ordered, ranked, run_stem
 from positionbias.core.ranked_blocks import rankings_of
 from positionbias.core.run_blocks import WANTED, Line, parse_lines, run_blocks
@@ -176,10 +177,9 @@ def _apart(path: Path, query_id: str) -> InputError:
 def _lines(path: Path) -> Iterator[Line]:
     """Line number, query id, passage id, score and tag of each line."""
     some = False
-    with input_errors(path, wanted="a TREC run"), open_text(path) as handle:
-        for line in parse_lines(path, enumerate(handle, 1)):
-            some = True
-            yield line
+    for line in parse_lines(path, file_lines(path)):
+        some = True
+        yield line
     if not some:
         raise bad_input(path, wanted=WANTED, found="an empty file", do="check the path")
 

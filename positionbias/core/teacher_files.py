@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from positionbias.core.blocks import file_lines
 from positionbias.core.errors import bad_input
-from positionbias.core.files import input_errors, open_text
 from positionbias.core.run import Ranking, order_by_score
 
 __all__ = ["Repeats", "ScoredPair", "TeacherPart", "read_teacher_file", "scored_pairs", "spilled_parts", "teacher_name"]
@@ -70,24 +70,23 @@ def scored_pairs(path: Path | str) -> Iterator[tuple[int, ScoredPair]]:
     """
     path = Path(path)
     columns = 0
-    with input_errors(path, wanted="teacher scores"), open_text(path) as handle:
-        for number, line in enumerate(handle, 1):
-            parts = (line.removeprefix("\ufeff") if number == 1 else line).split()
-            if not parts:
-                continue
-            if not columns and len(parts) not in (RUN, TABLE, MARGINS):
-                do = "check that it is a file of scores"
-                raise bad_input(path, line=number, wanted=_WANTED, found=f"{len(parts)} columns", do=do)
-            columns = columns or len(parts)
-            if len(parts) != columns:
-                wanted, found = f"{columns} columns, as in the lines before", f"{len(parts)} columns"
-                raise bad_input(path, line=number, wanted=wanted, found=found, do="mend or drop the line")
-            if columns == MARGINS:
-                yield columns, ScoredPair(number, parts[2], parts[3], _score(path, number, parts[0]))
-                yield columns, ScoredPair(number, parts[2], parts[4], _score(path, number, parts[1]))
-            else:
-                passage, score = (parts[2], parts[4]) if columns == RUN else (parts[1], parts[2])
-                yield columns, ScoredPair(number, parts[0], passage, _score(path, number, score))
+    for number, line in file_lines(path):
+        parts = line.split()
+        if not parts:
+            continue
+        if not columns and len(parts) not in (RUN, TABLE, MARGINS):
+            do = "check that it is a file of scores"
+            raise bad_input(path, line=number, wanted=_WANTED, found=f"{len(parts)} columns", do=do)
+        columns = columns or len(parts)
+        if len(parts) != columns:
+            wanted, found = f"{columns} columns, as in the lines before", f"{len(parts)} columns"
+            raise bad_input(path, line=number, wanted=wanted, found=found, do="mend or drop the line")
+        if columns == MARGINS:
+            yield columns, ScoredPair(number, parts[2], parts[3], _score(path, number, parts[0]))
+            yield columns, ScoredPair(number, parts[2], parts[4], _score(path, number, parts[1]))
+        else:
+            passage, score = (parts[2], parts[4]) if columns == RUN else (parts[1], parts[2])
+            yield columns, ScoredPair(number, parts[0], passage, _score(path, number, score))
     if not columns:
         raise bad_input(path, wanted=_WANTED, found="an empty file", do="check the path")
 

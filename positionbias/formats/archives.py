@@ -54,7 +54,7 @@ def streams_in(stream: IO[bytes], source: str, depth: int = 0) -> Iterator[tuple
             with open_lzw(whole, source) as plain:
                 yield from streams_in(plain, source, depth + 1)
         elif _is_compressed(head):
-            yield from streams_in(decompressed(whole), source, depth + 1)
+            yield from streams_in(decompressed(whole, source), source, depth + 1)
         elif _is_tar(head, source):
             for name, member in tar_files(whole):
                 yield from streams_in(member, f"{source}:{name}", depth + 1)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import IO, Any
 
+from positionbias.core.budgets import LINE
 from positionbias.core.errors import InputError, bad_input
 
 __all__ = ["MEND", "ROWS_A_MARK", "WHAT", "Column", "ColumnScanner"]
@@ -16,7 +17,6 @@ __all__ = ["MEND", "ROWS_A_MARK", "WHAT", "Column", "ColumnScanner"]
 WHAT = "column-oriented JSON"
 MEND = "check that the file is complete, or fetch it again"
 ROWS_A_MARK = 256
-VALUE_BYTES = 256 << 20  # the longest value that is read
 _CHUNK = 4 << 20
 _NEAR_THE_END = 256  # what is wrong this near to the end of what was read may come from the cut
 _DECODER = json.JSONDecoder()
@@ -44,6 +44,7 @@ class ColumnScanner:
         self.text, self.at = "", 0
         self.before = 0  # bytes of the file before ``text``
         self.ended = False
+        self.longest = LINE.limit
 
     def columns(self) -> Iterator[tuple[str, Column]]:
         """Each column with its rows; whatever is no object of rows is passed over."""
@@ -137,8 +138,9 @@ class ColumnScanner:
                 if end + 3 <= len(self.text) or self.ended:  # else a number may go on: "1e+" gives 1
                     self.at = end
                     return value
-            if len(self.text) - self.at > VALUE_BYTES:
-                raise self.error(f"values of at most {VALUE_BYTES >> 20} MB", "a longer one")
+            if len(self.text) - self.at > self.longest:
+                place = f"a longer value at byte {self.before + self.at:,}"
+                raise LINE.exceeded(self.source, found=place, do=f"{MEND}, ")
             if not self.more() and broken:
                 message, at = broken
                 cut = message.startswith("Unterminated string") or at >= len(self.text.rstrip())

@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from positionbias.core.blocks import Block
+from positionbias.core.blocks import Block, numbered_lines
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import InputError, SettingError, bad_input
@@ -23,7 +23,7 @@ from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards, file_state
 from positionbias.formats.attach import Attachment, attach, parse_queries
 from positionbias.formats.candidates import trec_rankings, write_candidates
-from positionbias.formats.sources import Release, Source, numbered_lines
+from positionbias.formats.sources import Release, Source
 from positionbias.formats.splits import (
     HeldOut,
     HoldOut,

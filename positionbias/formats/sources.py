@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, cast
 
-from positionbias.core.blocks import BLOCK_BYTES, Block, file_blocks, stream_blocks
+from positionbias.core.blocks import BLOCK_BYTES, Block, file_blocks, numbered_lines, stream_blocks
 from positionbias.core.errors import bad_input
 from positionbias.core.files import decompressed, input_errors, open_bytes, sha256_file
 from positionbias.core.manifest import MANIFEST, InputRef, input_ref
 from positionbias.core.shard_work import file_state
 from positionbias.formats.archives import archive_errors, tar_files
 
-__all__ = ["Release", "Source", "archive_members", "numbered_lines", "plain_name"]
+__all__ = ["Release", "Source", "archive_members", "plain_name"]
 
 _ARCHIVES = (".tar", ".tgz")
 
@@ -66,7 +66,7 @@ class Source:
             yield from file_blocks(self.path, size)
         elif self._stream is not None:
             with archive_errors(self.path, wanted="a tar archive"):
-                yield from stream_blocks(decompressed(cast(io.BufferedReader, self._stream)), self.place, size)
+                yield from stream_blocks(decompressed(cast(io.BufferedReader, self._stream), self.place), self.place, size)
         else:
             for source in archive_members(self.path):
                 if source.member == self.member:
@@ -85,7 +85,7 @@ class Source:
                 yield handle
         elif self._stream is not None:
             with archive_errors(self.path, wanted="a tar archive"):
-                yield decompressed(cast(io.BufferedReader, self._stream))
+                yield decompressed(cast(io.BufferedReader, self._stream), self.place)
         else:
             for source in archive_members(self.path):
                 if source.member == self.member:
@@ -100,16 +100,6 @@ class Source:
             InputError: as ``blocks``; or not UTF-8 (line and byte are named).
         """
         return numbered_lines(self.blocks())
-
-
-def numbered_lines(blocks: Iterable[Block]) -> Iterator[tuple[int, str]]:
-    """The lines of a source's blocks, numbered from 1 within the source."""
-    before = 0
-    for block in blocks:
-        number = -1
-        for number, line in block.lines():
-            yield before + number + 1, line
-        before += number + 1
 
 
 def archive_members(path: Path) -> Iterator[Source]:

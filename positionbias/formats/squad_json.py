@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.files import open_text, read_json
+from positionbias.core.files import read_document, read_json
 
 __all__ = ["VERSIONS", "Article", "Paragraph", "Question", "Span", "SquadFile", "line_of", "read_squad", "write_articles"]
 
@@ -184,11 +184,9 @@ def _short(text: str) -> str:
 def line_of(path: Path, question_id: str, *, last: bool) -> int | None:
     """The line on which a question's id stands; None where it cannot be found (an id written with escapes)."""
     needle = json.dumps(question_id, ensure_ascii=False)
-    with open_text(path) as handle:
-        lines = [number for number, line in enumerate(handle, 1) for _ in range(line.count(needle))]
-    if not lines:
-        return None
-    return lines[-1] if last else lines[0]
+    data = read_document(path)
+    place = (data.rfind if last else data.find)(needle.encode())
+    return None if place < 0 else data.count(b"\n", 0, place) + 1
 
 
 def write_articles(handle: IO[str], articles: Iterable[Article], version: str) -> None:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
+from positionbias.core.blocks import file_lines
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.files import atomic_file, byte_writer, input_errors, open_text
+from positionbias.core.files import atomic_file, byte_writer
 from positionbias.core.records import Qrel
 
 __all__ = ["parse_qrels", "read_qrels", "write_qrels"]
@@ -28,8 +29,7 @@ def read_qrels(path: Path | str) -> list[Qrel]:
         InputError: a malformed line (numbered), a pair judged twice, an empty or broken file.
     """
     path = Path(path)
-    with input_errors(path, wanted="TREC qrels"), open_text(path) as handle:
-        return parse_qrels(enumerate(handle, 1), path)
+    return parse_qrels(file_lines(path), path)
 
 
 def parse_qrels(lines: Iterable[tuple[int, str]], source: Path | str) -> list[Qrel]:

@@ -18,8 +18,9 @@ from pathlib import Path, PurePosixPath
 from typing import IO
 
 from positionbias.core.blocks import BLOCK_BYTES, Block, file_blocks, stream_blocks
+from positionbias.core.budgets import DOCUMENT
 from positionbias.core.errors import bad_input
-from positionbias.core.files import sha256_file
+from positionbias.core.files import open_plain, read_whole, sha256_file
 from positionbias.core.shard_work import file_state
 from positionbias.formats.archives import HEAD_BYTES, is_packed, streams_in
 from positionbias.formats.sources import Source
@@ -27,7 +28,6 @@ from positionbias.formats.trec_docs import DOC_START, recognise
 
 __all__ = ["Bundle", "Places", "bundles", "document_blocks"]
 
-LONGEST_DOCUMENT = 256 << 20  # what is longer is none, and would fill the memory [decision]
 _SCAN = 1 << 16
 _TAG = 16  # more than the longest form of <DOC>, with what a pattern looks at around it
 
@@ -106,11 +106,7 @@ class Places:
                 )
 
     def _file(self, file: Path) -> Iterator[tuple[str, Block]]:
-        try:
-            handle = open(file, "rb")  # noqa: SIM115 (closed below)
-        except OSError as error:
-            raise bad_input(file, wanted="a readable file", found=error.strerror or str(error), do="check the path") from None
-        with handle:
+        with open_plain(file) as handle:
             head = handle.read(HEAD_BYTES)
             handle.seek(0)
             if is_packed(head, file.name):
@@ -141,7 +137,7 @@ def document_blocks(source: Source, begins: re.Pattern[bytes] = DOC_START) -> It
     ``begins`` finds where a document begins, in at most 16 bytes with what it looks behind and ahead at.
 
     Raises:
-        InputError: no such file, a damaged archive, or a document over 256 MiB.
+        InputError: no such file, a damaged archive, or a document over the budget.
     """
     with source.open() as stream:
         if isinstance(stream, io.BufferedReader) and isinstance(stream.raw, io.FileIO) and source.member is None:
@@ -171,13 +167,8 @@ def _raise_unreadable(error: OSError) -> None:
 
 
 def _check_length(source: str, length: int) -> None:
-    if length > LONGEST_DOCUMENT:
-        raise bad_input(
-            source,
-            wanted=f"documents of at most {LONGEST_DOCUMENT >> 20} MiB",
-            found="a longer one",
-            do="check that it is what --docs-format says",
-        )
+    if length > DOCUMENT.limit:
+        raise DOCUMENT.exceeded(source, found="a longer one", do="check that it is what --docs-format says, ")
 
 
 def _stream_blocks(kind: str, stream: IO[bytes], source: str) -> Iterator[Block]:
@@ -186,8 +177,7 @@ def _stream_blocks(kind: str, stream: IO[bytes], source: str) -> Iterator[Block]
     elif kind == "sgml":
         yield from _stream_documents(stream, source)
     else:
-        data = stream.read(LONGEST_DOCUMENT + 1)
-        _check_length(source, len(data))
+        data = read_whole(stream, source)
         yield Block(source, 0, 0, len(data), data=data, lines_before=0)
 
 
@@ -223,12 +213,13 @@ def _stream_documents(
     """As ``_document_ranges``, with the same cuts, of what can only be read forward."""
     buffer, start, index, lines = b"", 0, 0, 0
     while data := stream.read(size):
+        searched = max(size, len(buffer) - _TAG)
         buffer += data
-        while found := begins.search(buffer, size):
+        while found := begins.search(buffer, searched):
             block = Block(source, index, start, start + found.start(), data=buffer[: found.start()], lines_before=lines)
             yield block
             start, index, lines = block.end, index + 1, lines + buffer.count(b"\n", 0, found.start())
-            buffer = buffer[found.start() :]
+            buffer, searched = buffer[found.start() :], size
         _check_length(source, len(buffer) - size)
     if buffer:
         yield Block(source, index, start, start + len(buffer), data=buffer, lines_before=lines)

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from positionbias.core.errors import bad_input
-from positionbias.core.files import input_errors, open_bytes
+from positionbias.core.files import input_errors, read_document
 from positionbias.core.records import Query
 from positionbias.formats.markup import INLINE, collapse, plain_text
 from positionbias.formats.safe_xml import parse_xml
@@ -103,8 +103,8 @@ def parse_tagged(text: str, source: Path | str) -> list[Query]:
 
 
 def _read(path: Path) -> tuple[str, list[Query]]:
-    with input_errors(path, wanted="TREC topics"), open_bytes(path) as handle:
-        data = handle.read()
+    with input_errors(path, wanted="TREC topics"):
+        data = read_document(path)
         form = _form(data)
         if form == "xml":
             found = list(_read_xml(path, data))

@@ -16,8 +16,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from positionbias.core.blocks import file_lines
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.files import input_errors, open_text
 from positionbias.leakage.labels import Label, label_names, parse_labels
 
 __all__ = ["LEXICAL", "PAIRS", "SCORES", "SEMANTIC", "TOPIC_TEXTS", "Ids", "Pair", "best_by_pair", "pairs_file", "read_pairs"]
@@ -105,14 +105,13 @@ def read_pairs(place: Path | str) -> Iterator[Pair]:
         InputError: a line that is no pair, a score that is no number, or a label that is not known (with the line).
     """
     path = pairs_file(place)
-    with input_errors(path, wanted=_WANTED), open_text(path) as handle:
-        lines = ((number, line.lstrip("\ufeff")) for number, line in enumerate(handle, 1))
-        first = next((item for item in lines if item[1].strip()), None)
-        if first is None:
-            return
-        form = _json_records if first[1].lstrip()[0] in "{[" else _tsv_records
-        for number, record in form(path, chain([first], lines)):
-            yield _pair(path, number, record)
+    lines = file_lines(path)
+    first = next((item for item in lines if item[1].strip()), None)
+    if first is None:
+        return
+    form = _json_records if first[1].lstrip()[0] in "{[" else _tsv_records
+    for number, record in form(path, chain([first], lines)):
+        yield _pair(path, number, record)
 
 
 def _json_records(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, Record]]:
@@ -136,7 +135,7 @@ def _tsv_records(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[tuple
         nonlocal at
         for number, line in lines:
             at = number
-            yield line
+            yield f"{line}\n"  # which stays in a quoted cell of several lines
 
     rows = csv.reader(texts(), delimiter="\t", strict=True)
     try:

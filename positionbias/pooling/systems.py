@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from positionbias.core.blocks import file_lines
 from positionbias.core.errors import bad_input
-from positionbias.core.files import input_errors, open_text, sha256_file
+from positionbias.core.files import sha256_file
 from positionbias.core.run import Run, read_run
 
 __all__ = ["RunFiles", "System", "find_runs", "groups_of", "kinds_of", "read_runs", "read_systems", "run_name", "runs_checksum"]
@@ -46,29 +47,28 @@ def read_systems(path: Path | str) -> list[System]:
     path = Path(path)
     systems: list[System] = []
     lines: dict[str, int] = {}
-    with input_errors(path, wanted="a table of systems"), open_text(path) as handle:
-        header, *names = _rows(handle, path)
-        places = _places(header[1], path)
-        for number, row in names:
-            if len(row) != len(header[1]):
-                wanted = f"{len(header[1])} columns, as the first line has"
-                raise bad_input(path, line=number, wanted=wanted, found=f"{len(row)}", do="mend or drop the line")
-            system = System(*(row[place].strip() for place in places))
-            for column, value in zip(COLUMNS, system, strict=True):
-                if not value:
-                    raise bad_input(path, line=number, wanted=f"a {column}", found="nothing", do="fill it in or drop the line")
-            if system.run in lines:
-                found = f"run {system.run!r} again, first at line {lines[system.run]}"
-                raise bad_input(path, line=number, wanted="each run once", found=found, do="drop one of the lines")
-            lines[system.run] = number
-            systems.append(system)
+    header, *names = _rows(path)
+    places = _places(header[1], path)
+    for number, row in names:
+        if len(row) != len(header[1]):
+            wanted = f"{len(header[1])} columns, as the first line has"
+            raise bad_input(path, line=number, wanted=wanted, found=f"{len(row)}", do="mend or drop the line")
+        system = System(*(row[place].strip() for place in places))
+        for column, value in zip(COLUMNS, system, strict=True):
+            if not value:
+                raise bad_input(path, line=number, wanted=f"a {column}", found="nothing", do="fill it in or drop the line")
+        if system.run in lines:
+            found = f"run {system.run!r} again, first at line {lines[system.run]}"
+            raise bad_input(path, line=number, wanted="each run once", found=found, do="drop one of the lines")
+        lines[system.run] = number
+        systems.append(system)
     if not systems:
         raise bad_input(path, wanted="a line a run", found="none", do="check the path")
     return systems
 
 
-def _rows(handle: Iterator[str], path: Path) -> list[tuple[int, list[str]]]:
-    rows = [(number, line.rstrip("\r\n").split("\t")) for number, line in enumerate(handle, 1) if line.strip()]
+def _rows(path: Path) -> list[tuple[int, list[str]]]:
+    rows = [(number, line.rstrip("\r").split("\t")) for number, line in file_lines(path) if line.strip()]
     if not rows:
         raise bad_input(path, wanted=f"columns {', '.join(COLUMNS)}", found="an empty file", do="check the path")
     return rows

@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from positionbias.core.blocks import Block, file_blocks, stream_blocks
 from positionbias.core.errors import SettingError, bad_input
-from positionbias.core.files import atomic_file, input_errors, open_bytes, refuse_existing, sha256_file
+from positionbias.core.files import atomic_file, input_errors, read_document, read_whole, refuse_existing, sha256_file
 from positionbias.core.manifest import (
     InputRef,
     Manifest,
@@ -140,10 +140,11 @@ class _Task:
     def squad(self) -> RotatedFile:
         """SQuAD JSON, held whole."""
         if isinstance(self.source, Path):
-            with input_errors(self.source, wanted="SQuAD JSON"), open_bytes(self.source) as handle:
-                data = handle.read()
+            with input_errors(self.source, wanted="SQuAD JSON"):
+                data = read_document(self.source)
         else:
-            data = self.source.stream.read()
+            with input_errors(self.source.name, wanted="SQuAD JSON"):
+                data = read_whole(self.source.stream, self.source.name)
         with self._ordered() as file:
             content, fates, answers = rotate_squad(self.rotation, data, self._name(self.source))
             file.append(pack(content, file.packing), {"passages": fates})

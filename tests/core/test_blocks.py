@@ -12,8 +12,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from positionbias.core import blocks as blocks_module
-from positionbias.core.blocks import Block, file_blocks, stream_blocks
+from positionbias.core.blocks import Block, file_blocks, file_lines, stream_blocks
 from positionbias.core.errors import InputError
 
 PACK: dict[str, Callable[[bytes], bytes]] = {
@@ -122,10 +121,24 @@ def test_a_line_of_10_mb_makes_a_longer_block(tmp_path: Path, packing: str, size
 
 @packings
 def test_a_line_beyond_all_measure_is_one_clear_line(tmp_path: Path, packing: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(blocks_module, "LONGEST_LINE", 1 << 20)
+    monkeypatch.setenv("POSBIAS_MAX_LINE", str(1 << 20))
     path = packed(tmp_path, b"a\nb\n" + b"x" * (3 << 20), packing)
-    with pytest.raises(InputError, match=r"file\.\w+:3: wanted lines of at most 1 MiB; found a longer one; check the format"):
+    wanted = r"file\.\w+:3: wanted at most 1,048,576 bytes a line; found a longer line; check .*, or raise \$POSBIAS_MAX_LINE$"
+    with pytest.raises(InputError, match=wanted):
         list(file_blocks(path, 4096))
+
+
+@packings
+@pytest.mark.parametrize("size", [1, 7, 1_000])
+def test_the_line_budget_is_exact_whatever_the_block_size(
+    tmp_path: Path, packing: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = packed(tmp_path, b"a\n123456\n12345678\nb", packing)
+    monkeypatch.setenv("POSBIAS_MAX_LINE", "8")
+    assert [line for _, line in file_lines(path)] == ["a", "123456", "12345678", "b"]
+    monkeypatch.setenv("POSBIAS_MAX_LINE", "7")
+    with pytest.raises(InputError, match=r":3: wanted at most 7 bytes a line"):
+        list(file_lines(path))
 
 
 @packings

@@ -15,7 +15,7 @@ import pytest
 import zstandard
 
 from positionbias.core.errors import InputError, OutputExistsError, StorageError
-from positionbias.core.files import atomic_file, atomic_folder, home, open_text, read_json, sha256_file, write_json
+from positionbias.core.files import atomic_file, atomic_folder, home, open_bytes, read_json, sha256_file, write_json
 
 
 def names(folder: Path) -> list[str]:
@@ -175,10 +175,10 @@ COMPRESSORS: list[Callable[[bytes], bytes]] = [bytes, gzip.compress, zstandard.Z
 def test_text_is_told_apart_by_its_first_bytes(tmp_path: Path, compress: Callable[[bytes], bytes]) -> None:
     text = "eins\r\nzwei – ☃\n" * 40_000  # more than one buffer; line ends stay as they are
     (tmp_path / "file.txt").write_bytes(compress(text.encode()))
-    with open_text(tmp_path / "file.txt") as handle:
-        assert handle.read() == text
-    with open_text(tmp_path / "file.txt") as handle:
-        assert next(handle) == "eins\r\n"
+    with open_bytes(tmp_path / "file.txt") as handle:
+        assert handle.read().decode() == text
+    with open_bytes(tmp_path / "file.txt") as handle:
+        assert next(handle) == b"eins\r\n"
 
 
 def test_joined_zstd_frames_are_read_to_the_end(tmp_path: Path) -> None:
@@ -186,8 +186,8 @@ def test_joined_zstd_frames_are_read_to_the_end(tmp_path: Path) -> None:
     (tmp_path / "file.zst").write_bytes(
         compressor.compress(b"one\n") + compressor.compress(b"") + compressor.compress(b"two\n")
     )
-    with open_text(tmp_path / "file.zst") as handle:
-        assert handle.read() == "one\ntwo\n"
+    with open_bytes(tmp_path / "file.zst") as handle:
+        assert handle.read() == b"one\ntwo\n"
 
 
 @pytest.mark.parametrize(

@@ -155,7 +155,7 @@ def test_a_bad_byte_is_named_with_its_line(tmp_path: Path) -> None:
     lines = [f"q Q0 p{n} {n} {1000 - n} x\n".encode() for n in range(1000)]
     lines[700] = b"q Q0 caf\xe9 701 300 x\n"
     (tmp_path / "latin.run").write_bytes(b"".join(lines))
-    with pytest.raises(InputError, match=r"latin.run:701: wanted a TREC run in UTF-8; found the byte 0xe9, which is not"):
+    with pytest.raises(InputError, match=r"latin.run:701: wanted text in UTF-8; found the byte 0xe9, which is not"):
         read_run(tmp_path / "latin.run")
 
 
@@ -164,7 +164,7 @@ def test_a_cut_archive_is_one_line(tmp_path: Path, compress) -> None:
     whole = compress("".join(f"q Q0 p{n * 7919 % 100003} {n} {9e9 - n} x\n" for n in range(20_000)).encode())
     for length in (len(whole) // 2, len(whole) - 3):
         (tmp_path / "cut.run.gz").write_bytes(whole[:length])
-        with pytest.raises(InputError, match=r"cut.run.gz: wanted a TREC run, whole; found Compressed file ended before"):
+        with pytest.raises(InputError, match=r"cut.run.gz: wanted a compressed file, whole; found Compressed file ended before"):
             read_run(tmp_path / "cut.run.gz")
 
 
@@ -172,7 +172,7 @@ def test_a_damaged_archive_is_one_line(tmp_path: Path) -> None:
     whole = bytearray(gzip.compress("".join(f"q Q0 p{n * 7919 % 100003} {n} {9e9 - n} x\n" for n in range(20_000)).encode()))
     whole[1000:1100] = bytes(byte ^ 0xFF for byte in whole[1000:1100])
     (tmp_path / "r.gz").write_bytes(whole)
-    with pytest.raises(InputError, match=r"r.gz: wanted a TREC run.*fetch the file again|r.gz:\d+: wanted"):
+    with pytest.raises(InputError, match=r"r.gz: wanted a compressed file.*fetch the file again|r.gz:\d+: wanted"):
         read_run(tmp_path / "r.gz")
 
 

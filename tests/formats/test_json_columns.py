@@ -163,9 +163,11 @@ def test_a_byte_that_is_not_utf8_is_named(tmp_path: Path) -> None:
 
 
 def test_a_value_without_end_does_not_fill_the_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(json_scanner, "VALUE_BYTES", 1 << 20)
+    monkeypatch.setenv("POSBIAS_MAX_LINE", str(1 << 20))
     monkeypatch.setattr(json_scanner, "_CHUNK", 1 << 16)
-    with pytest.raises(InputError, match="wanted column-oriented JSON: values of at most 1 MB; found a longer one at byte 10"):
+    with pytest.raises(
+        InputError, match="wanted at most 1,048,576 bytes a line; found a longer value at byte 10; .*POSBIAS_MAX_LINE"
+    ):
         rows(save(tmp_path, '{"a":{"0":"' + "x" * (3 << 20)))
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from positionbias.core.blocks import file_blocks, stream_blocks
+from positionbias.core.blocks import file_blocks, numbered_lines, stream_blocks
 from positionbias.core.errors import InputError
-from positionbias.formats.sources import Release, archive_members, numbered_lines
+from positionbias.formats.sources import Release, archive_members
 
 from .msmarco_files import write_files, write_tar
 

@@ -60,10 +60,10 @@ def test_faults_name_the_line(tmp_path, text, message):
 def test_broken_files(tmp_path):
     path = tmp_path / "qrels.txt.gz"
     path.write_bytes(gzip.compress(b"q 0 p 1\n" * 3)[:-9])
-    with pytest.raises(InputError, match="TREC qrels, whole"):
+    with pytest.raises(InputError, match="a compressed file, whole"):
         read_qrels(path)
     path.write_bytes(b"q 0 p 1\nq 0 \xff 1\n")
-    with pytest.raises(InputError, match=":2: wanted TREC qrels in UTF-8"):
+    with pytest.raises(InputError, match=":2: wanted text in UTF-8"):
         read_qrels(path)
     with pytest.raises(InputError, match="wanted a readable file"):
         read_qrels(tmp_path / "none.txt")

@@ -46,7 +46,7 @@ def test_a_table_that_cannot_be_used_names_its_line(tmp_path: Path, text: str, m
 def test_a_table_in_another_encoding_is_one_line(tmp_path: Path) -> None:
     path = tmp_path / "systems.tsv"
     path.write_bytes(b"run\tgroup\tkind\na\tM\xfcller\tc\n")
-    with pytest.raises(InputError, match=r"systems.tsv:2: wanted a table of systems in UTF-8; found the byte 0xfc"):
+    with pytest.raises(InputError, match=r"systems.tsv:2: wanted text in UTF-8; found the byte 0xfc"):
         read_systems(path)
 
 

@@ -79,17 +79,17 @@ class Sets:
         Raises:
             InputError: fewer than two, a line with other columns, or a training twice.
         """
+        from positionbias.core.blocks import file_lines
         from positionbias.core.errors import bad_input
-        from positionbias.core.files import input_errors, open_text
 
         place, wanted = input_place(name), "a line each for two trainings or more, a checkpoint or its runs"
-        with input_errors(place, wanted=wanted), open_text(place) as lines:
-            rows = [(number, line.split("\t")) for number, line in enumerate(map(str.strip, lines), 1) if line]
+        rows = [(number, line.strip().split("\t")) for number, line in file_lines(place) if line.strip()]
+        first: dict[tuple[str, ...], int] = {}
         for number, cells in rows:
             if len(cells) > len(self.splits):
                 do = "give a run of each split, and no more"
                 raise bad_input(place, line=number, wanted=f"at most {len(self.splits)} columns", found=f"{len(cells)}", do=do)
-            if rows[[of for _, of in rows].index(cells)][0] != number:
+            if first.setdefault(tuple(cells), number) != number:
                 do = "name each training once: a copy says nothing of chance"
                 raise bad_input(place, line=number, wanted="another training", found=f"{cells[0]!r} again", do=do)
         if len(rows) < 2:
@@ -181,27 +181,26 @@ def paraphrase_map(place: Path, splits: Sequence[Sequence[str]]) -> dict[str, st
     Raises:
         InputError: a line that is none, an unknown id, or a fresh one twice (with the line); no line.
     """
+    from positionbias.core.blocks import file_lines
     from positionbias.core.errors import bad_input
-    from positionbias.core.files import input_errors, open_text
 
     public, fresh = (set(ids) for ids in splits)
     found: dict[str, str] = {}
     wanted = "lines of a fresh query's id, tab, the public query's id"
-    with input_errors(place, wanted=wanted), open_text(place) as lines:
-        for number, line in enumerate(lines, 1):
-            if not line.strip():
-                continue
-            cells = line.rstrip("\r\n").split("\t")
-            if len(cells) != 2:
-                raise bad_input(place, line=number, wanted=wanted, found=f"{len(cells)} columns", do="mend the line")
-            for query_id, known, of in ((cells[0], fresh, "fresh"), (cells[1], public, "public")):
-                if query_id not in known:
-                    do = "check the ids, and which column is which"
-                    raise bad_input(place, line=number, wanted=f"a query of the {of} split", found=repr(query_id), do=do)
-            if cells[0] in found:
-                do = "name one public query for it"
-                raise bad_input(place, line=number, wanted="every fresh query once", found=f"{cells[0]!r} again", do=do)
-            found[cells[0]] = cells[1]
+    for number, line in file_lines(place):
+        if not line.strip():
+            continue
+        cells = line.rstrip("\r").split("\t")
+        if len(cells) != 2:
+            raise bad_input(place, line=number, wanted=wanted, found=f"{len(cells)} columns", do="mend the line")
+        for query_id, known, of in ((cells[0], fresh, "fresh"), (cells[1], public, "public")):
+            if query_id not in known:
+                do = "check the ids, and which column is which"
+                raise bad_input(place, line=number, wanted=f"a query of the {of} split", found=repr(query_id), do=do)
+        if cells[0] in found:
+            do = "name one public query for it"
+            raise bad_input(place, line=number, wanted="every fresh query once", found=f"{cells[0]!r} again", do=do)
+        found[cells[0]] = cells[1]
     if not found:
         raise bad_input(place, wanted=wanted, found="an empty file", do="check the path")
     return found

@@ -1,0 +1,64 @@
+"""Budgets: how much of one input a reader holds or unpacks. Every published release passes the defaults; a variable sets another.
+
+POSBIAS_MAX_LINE       bytes of a line, and of one value in column-oriented JSON
+POSBIAS_MAX_DOCUMENT   bytes of a file or document that is held whole: JSON, SQuAD, topics, an SGML or XML document
+POSBIAS_MAX_RATIO      bytes that a packed byte may become
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from positionbias.core.errors import InputError, SettingError, bad_input
+
+__all__ = ["DOCUMENT", "FREE_BYTES", "LINE", "RATIO", "Budget", "check_ratio"]
+
+FREE_BYTES = 64 << 20  # what a file of any size may unpack to
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """A limit on input: the environment variable that sets it, its default, and what it counts."""
+
+    variable: str
+    default: int
+    of: str
+
+    @property
+    def limit(self) -> int:
+        """The variable's value, or the default.
+
+        Raises:
+            SettingError: the variable is no whole number above 0.
+        """
+        text = os.environ.get(self.variable, "")
+        if not text:
+            return self.default
+        if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text)):
+            raise SettingError(
+                f"${self.variable}: wanted a whole number above 0 ({self.of}); found {text!r}; correct it, or unset it for {self.default:,}"
+            )
+        return int(text)
+
+    def exceeded(self, source: Path | str, *, found: str, line: int | None = None, do: str = "") -> InputError:
+        """The error about a source over the limit, which says how to raise it."""
+        wanted = f"at most {self.limit:,} {self.of}"
+        return bad_input(source, line=line, wanted=wanted, found=found, do=f"{do}or raise ${self.variable}")
+
+
+LINE = Budget("POSBIAS_MAX_LINE", 64 << 20, "bytes a line")
+DOCUMENT = Budget("POSBIAS_MAX_DOCUMENT", 256 << 20, "bytes a document")
+RATIO = Budget("POSBIAS_MAX_RATIO", 200, "unpacked bytes for each packed byte")
+
+
+def check_ratio(source: Path | str, packed: int, unpacked: int, limit: int | None = None) -> None:
+    """Refuse what unpacks to more than ``FREE_BYTES`` and to more than the limit for each of its bytes.
+
+    Raises:
+        InputError: it does.
+    """
+    if unpacked > FREE_BYTES and unpacked > packed * (RATIO.limit if limit is None else limit):
+        found = f"{unpacked:,} or more from {packed:,}"
+        raise RATIO.exceeded(source, found=found, do="check the file, unpack it yourself, ")
