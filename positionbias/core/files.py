@@ -20,6 +20,7 @@ from uuid import uuid4
 
 from positionbias.core.budgets import DOCUMENT, RATIO, check_ratio
 from positionbias.core.errors import InputError, OutputExistsError, PositionBiasError, StorageError, bad_input
+from positionbias.core.json_text import parse_json
 
 __all__ = [
     "atomic_file",
@@ -386,7 +387,7 @@ def read_json(path: Path | str, *, what: str = "a JSON file") -> Any:
     if not text.strip():
         raise bad_input(path, wanted=what, found="an empty file", do="check the path, or fetch it again")
     try:
-        return json.loads(text)
+        return parse_json(text)
     except json.JSONDecodeError as error:
         raise bad_input(
             path,
@@ -396,7 +397,7 @@ def read_json(path: Path | str, *, what: str = "a JSON file") -> Any:
             do="check that the file is complete, or fetch it again",
         ) from error
     except (RecursionError, ValueError) as error:
-        # nested beyond Python's stack, or a number of thousands of digits
+        # nested beyond Python's stack, a key twice, or a number of thousands of digits
         raise bad_input(path, wanted=what, found=str(error), do="check the file") from error
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from positionbias.core.blocks import Block
 from positionbias.core.errors import InputError
+from positionbias.core.json_text import parse_json
 
 __all__ = ["MEND", "Bad", "json_lines", "named", "text_of"]
 
@@ -24,11 +25,14 @@ def json_lines(block: Block) -> Iterator[tuple[int, Any]]:
     for number, line in block.lines():
         if line.strip():
             try:
-                value = json.loads(line)
+                value = parse_json(line)
             except json.JSONDecodeError as error:
                 found = f"{error.msg} at column {error.colno}"
                 raise block.bad_line(number, wanted="one JSON object a line", found=found, do=MEND) from None
-            except (RecursionError, ValueError) as error:  # nested beyond Python's stack, or a number of thousands of digits
+            except (
+                RecursionError,
+                ValueError,
+            ) as error:  # nested beyond Python's stack, a key twice, or a number of thousands of digits
                 raise block.bad_line(number, wanted="one JSON object a line", found=str(error), do=MEND) from None
             yield number, value
 

@@ -11,6 +11,7 @@ from typing import IO, Any
 
 from positionbias.core.budgets import LINE
 from positionbias.core.errors import InputError, bad_input
+from positionbias.core.json_text import DECODER
 
 __all__ = ["MEND", "ROWS_A_MARK", "WHAT", "Column", "ColumnScanner"]
 
@@ -19,7 +20,6 @@ MEND = "check that the file is complete, or fetch it again"
 ROWS_A_MARK = 256
 _CHUNK = 4 << 20
 _NEAR_THE_END = 256  # what is wrong this near to the end of what was read may come from the cut
-_DECODER = json.JSONDecoder()
 _WHITESPACE = re.compile(r"[ \t\n\r]*")
 _ROW = re.compile(r'"([0-9]{1,18})"[ \t\n\r]*:')
 
@@ -127,12 +127,15 @@ class ColumnScanner:
         while True:
             broken: tuple[str, int] | None = None
             try:
-                value, end = _DECODER.raw_decode(self.text, self.at)
+                value, end = DECODER.raw_decode(self.text, self.at)
             except json.JSONDecodeError as error:
                 broken = error.msg, error.pos
                 if not error.msg.startswith("Unterminated string") and error.pos < len(self.text) - _NEAR_THE_END:
                     raise self.error("valid JSON", error.msg, at=error.pos) from None
-            except (RecursionError, ValueError) as error:  # nested beyond Python's stack, or a number of thousands of digits
+            except (
+                RecursionError,
+                ValueError,
+            ) as error:  # nested beyond Python's stack, a key twice, or a number of thousands of digits
                 raise self.error("valid JSON", str(error)) from None
             else:
                 if end + 3 <= len(self.text) or self.ended:  # else a number may go on: "1e+" gives 1

@@ -25,6 +25,7 @@ from typing import Any
 
 from positionbias.core.blocks import Block
 from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.json_text import parse_json
 from positionbias.core.records import Passage
 from positionbias.formats.markup import collapse, plain_text
 from positionbias.formats.safe_xml import parse_xml
@@ -237,7 +238,7 @@ def _wapo(block: Block, reading: Reading, counts: Counter[str]) -> Iterator[Pass
 
 
 def _wapo_article(line: str) -> Passage:
-    record = json.loads(line)
+    record = parse_json(line)
     if not isinstance(record, dict):
         raise ValueError(f"a JSON {type(record).__name__}")
     name, contents = record.get("id"), record.get("contents")

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
@@ -18,6 +17,7 @@ from typing import Any, NamedTuple
 
 from positionbias.core.blocks import file_lines
 from positionbias.core.errors import InputError, bad_input
+from positionbias.core.json_text import parse_json
 from positionbias.leakage.labels import Label, label_names, parse_labels
 
 __all__ = ["LEXICAL", "PAIRS", "SCORES", "SEMANTIC", "TOPIC_TEXTS", "Ids", "Pair", "best_by_pair", "pairs_file", "read_pairs"]
@@ -119,7 +119,7 @@ def _json_records(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[tupl
         if not line.strip():
             continue
         try:
-            record = json.loads(line)
+            record = parse_json(line)
         except (ValueError, RecursionError) as error:
             raise _bad(path, number, "one JSON object a line", str(error)) from None
         if not isinstance(record, dict):

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from positionbias.core.blocks import Block
+from positionbias.core.json_text import DECODER
 from positionbias.positions.raw_edits import Edits
 from positionbias.positions.raw_texts import cuts_of
 from positionbias.positions.rotate import Rotation
@@ -32,7 +33,7 @@ _ESCAPE = re.compile(r"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F
 _OPEN = re.compile(r"[ \t\r\n]*([{\[])[ \t\r\n]*([}\]]?)")
 _MEMBER = re.compile(r'"((?:[^"\\\x00-\x1f]|\\.)*)"[ \t\r\n]*:[ \t\r\n]*')
 _NEXT = re.compile(r"[ \t\r\n]*([,}\]])[ \t\r\n]*")
-_scan = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+_scan = DECODER.scan_once  # type: ignore[attr-defined]
 _MEND = "mend the file, or give its --format"
 _NAME = "mend the file, or name its keys by --id-field and --text-field"
 
@@ -192,6 +193,8 @@ def _members(line: str, at: int) -> tuple[dict[str, _Value], int]:
         if named is None:
             raise ValueError(f"no key at character {at + 1:,}")
         key = named[1] if "\\" not in named[1] else json.loads(f'"{named[1]}"')
+        if key in members:
+            raise ValueError(f"the key {key[:80]!r} twice in an object")
         value = _value(line, named.end())
         members[key] = value
         at, closed = _next(line, value.end, "}")

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from positionbias.core.errors import InputError, bad_input
+from positionbias.core.json_text import parse_json
 from positionbias.positions.raw_texts import cuts_of
 from positionbias.positions.rotate import Rotation, move_span, rotate_at
 
@@ -52,7 +53,7 @@ def _written(document: Any, *, ascii_only: bool) -> bytes:
 
 def _parse(data: bytes, source: str) -> Any:
     try:
-        return json.loads(data.decode("utf-8-sig"))
+        return parse_json(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         line, byte = data.count(b"\n", 0, error.start) + 1, data[error.start]
         found = f"the byte 0x{byte:02x}, which is not"
