@@ -6,7 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-__all__ = ["Answer", "Passage", "Qrel", "Query", "relevant_passages"]
+__all__ = ["HIGHEST_GRADE", "Answer", "Passage", "Qrel", "Query", "relevant_passages"]
+
+HIGHEST_GRADE = 1_000_000  # trec_eval counts in a table with a place for every grade, and gives 0 where memory lacks for it
 
 
 class Passage(NamedTuple):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.payloads import PerQuery
-from positionbias.core.records import Qrel
+from positionbias.core.records import HIGHEST_GRADE, Qrel
 from positionbias.core.result import Result
 from positionbias.core.run import Run
 from positionbias.evaluation.bootstrap import bootstrap_mean, cluster_labels
@@ -115,7 +115,7 @@ def per_query(
     cannot be measured and is left out.
 
     Raises:
-        InputError: no judged query.
+        InputError: no judged query, or a grade that is too high to be computed with.
         SettingError: a measure that does not exist.
     """
     import ir_measures
@@ -125,6 +125,11 @@ def per_query(
     judged: dict[str, dict[str, int]] = {}
     for qrel in qrels:
         if keep is None or qrel.query_id in keep:
+            if abs(qrel.grade) > HIGHEST_GRADE:
+                raise InputError(
+                    f"run {run.name!r}: wanted grades up to {HIGHEST_GRADE:,}; found {qrel.grade:,} for query {qrel.query_id!r}; "
+                    "rescale the judgements"
+                )
             judged.setdefault(qrel.query_id, {})[qrel.passage_id] = qrel.grade
     if not judged:
         raise InputError(f"run {run.name!r}: wanted judgements of its queries; found none; check the split or the qrels")

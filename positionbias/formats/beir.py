@@ -24,7 +24,7 @@ from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.manifest import input_ref
 from positionbias.core.progress import track
-from positionbias.core.records import Passage, Qrel, Query
+from positionbias.core.records import HIGHEST_GRADE, Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards, file_state
 from positionbias.core.shards import write_shard
 from positionbias.formats.json_lines import MEND, Bad, json_lines, named, text_of
@@ -234,8 +234,8 @@ class _Judgements:
             raise bad(wanted="three columns: query-id, corpus-id, score", found=f"{len(columns)}", do="mend or drop the line")
         query_id, passage_id, score = columns
         grade = _grade(score)
-        if grade is None:
-            raise bad(wanted="a whole number as score", found=repr(score), do="mend or drop the line")
+        if grade is None or abs(grade) > HIGHEST_GRADE:
+            raise bad(wanted=f"a whole number up to {HIGHEST_GRADE:,} as score", found=repr(score), do="mend or drop the line")
         if query_id not in self.queries:
             raise bad(wanted="a query of queries.jsonl", found=repr(query_id), do="check that the files belong together")
         earlier = self.grades.setdefault((query_id, passage_id), grade)

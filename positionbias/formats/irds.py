@@ -20,10 +20,10 @@ from typing import Any, TypeVar
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.errors import DependencyError, InputError, SettingError
+from positionbias.core.errors import DependencyError, InputError, SettingError, bad_input
 from positionbias.core.manifest import package_versions
 from positionbias.core.progress import track
-from positionbias.core.records import Answer, Passage, Qrel, Query
+from positionbias.core.records import HIGHEST_GRADE, Answer, Passage, Qrel, Query
 from positionbias.formats.markup import plain_text
 
 __all__ = ["import_irds", "split_of"]
@@ -205,6 +205,9 @@ def _read_split(dataset: Any, name: str) -> _Split:
             if qrel.query_id not in known:
                 records.counts["judgements_of_other_queries"] += 1
                 continue
+            if abs(grade) > HIGHEST_GRADE:
+                wanted, found = f"grades up to {HIGHEST_GRADE:,}", f"{grade:,} for query {qrel.query_id!r}"
+                raise bad_input(name, wanted=wanted, found=found, do="leave this data set out")
             records.counts["judged_again"] += pair in judged
             judged[pair] = max(grade, judged.get(pair, grade))
         records.qrels = [Qrel(query_id, passage_id, grade) for (query_id, passage_id), grade in judged.items()]

@@ -14,12 +14,11 @@ import numpy as np
 from positionbias.core.blocks import file_lines
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import atomic_file, byte_writer
-from positionbias.core.records import Qrel
+from positionbias.core.records import HIGHEST_GRADE, Qrel
 
 __all__ = ["parse_qrels", "read_qrels", "write_qrels"]
 
 _WANTED = "four columns: query iteration passage grade"
-_GRADES = range(-(1 << 31), 1 << 31)  # what a collection stores
 
 
 def read_qrels(path: Path | str) -> list[Qrel]:
@@ -72,9 +71,10 @@ def _parse(path: Path | str, number: int, line: str) -> Qrel:
     try:
         grade = int(parts[3])
     except ValueError:
-        grade = _GRADES.stop
-    if grade not in _GRADES:
-        raise bad_input(path, line=number, wanted="a whole number as grade", found=repr(parts[3]), do="mend or drop the line")
+        grade = HIGHEST_GRADE + 1
+    if abs(grade) > HIGHEST_GRADE:
+        wanted = f"a whole number up to {HIGHEST_GRADE:,} as grade"
+        raise bad_input(path, line=number, wanted=wanted, found=repr(parts[3]), do="mend or drop the line")
     return Qrel(parts[0], parts[2], grade)
 
 

@@ -1,6 +1,7 @@
 """Measures on exactly our ranks: by hand, ties that must not reorder, names, and real runs against published figures."""
 
 import csv
+import math
 import shutil
 
 import numpy as np
@@ -205,3 +206,10 @@ def test_ids_of_any_form_are_measured_by_perl_too(odd):
     assert found["ERR@10"] == {"2": 0.0625, odd: 0.03125, "none": 0}
     assert found["nDCG(dcg='exp-log2')@10"][odd] == pytest.approx(1 / np.log2(3), abs=1e-5)
     assert found["RR"] == {"2": 1, odd: 0.5, "none": 0}
+
+
+def test_a_grade_too_high_to_be_computed_with_is_one_line():
+    run = Run("r", [("q", ["a", "b"], [2.0, 1.0])])
+    assert per_query(run, [Qrel("q", "b", 1_000_000)], ["nDCG@10"])["nDCG@10"]["q"] == pytest.approx(1 / math.log2(3))
+    with pytest.raises(InputError, match=r"run 'r': wanted grades up to 1,000,000; found 500,000,000 for query 'q'; rescale"):
+        per_query(run, [Qrel("q", "b", 500_000_000)], ["nDCG@10"])

@@ -39,8 +39,9 @@ def test_what_is_written_is_read_again(tmp_path_factory, judged, name):
     [
         ("q 0 p 1\nq 0 p2\n", r":2: wanted four columns: query iteration passage grade; found 3 columns"),
         ("q 0 p 1 extra\n", r":1: wanted four columns.*found 5 columns"),
-        ("q 0 p 1.0\n", r":1: wanted a whole number as grade; found '1.0'"),
-        ("q 0 p high\n", r":1: wanted a whole number as grade; found 'high'"),
+        ("q 0 p 1.0\n", r":1: wanted a whole number up to 1,000,000 as grade; found '1.0'"),
+        ("q 0 p 1000001\n", r":1: wanted a whole number up to 1,000,000 as grade; found '1000001'"),
+        ("q 0 p high\n", r":1: wanted a whole number up to 1,000,000 as grade; found 'high'"),
         (
             "q 0 p 1\nq 0 r 1\nq 1 p 1\n",
             r":3: wanted each pair judged once; found passage 'p' of query 'q' again, first at line 1",
