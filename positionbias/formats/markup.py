@@ -14,7 +14,8 @@ __all__ = ["INLINE", "collapse", "escape", "plain_text", "resolve"]
 
 # tags that stand inside a word or a sentence; any other ends a word
 INLINE = frozenset("a abbr b big cite code em font i ins kbd mark q s small span strike strong sub sup tt u".split())
-_TAG = re.compile(r"<(?:/?([A-Za-z][\w.:-]*)|[!?])(?:[^<>=]|=\s*+(?:\"[^\"]*+\"|'[^']*+')?+)*+>")
+# a tag, or what begins like one and has no end, which is text; the latter is gone through once, whatever stands in its quotes
+_TAG = re.compile(r"<(?:/?([A-Za-z][\w.:-]*+)|[!?])(?:[^<>=]|=\s*+(?:\"[^\"]*+\"|'[^']*+')?+)*+(>?)")
 _REFERENCE = re.compile(r"&(?:#([0-9]{1,7})|#[xX]([0-9a-fA-F]{1,6})|([A-Za-z][A-Za-z0-9]{0,31}));")
 _SPACES = re.compile(r"[ \t\n\r\f\v]+")
 _SPECIAL = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
@@ -50,8 +51,14 @@ def _character(match: re.Match[str]) -> str:
 def plain_text(markup: str) -> str:
     """Text without tags and comments, with references resolved and white space collapsed."""
     if "<" in markup:
-        markup = _TAG.sub(lambda tag: "" if (tag[1] or "").lower() in INLINE else " ", _without_comments(markup))
+        markup = _TAG.sub(_replaced, _without_comments(markup))
     return resolve(collapse(markup))
+
+
+def _replaced(tag: re.Match[str]) -> str:
+    if not tag[2]:
+        return tag[0]
+    return "" if (tag[1] or "").lower() in INLINE else " "
 
 
 def _without_comments(text: str) -> str:

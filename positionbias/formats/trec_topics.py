@@ -54,7 +54,7 @@ _TEXT_FROM = ("title", "query", "", "question", "description", "narrative")
 _ID_NAMES = ("number", "id", "num", "qid")
 _TOP = re.compile(r"<(/?)top(?:\s[^<>]*)?>", re.IGNORECASE)
 _NUMBER = re.compile(r"<num(?:\s[^<>]*)?>", re.IGNORECASE)
-_TAG = re.compile(r"<(/?)([A-Za-z][\w.-]*)[^<>]*>")
+_TAG = re.compile(r"<(/?)([A-Za-z][\w.-]*+)[^<>]*+>")
 _FIELD_NAME = re.compile(r"[a-z][a-z0-9_.-]*\Z")
 _RESERVED = {"title", "number", "top", "text"}
 _MARKUP = INLINE | {"p", "br"}  # tags inside a value
@@ -66,13 +66,13 @@ class _Topic:
 
     line: int
     values: dict[str, str] = field(default_factory=dict)
+    taken: dict[str, int] = field(default_factory=dict)  # of a repeated element: the last number that it was given
 
     def add(self, name: str, value: str) -> None:
-        number, free = 1, name
-        while free in self.values:
+        number = self.taken.get(name, 0) + 1
+        while (free := f"{name}{number}" if number > 1 else name) in self.values:
             number += 1
-            free = f"{name}{number}"
-        self.values[free] = value
+        self.values[free], self.taken[name] = value, number
 
     def query(self, path: Path, query_id: str | None) -> Query:
         values = self.values

@@ -11,7 +11,7 @@ _APOSTROPHES = str.maketrans("’‘`´", "''''")
 _JOINED = re.compile(r"(?<=[^\W\d_])[-‐‑–—/_,;:](?=[^\W\d_])")  # between letters: "food/drug"
 # signs that belong to a word: C++, C#, 50%, $5
 _BEFORE = re.compile(r"(?<!\S)[^\w\s+#%&@$€£¥]+")
-_BEHIND = re.compile(r"[^\w\s+#%&@$€£¥]+(?!\S)")
+_BEHIND = re.compile(r"(?<![^\w\s+#%&@$€£¥])[^\w\s+#%&@$€£¥]++(?!\S)")  # tried once a run of signs
 
 
 def comparable(text: str) -> str:

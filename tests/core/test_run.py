@@ -164,7 +164,9 @@ def test_a_cut_archive_is_one_line(tmp_path: Path, compress) -> None:
     whole = compress("".join(f"q Q0 p{n * 7919 % 100003} {n} {9e9 - n} x\n" for n in range(20_000)).encode())
     for length in (len(whole) // 2, len(whole) - 3):
         (tmp_path / "cut.run.gz").write_bytes(whole[:length])
-        with pytest.raises(InputError, match=r"cut.run.gz: wanted a compressed file, whole; found Compressed file ended before"):
+        with pytest.raises(
+            InputError, match=r"cut.run.gz: wanted a compressed file, whole; found Compressed file ended before"
+        ):
             read_run(tmp_path / "cut.run.gz")
 
 

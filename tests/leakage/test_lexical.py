@@ -193,3 +193,8 @@ def test_thresholds_outside_their_range_are_refused() -> None:
     ):
         with pytest.raises(SettingError, match=f"^{flag}: wanted"):
             LexicalSettings(**setting)
+
+
+def test_a_long_run_of_signs_is_gone_through_once() -> None:
+    signs = "!" * 300_000  # minutes, where it is tried again from each of them
+    assert comparable(f"a {signs}b{signs} c.+.") == "a b c.+"
