@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from positionbias.core.terminal import json_line, to_person
 from positionbias.models.kinds import KINDS
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ def say(text: str = "") -> None:
     """A line for a person, on standard error; silent under ``--quiet``."""
     context = click.get_current_context(silent=True)
     if context is None or not context.find_root().params.get("quiet"):
-        click.echo(text, err=True)
+        to_person(text)
 
 
 def emit(
@@ -243,7 +243,6 @@ def emit(
 ) -> None:
     """Print results on standard output: one JSON object, in which ``beside`` stands before them, or the table."""
     if as_json:
-        document = {**(beside or {}), "results": [result.to_json() for result in results]}
-        sys.stdout.write(json.dumps(document, ensure_ascii=False, allow_nan=False) + "\n")
+        sys.stdout.write(json_line({**(beside or {}), "results": [result.to_json() for result in results]}))
     else:
-        click.echo(table())
+        sys.stdout.write(f"{table()}\n")

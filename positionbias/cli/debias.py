@@ -173,9 +173,9 @@ def _debias_raw(
         emit([result], as_json=as_json, table=lambda: _rotation_text(result))
         say(f"written to {place}, and what made it to {place}.manifest.json")
     elif as_json:  # standard output is taken by the data
-        import json
+        from positionbias.core.terminal import json_line
 
-        click.echo(json.dumps({"results": [result.to_json()]}, ensure_ascii=False), err=True)
+        sys.stderr.write(json_line({"results": [result.to_json()]}))
     else:
         say(_rotation_text(result))
 

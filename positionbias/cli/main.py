@@ -16,6 +16,7 @@ from positionbias import __version__
 from positionbias.cli.lazy import LazyGroup
 from positionbias.core import stopping
 from positionbias.core.errors import PositionBiasError
+from positionbias.core.terminal import guard_streams, to_person
 
 __all__ = ["COMMANDS", "main", "posbias"]
 
@@ -122,7 +123,7 @@ def posbias(quiet: bool) -> None:
 
 def _show(text: str) -> None:
     with suppress(OSError, ValueError):  # standard error may be full or closed; the exit code still tells
-        click.echo(text, err=True)
+        to_person(text)
 
 
 def _complain(message: str) -> None:
@@ -130,13 +131,14 @@ def _complain(message: str) -> None:
 
 
 def _prepare_streams() -> None:
-    """Open what the caller has closed, and let no character that an output cannot encode end a command."""
+    """Open what the caller has closed, and let no character of a name end a command or reach the terminal as a command to it."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         stream = getattr(sys, name)
         if stream is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 (for as long as the process runs)
         elif mode == "w" and isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
             stream.reconfigure(errors="backslashreplace")
+    guard_streams()
 
 
 def _settle_stdout() -> None:

@@ -13,6 +13,7 @@ __all__ = [
     "SettingError",
     "StorageError",
     "bad_input",
+    "escaped",
     "printable",
     "where_raised",
 ]
@@ -38,10 +39,11 @@ def printable(text: str) -> str:
     """Return the text on one line: what cannot be printed is escaped, and the middle of a long text left out."""
     if len(text) > _LONGEST:
         text = f"{text[: 2 * _LONGEST // 3]} … {text[-_LONGEST // 3 :]}"  # what to do stands at the end
-    return text if text.isprintable() else "".join(c if c.isprintable() else _escaped(c) for c in text)
+    return text if text.isprintable() else "".join(c if c.isprintable() else escaped(c) for c in text)
 
 
-def _escaped(character: str) -> str:
+def escaped(character: str) -> str:
+    """Return a character that cannot be printed as its escape; wide and fixed spaces stay."""
     return character if character.isspace() and character not in _BREAKS else character.encode("unicode_escape").decode()
 
 

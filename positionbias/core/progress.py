@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, Protocol, TextIO, TypeVar
 
 from positionbias.core.duration import duration_in_words
+from positionbias.core.terminal import guarded_streams, neutral, unguarded
 
 __all__ = ["Progress", "in_worker", "is_quiet", "set_quiet", "step", "track"]
 
@@ -47,7 +48,7 @@ class _Bar:
         self._bar.update(self._task, advance=amount)
 
     def note(self, text: str) -> None:
-        self._bar.update(self._task, note=text)
+        self._bar.update(self._task, note=neutral(text))
 
 
 class _Lines:
@@ -167,15 +168,15 @@ def step(description: str, total: int | None, *, unit: str = "items") -> Iterato
             return f"{task.speed or 0:,.0f} {unit}/s"
 
     columns = (
-        rich_progress.TextColumn("{task.description}"),
+        rich_progress.TextColumn("{task.description}", markup=False),
         rich_progress.BarColumn(bar_width=24),
         rich_progress.MofNCompleteColumn(),
         Rate(),
         rich_progress.TimeRemainingColumn(),
-        rich_progress.TextColumn("{task.fields[note]}"),
+        rich_progress.TextColumn("{task.fields[note]}", markup=False),
     )
-    with rich_progress.Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task(description, total=total, note="")
+    with rich_progress.Progress(*columns, console=Console(file=unguarded(sys.stderr))) as bar, guarded_streams():
+        task = bar.add_task(neutral(description), total=total, note="")
         yield _Bar(bar, task)
 
 

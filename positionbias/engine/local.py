@@ -17,6 +17,7 @@ from typing import TypeVar
 from positionbias.core.errors import PositionBiasError, SettingError
 from positionbias.core.progress import in_worker, is_quiet
 from positionbias.core.shard_work import MapShards
+from positionbias.core.terminal import guard_streams
 
 __all__ = ["check_workers", "map_shards", "processes"]
 
@@ -93,6 +94,7 @@ def _in_order(pool: ProcessPoolExecutor, function: Callable[[Item], Out], items:
 
 def _begin(quiet: bool) -> None:
     in_worker(quiet=quiet)
+    guard_streams()
     # Ctrl-C reaches every process of the terminal; the parent alone speaks of it
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     # a parent that is killed says nothing to its workers, which would wait for work for ever

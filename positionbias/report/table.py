@@ -11,6 +11,7 @@ from itertools import groupby
 from pathlib import Path
 
 from positionbias.core.files import atomic_folder
+from positionbias.core.terminal import neutral
 
 __all__ = [
     "Cell",
@@ -115,7 +116,7 @@ def _pad(text: str, width: int, *, right: bool) -> str:
 
 
 def _one_line(text: str) -> str:
-    return " ".join(text.split("\n")).replace("\t", " ").replace("\r", " ")
+    return neutral(" ".join(text.split("\n")).replace("\t", " ").replace("\r", " "))
 
 
 def as_text(table: Table) -> str:

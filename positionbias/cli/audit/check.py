@@ -9,6 +9,7 @@ import click
 
 from positionbias.cli.audit.common import Audited, audit_options
 from positionbias.cli.common import all_of, emit, json_option, say
+from positionbias.core.terminal import to_person
 
 __all__ = ["check"]
 
@@ -99,7 +100,7 @@ def check(
     emit(results, as_json=as_json, table=lambda: as_text(check_table(checks)), beside=beside)
     if overall(checks) is not Outcome.PASS:
         for line in system_lines(checks):
-            click.echo(f"posbias check: {line}", err=True)
+            to_person(f"posbias check: {line}")
     raise click.exceptions.Exit(exit_code(checks))
 
 

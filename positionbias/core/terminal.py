@@ -1,0 +1,103 @@
+"""What is written for people holds no control characters: a name in somebody's file must not move a terminal's cursor or set its title.
+
+All text goes through the guarded standard streams; what is data (JSON) is escaped in a way that reads back equal.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TextIO, cast
+
+from positionbias.core.errors import escaped
+
+__all__ = ["guard_streams", "guarded_streams", "json_line", "neutral", "to_person", "unguarded"]
+
+
+def neutral(text: str) -> str:
+    """Return the text with what cannot be printed escaped, line breaks and tabs apart.
+
+    >>> print(neutral("run\\x1b]0;title\\x07"))
+    run\\x1b]0;title\\x07
+    """
+    if text.replace("\n", " ").replace("\t", " ").isprintable():
+        return text
+    return "".join(c if c in "\n\t" or c.isprintable() else escaped(c) for c in text)
+
+
+def json_line(document: Any) -> str:
+    """Return a document as one printable line of JSON, which reads back equal."""
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False)
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
+    return f"{text}\n"
+
+
+class _Guarded:
+    """A text stream that writes ``neutral`` text; so do its bytes where it is a terminal. All else is the stream's own."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.unguarded: TextIO = getattr(stream, "unguarded", stream)
+        self._stream = stream
+        self.buffer = _Decoded(self) if stream.isatty() else getattr(stream, "buffer", None)
+
+    def write(self, text: str) -> int:
+        self._stream.write(neutral(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class _Decoded(io.RawIOBase):
+    def __init__(self, text: _Guarded) -> None:
+        self._text = text
+        self._decoder = codecs.getincrementaldecoder("utf-8")("backslashreplace")
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        self._text.write(self._decoder.decode(bytes(data)))
+        return len(data)
+
+    def flush(self) -> None:
+        self._text.flush()
+
+
+def to_person(text: str) -> None:
+    """Write a line to standard error, now."""
+    sys.stderr.write(f"{text}\n")
+    sys.stderr.flush()
+
+
+def unguarded(stream: TextIO) -> TextIO:
+    """The stream itself, for who writes control characters on purpose, as a progress bar does."""
+    return getattr(stream, "unguarded", stream)
+
+
+def guard_streams() -> None:
+    """Guard standard output and standard error of this process."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is not None and not isinstance(stream, _Guarded):
+            setattr(sys, name, cast(TextIO, _Guarded(stream)))
+
+
+@contextmanager
+def guarded_streams() -> Iterator[None]:
+    """Guard them while something else has taken their places."""
+    before = sys.stdout, sys.stderr
+    guard_streams()
+    try:
+        yield
+    finally:
+        sys.stdout, sys.stderr = before
