@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.files import read_json, write_json
 from positionbias.models.cls_only import cls_logits, cls_states
+from positionbias.models.door import check_door
 from positionbias.models.encoder_source import encoder_folder
 from positionbias.models.encoder_template import longest_first, read_template
 from positionbias.models.linear import use_fast_linears
@@ -188,6 +189,8 @@ def open_encoder(folder: Path, *, classifier: bool = False) -> Encoder:
         encoder = Encoder(model, tokenizer)
         _check_reads(encoder)
         return encoder
+    except InputError:
+        raise
     except Exception as error:  # transformers, tokenizers and safetensors each have errors of their own
         raise unreadable(folder, error, wanted="a text encoder with its tokenizer", do="give another encoder") from error
 
@@ -196,9 +199,13 @@ def read_pretrained(folder: Path, kind: Any) -> tuple[Any, Any, Collection[str]]
     """What one of transformers' auto classes makes of a folder, in float32: the model, its tokenizer, and the tensors that its files lack.
 
     Nothing is fetched, no code of the folder runs, and torch's generator stays as it was, though unused parts are drawn anew.
+
+    Raises:
+        InputError: settings that name code, a file or another model.
     """
     from transformers import AutoTokenizer
 
+    check_door(folder)
     with quiet_transformers(), torch.random.fork_rng(devices=[]):
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
         model, report = kind.from_pretrained(

@@ -11,6 +11,7 @@ from positionbias.core.errors import SettingError, bad_input
 from positionbias.models.bert_cat import BertCat, BertCatConfig
 from positionbias.models.bert_dot import BertDot, BertDotConfig
 from positionbias.models.colbert import ColBERT
+from positionbias.models.door import module_records
 from positionbias.models.encoder import Encoder, open_encoder
 from positionbias.models.encoder_source import check_encoder_folder
 from positionbias.models.layout import (
@@ -21,7 +22,6 @@ from positionbias.models.layout import (
     UnsupportedLayout,
     architecture,
     has_modules,
-    module_records,
     read_family,
     read_layout,
 )

@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import read_json
+from positionbias.models.door import module_records
 from positionbias.models.sentence_transformers import IDENTITY, MODEL, MODULES, TRANSFORMER, TYPES
 
 __all__ = [
@@ -25,7 +26,6 @@ __all__ = [
     "UnsupportedLayout",
     "architecture",
     "has_modules",
-    "module_records",
     "read_family",
     "read_layout",
 ]
@@ -198,23 +198,6 @@ def _bi_encoder(folder: Path, facts: dict, transformer: dict, modules: list[tupl
         query_prompt=query,
         passage_prompt=passage,
     )
-
-
-def module_records(folder: Path) -> list[tuple[str, str]]:
-    """The type and the place of each module, none of which is code or stands outside the folder."""
-    try:
-        records = [
-            (str(record["type"]), str(record["path"])) for record in read_json(folder / MODULES, what="a model's modules")
-        ]
-    except (KeyError, TypeError) as error:
-        raise bad_input(folder / MODULES, wanted="a list of modules", found="other JSON", do=_DO) from error
-    for kind, path in records:
-        if not kind.startswith(("sentence_transformers.", "pylate.")):
-            do = "give another model: code from a checkpoint is never run here"
-            raise bad_input(folder / MODULES, wanted="modules of sentence-transformers", found=f"the module {kind}", do=do)
-        if Path(path).is_absolute() or ".." in Path(path).parts:
-            raise bad_input(folder / MODULES, wanted="modules inside the folder", found=path, do="fetch the model again")
-    return records
 
 
 def _modules(folder: Path) -> list[tuple[str, Path]]:

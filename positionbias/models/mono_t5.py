@@ -11,7 +11,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from positionbias.core.errors import SettingError
+from positionbias.core.errors import InputError, SettingError
 from positionbias.models.encoder import plain_read, read_pretrained, save_pretrained, unreadable
 from positionbias.models.encoder_source import check_encoder_folder, encoder_folder
 from positionbias.models.encoder_template import Frame, Template
@@ -175,5 +175,7 @@ def load_t5(name: str | Path) -> T5:
         if len(tokenizer) > model.get_input_embeddings().num_embeddings:
             raise ValueError(f"a tokenizer of {len(tokenizer):,} tokens with embeddings for fewer")
         return T5(model, tokenizer)
+    except InputError:
+        raise
     except Exception as error:  # transformers, tokenizers and safetensors each have errors of their own
         raise unreadable(folder, error, wanted=_WANTED, do=_DO) from error

@@ -16,7 +16,7 @@ import torch
 from torch import nn
 
 from positionbias.core.errors import DependencyError, InputError, SettingError, bad_input
-from positionbias.core.files import read_json
+from positionbias.models.door import check_door
 from positionbias.models.encoder import quiet_transformers
 from positionbias.models.layout import Family
 from positionbias.models.sbert_encoders import BiEncoder, LibraryEncoder, MultiVector, Sparse
@@ -43,7 +43,7 @@ def load_by_library(folder: Path, family: Family, *, because: str) -> CrossEncod
         )
     import sentence_transformers
 
-    _refuse_kernels(folder)
+    check_door(folder)
     kind = _KINDS[family]
     given: dict[str, Any] = {"activation_fn": nn.Identity()} if kind is CrossEncoder else {}
     try:
@@ -75,31 +75,6 @@ def _quiet() -> Iterator[None]:
             yield
     finally:
         logger.setLevel(level)
-
-
-def _refuse_kernels(folder: Path) -> None:
-    """Refuse settings by which transformers would fetch machine code from the hub and run it.
-
-    Raises:
-        InputError: a file names such code.
-    """
-    for path in sorted(folder.rglob("*config*.json")):
-        if found := _kernel(read_json(path, what="a model's settings")):
-            do = "give another model: code that a checkpoint names is never run here"
-            raise bad_input(path, wanted="a model of transformers' own parts", found=found, do=do)
-
-
-def _kernel(record: Any) -> str | None:
-    if isinstance(record, list):
-        return next(filter(None, map(_kernel, record)), None)
-    if not isinstance(record, dict):
-        return None
-    for key, value in record.items():
-        if key in ("use_kernels", "kernel_config") and value:
-            return f"{key} {value!r}"
-        if str(key).endswith("attn_implementation") and "/" in str(value):
-            return f"{key} {value!r}"
-    return next(filter(None, map(_kernel, record.values())), None)
 
 
 class CrossEncoder:

@@ -423,18 +423,6 @@ def test_a_pickle_is_not_run(allowed: bool, tmp_path: Path) -> None:
     assert not (tmp_path / "sprung").exists()
 
 
-@pytest.mark.parametrize(
-    "facts",
-    [{"model_args": {"attn_implementation": "someone/kernel"}}, {"model_kwargs": {"use_kernels": True}}],
-    ids=["attention", "kernels"],
-)
-def test_machine_code_from_the_hub_is_refused(facts: dict, tmp_path: Path) -> None:
-    place = kept(max_pooled(tmp_path), tmp_path / "saved")
-    change(place / "sentence_bert_config.json", **facts)
-    with pytest.raises(InputError, match="sentence_bert_config.json: wanted a model of transformers' own parts; found"):
-        load_checkpoint(place)
-
-
 def test_a_damaged_folder_is_one_line(tmp_path: Path) -> None:
     place = kept(projected(tmp_path), tmp_path / "saved")
     (place / "2_Dense" / "model.safetensors").write_bytes(b"nothing")

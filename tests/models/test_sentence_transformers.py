@@ -241,7 +241,7 @@ FAULTS: dict[str, tuple[str, Callable[[Path], object], str]] = {
     "code of its own": (
         "dot",
         lambda p: retype(p, 1, "custom.Pooling"),
-        "found the module custom.Pooling; .*code from a checkpoint is",
+        "found type: 'custom.Pooling'; .*code that a checkpoint names is",
     ),
     "another type": (
         "dot",

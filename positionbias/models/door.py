@@ -1,0 +1,155 @@
+"""The one door for the folders of others: every setting that a library reads is checked before the library reads it.
+
+transformers and sentence-transformers take classes, kernels, files and other models by the names that a folder's JSON gives. Here
+numbers, plain words and lists of them pass; so do objects under keys that are known, and text under keys that nothing takes for a
+name. All else is refused: what a checkpoint names is never run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from positionbias.core.errors import InputError, bad_input
+from positionbias.core.files import read_json
+from positionbias.models import door_rules as rules
+from positionbias.models.sentence_transformers import MODEL, MODULES, TRANSFORMER
+
+__all__ = ["check_door", "module_records"]
+
+_DO = "give another model, or take the key out of a copy of it if it works without: code that a checkpoint names is never run here"
+_SHOWN = 80  # characters of a value
+
+_MODULE = re.compile(r"sentence_transformers(\.\w+)*\.(\w+)")
+_MODULES = frozenset({
+    "BoW", "CLIPModel", "CNN", "Dense", "Dropout", "HierarchicalTokenPooling", "LSTM", "LayerNorm", "LogitScore", "MLMTransformer",
+    "MultiVectorMask", "Normalize", "Pooling", "SparseAutoEncoder", "SparseStaticEmbedding", "SpladePooling", "StaticEmbedding",
+    "Transformer", "WeightedLayerPooling", "WordEmbeddings", "WordWeights",
+})  # fmt: skip
+_ROUTERS = frozenset({"Asym", "Router"})
+_ENCODERS = frozenset({"CLIPModel", "MLMTransformer", "Transformer"})
+_PYLATE = "pylate.models.Dense.Dense"  # which sentence-transformers reads as its own
+_BY_NAME = {
+    "tokenizer_config.json": rules.TOKENIZER,
+    "special_tokens_map.json": rules.TOKENIZER,
+    "generation_config.json": rules.GENERATION,
+    "processor_config.json": rules.PROCESSOR,
+    "preprocessor_config.json": rules.PROCESSOR,
+    "video_preprocessor_config.json": rules.PROCESSOR,
+    TRANSFORMER: rules.TRANSFORMER,
+    **{
+        f"sentence_{kind}_config.json": rules.TRANSFORMER
+        for kind in ("roberta", "distilbert", "camembert", "albert", "xlm-roberta", "xlnet")
+    },
+}
+_SHARDS = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
+_OF_PARTS = (
+    "config.json", "cnn_config.json", "lstm_config.json", "wordembedding_config.json", "whitespacetokenizer_config.json",
+    "phrasetokenizer_config.json", "router_config.json",
+)  # fmt: skip
+
+
+def check_door(folder: Path) -> None:
+    """Whether all that a library would read of a model's folder is settings, and names nothing to run or to fetch.
+
+    Raises:
+        InputError: a key whose value may name code, a file or another model; the line says which file and key.
+    """
+    try:
+        _check_encoder(folder)
+        if not (folder / MODULES).is_file():
+            return
+        _check(folder / MODEL, rules.MODEL)
+        for kind, path in module_records(folder):
+            _check_module(folder / MODULES, folder, kind, path)
+    except RecursionError as error:
+        raise bad_input(folder, wanted="a model's settings", found="JSON nested too deep", do="give another model") from error
+
+
+def module_records(folder: Path) -> list[tuple[str, str]]:
+    """The type and the place of each module that a folder lists: all are sentence-transformers' own, and inside the folder.
+
+    Raises:
+        InputError: one is not, or the file holds something else.
+    """
+    listed = folder / MODULES
+    records = read_json(listed, what="a model's modules")
+    out = []
+    for record in records if isinstance(records, list) else [records]:
+        if not isinstance(record, dict) or not {"type", "path"} <= record.keys():
+            raise bad_input(listed, wanted="a list of modules", found="other JSON", do="fetch the model again")
+        if found := rules.offence({key: value for key, value in record.items() if key not in ("type", "path")}, rules.PLAIN):
+            raise _refused(listed, *found)
+        _module_name(listed, record["type"], record["path"])
+        out.append((record["type"], record["path"]))
+    return out
+
+
+def _module_name(listed: Path, kind: Any, path: Any) -> str:
+    """The class of a module that the file ``listed`` names, if it is sentence-transformers' own and in its place."""
+    found = _MODULE.fullmatch(str(kind))
+    name = "Dense" if kind == _PYLATE else found[2] if found else ""
+    if name not in _MODULES | _ROUTERS:
+        raise _refused(listed, "type", kind)
+    if not isinstance(path, str) or Path(path).is_absolute() or ".." in Path(path).parts:
+        raise bad_input(listed, wanted="modules inside the folder", found=str(path), do="fetch the model again")
+    return name
+
+
+def _check_module(listed: Path, folder: Path, kind: Any, path: Any) -> None:
+    """Check one module of the file ``listed``, in the folder ``path`` below ``folder``."""
+    name = _module_name(listed, kind, path)
+    place = folder / path
+    if name in _ENCODERS:
+        return _check_encoder(place)
+    for file in _OF_PARTS:
+        record = _check(place / file, rules.ROUTER if name in _ROUTERS else rules.PART)
+        if name in _ROUTERS:
+            types = record.get("types") or {}
+            for part, type_of_part in types.items() if isinstance(types, dict) else [("", types)]:
+                _check_module(place / file, place, type_of_part, part)
+    return None
+
+
+def _check_encoder(folder: Path) -> None:
+    """Check a folder of transformers."""
+    adapter = folder / "adapter_config.json"
+    if adapter.exists():
+        wanted, do = "a whole model", "merge it into its model (merge_and_unload of peft), and give that"
+        raise bad_input(adapter, wanted=wanted, found="an adapter, which names another model to fetch", do=do)
+    for name, rule in _BY_NAME.items():
+        _check(folder / name, rule)
+    for name in _SHARDS:
+        record = _record(folder / name)
+        shards = record.get("weight_map")
+        for file in set(map(str, shards.values())) if isinstance(shards, dict) else ():
+            if Path(file).name != file:
+                raise _refused(folder / name, "weight_map", file)
+    path = folder / "config.json"
+    if found := rules.config_offence(_record(path)):
+        raise _refused(path, *found)
+
+
+def _check(path: Path, rule: rules.Rule) -> Mapping[str, Any]:
+    """The record of a file that follows a rule; an empty one where there is no such file."""
+    record = _record(path)
+    if found := rules.offence(record, rule):
+        raise _refused(path, *found)
+    return record
+
+
+def _record(path: Path) -> Mapping[str, Any]:
+    if not path.is_file():
+        return {}
+    record = read_json(path, what="a model's settings")
+    if not isinstance(record, dict):
+        raise bad_input(path, wanted="a model's settings", found="other JSON", do="fetch the model again")
+    return record
+
+
+def _refused(path: Path, key: str, value: Any) -> InputError:
+    shown = repr(value)
+    shown = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}…"
+    return bad_input(path, wanted="settings that name no code, file or other model", found=f"{key}: {shown}", do=_DO)

@@ -1,0 +1,246 @@
+"""What a folder of others names is never called: the packages of ``others_code`` note each call, and none may be noted."""
+
+from __future__ import annotations
+
+import ast
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import positionbias
+from positionbias.core.errors import InputError
+from positionbias.core.manifest import Manifest
+from positionbias.models.bert_dot import BertDot, BertDotConfig
+from positionbias.models.checkpoint import save_checkpoint
+from positionbias.models.door import check_door
+from positionbias.models.encoder import load_encoder
+from positionbias.models.encoder_source import encoder_folder
+
+from ..tiny import tiny_encoder
+from .library import bi_encoder, head, kept, pooling, transformer
+from .others_code import load_beside_them
+from .published import PUBLISHED
+from .t5 import saved_t5
+
+
+def change(path: Path, **facts: Any) -> None:
+    path.parent.mkdir(exist_ok=True)
+    known = json.loads(path.read_text()) if path.is_file() else {}
+    path.write_text(json.dumps({**known, **facts}))
+
+
+def retype(path: Path, number: int, kind: str) -> None:
+    records = json.loads(path.read_text())
+    records[number]["type"] = kind
+    path.write_text(json.dumps(records))
+
+
+def change_path(path: Path, number: int, place: str) -> None:
+    records = json.loads(path.read_text())
+    records[number]["path"] = place
+    path.write_text(json.dumps(records))
+
+
+def library_folder(place: Path) -> Path:
+    """A bi-encoder that sentence-transformers runs: max pooling, and a dense layer."""
+    layer = head(out_features=5, module_output_name="sentence_embedding")
+    return kept(bi_encoder(modules=[transformer(place.parent / "tiny"), pooling("max"), layer]), place)
+
+
+def our_folder(place: Path) -> Path:
+    """A checkpoint of ours."""
+    model = BertDot(BertDotConfig(), load_encoder(tiny_encoder(place.parent / "tiny")))
+    manifest = Manifest(kind="checkpoint", name="dot", command="train bert_dot")
+    save_checkpoint(place, model, depth=None, training={}, manifest=manifest)
+    return place
+
+
+LOADERS: dict[str, tuple[Callable[[Path], Path], str | None]] = {
+    "transformers": (tiny_encoder, "bi-encoder"),
+    "sentence-transformers": (library_folder, None),
+    "a T5": (saved_t5, "mono_t5"),
+    "ours": (our_folder, None),
+}
+
+# what names code, other files or other models, by the file that it stands in
+CONFIG: dict[str, dict[str, Any]] = {
+    "auto_map": {"auto_map": {"AutoModel": "evil.Model", "AutoConfig": "someone/repository--evil.Config"}},
+    "attn_implementation": {"attn_implementation": "someone/kernel"},
+    "_attn_implementation": {"_attn_implementation": "someone/kernel@v1:function"},
+    "flash_attention_2": {"attn_implementation": "flash_attention_2"},
+    "attention of a part": {"attn_implementation": {"": "sdpa", "text_config": "someone/kernel"}},
+    "attention in a part": {"text_config": {"model_type": "bert", "attn_implementation": "someone/kernel"}},
+    "experts_implementation": {"experts_implementation": "sonicmoe"},
+    "quantization_config": {"quantization_config": {"quant_method": "gptq", "bits": 4, "dataset": "evil"}},
+    "use_kernels": {"use_kernels": True},
+    "kernel_config": {"kernel_config": {"kernel_mapping": {"RMSNorm": "someone/kernel:Layer"}}},
+    "custom_pipelines": {"custom_pipelines": {"mine": {"impl": "evil.Pipeline", "pt": ["AutoModel"]}}},
+    "custom_generate": {"custom_generate": "someone/repository"},
+    "trust_remote_code": {"trust_remote_code": True},
+    "configuration_files": {"configuration_files": ["config.4.0.0.json"]},
+    "transformers_weights": {"transformers_weights": "../other.safetensors"},
+    "per_layer_config": {"per_layer_config": {"0": {"attn_implementation": "someone/kernel"}}},
+    "an unknown object": {"hooks": {"before": "evil"}},
+    "a dotted name": {"head_class": "evil.Head"},
+    "a path": {"backbone": "/tmp/other"},
+    "a repository": {"encoder_name": "someone/encoder"},
+    "tokenizer_class": {"tokenizer_class": "EvilTokenizer"},
+    "a class that is no tokenizer": {"tokenizer_class": "Trainer"},
+    "activation": {"sbert_ce_default_activation_function": "evil.Activation"},
+    "activation of torch": {"sentence_transformers": {"activation_fn": "torch.hub.load"}},
+}
+TOKENIZER: dict[str, dict[str, Any]] = {
+    "auto_map": {"auto_map": {"AutoTokenizer": ["evil.Slow", "evil.Fast"]}},
+    "auto_map as a list": {"auto_map": ["evil.Slow", None]},
+    "tokenizer_class": {"tokenizer_class": "EvilTokenizer"},
+    "a class that is no tokenizer": {"tokenizer_class": "AutoModel"},
+    "a dotted class": {"tokenizer_class": "evil.Thing"},
+    "fast_tokenizer_files": {"fast_tokenizer_files": ["tokenizer.4.json"]},
+    "sp_model_kwargs": {"sp_model_kwargs": {"model_file": "/tmp/other.model"}},
+    "mecab_kwargs": {"mecab_kwargs": {"mecab_option": "-d /tmp/dictionary"}},
+    "processor_class": {"processor_class": "evil.Processor"},
+}
+FILES: dict[str, tuple[str, dict[str, Any]]] = {
+    **{f"config: {name}": ("config.json", facts) for name, facts in CONFIG.items()},
+    **{f"tokenizer: {name}": ("tokenizer_config.json", facts) for name, facts in TOKENIZER.items()},
+    "special tokens: tokenizer_class": ("special_tokens_map.json", {"auto_map": {"AutoTokenizer": ["evil.Slow", None]}}),
+    "generation: custom_generate": ("generation_config.json", {"custom_generate": "someone/repository"}),
+    "generation: compile_config": ("generation_config.json", {"compile_config": {"backend": "evil"}}),
+    "processor: auto_map": ("processor_config.json", {"auto_map": {"AutoProcessor": "evil.Processor"}}),
+    "processor: class in a part": ("preprocessor_config.json", {"image_processor": {"image_processor_type": "evil.Images"}}),
+    "adapter": (
+        "adapter_config.json",
+        {"base_model_name_or_path": "someone/model", "auto_mapping": {"base_model_class": "Thing", "parent_library": "evil"}},
+    ),
+    "weights elsewhere": ("model.safetensors.index.json", {"weight_map": {"a": "../../other.safetensors"}}),
+}
+PARTS: dict[str, Callable[[Path], None]] = {
+    "activation_function": lambda p: change(p / "2_Dense/config.json", activation_function="evil.Thing"),
+    "activation_function of torch": lambda p: change(p / "2_Dense/config.json", activation_function="torch.nn.Bilinear"),
+    "type of another package": lambda p: retype(p / "modules.json", 2, "evil.Thing"),
+    "type of pylate": lambda p: retype(p / "modules.json", 2, "pylate.models.ColBERT"),
+    "type that is no module": lambda p: retype(p / "modules.json", 2, "sentence_transformers.SentenceTransformer"),
+    "router": lambda p: (
+        retype(p / "modules.json", 2, "sentence_transformers.models.Router"),
+        change(p / "2_Dense/router_config.json", types={"0_Thing": "evil.Thing"}, structure={"query": ["0_Thing"]}, parameters={}),
+    )[1],
+    "an older router": lambda p: (
+        retype(p / "modules.json", 2, "sentence_transformers.models.Asym"),
+        change(p / "2_Dense/config.json", types={"0_Thing": "evil.Thing"}, structure={"query": ["0_Thing"]}, parameters={}),
+    )[1],
+    "a tokenizer of words": lambda p: (
+        retype(p / "modules.json", 2, "sentence_transformers.models.WordEmbeddings"),
+        change(p / "2_Dense/wordembedding_config.json", tokenizer_class="evil.Thing"),
+    )[1],
+    "pooling": lambda p: change(p / "1_Pooling/config.json", pooling_class="evil.Pooling"),
+    "activation_fn": lambda p: change(p / "config_sentence_transformers.json", activation_fn="evil.Thing"),
+    "similarity": lambda p: change(p / "config_sentence_transformers.json", similarity_fn_name="evil.similarity"),
+    "model_args": lambda p: change(p / "sentence_bert_config.json", model_args={"attn_implementation": "someone/kernel"}),
+    "model_kwargs": lambda p: change(p / "sentence_bert_config.json", model_kwargs={"use_kernels": True}),
+    "weights_only": lambda p: change(p / "sentence_bert_config.json", model_args={"weights_only": False}),
+    "config_args": lambda p: change(p / "sentence_bert_config.json", config_args={"auto_map": {"AutoConfig": "evil.Config"}}),
+    "tokenizer_args": lambda p: change(p / "sentence_bert_config.json", tokenizer_args={"subfolder": "other"}),
+    "adapter_kwargs": lambda p: change(p / "sentence_bert_config.json", model_kwargs={"adapter_kwargs": {"_adapter_model_path": "x"}}),
+    "another tokenizer": lambda p: change(p / "sentence_bert_config.json", tokenizer_name_or_path="other"),
+    "a class of transformers": lambda p: change(p / "sentence_bert_config.json", transformer_task="retrieval"),
+    "a config beside the modules": lambda p: (
+        shutil.copytree(p.parent / p.name, p.parent / f"{p.name}-inside"),
+        shutil.move(p.parent / f"{p.name}-inside", p / "0_Transformer"),
+        change_path(p / "modules.json", 0, "0_Transformer"),
+        change(p / "config.json", attn_implementation="someone/kernel"),
+    )[0],
+    "a method": lambda p: change(
+        p / "sentence_bert_config.json", modality_config={"text": {"method": "push_to_hub", "method_output_name": "logits"}}
+    ),
+    "an older name of the settings": lambda p: (
+        (p / "sentence_bert_config.json").unlink(),
+        change(p / "sentence_roberta_config.json", model_args={"attn_implementation": "someone/kernel"}),
+    )[1],
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return {name: make(tmp_path_factory.mktemp("made") / "model") for name, (make, _) in LOADERS.items()}
+
+
+@pytest.fixture(scope="module")
+def said(made: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[str, list[str]]]:
+    """What each loader said of each folder, and which calls were noted."""
+    root, asked = tmp_path_factory.mktemp("spoilt"), {}
+
+    def copy(loader: str) -> Path:
+        return Path(shutil.copytree(made[loader], root / str(len(asked))))
+
+    for loader, (_, kind) in LOADERS.items():
+        asked[f"{loader}, as it is"] = copy(loader), kind
+        for name, (file, facts) in FILES.items():
+            place = copy(loader)
+            change(place / file, **facts)
+            asked[f"{loader}, {name}"] = place, kind
+    for name, spoil in PARTS.items():
+        place = copy("sentence-transformers")
+        spoil(place)
+        asked[f"part: {name}"] = place, None
+    return dict(zip(asked, load_beside_them(list(asked.values()), root), strict=True))
+
+
+@pytest.mark.parametrize("loader", LOADERS)
+def test_a_folder_that_names_nothing_loads(loader: str, said: dict[str, tuple[str, list[str]]]) -> None:
+    assert said[f"{loader}, as it is"] == ("", [])
+
+
+@pytest.mark.parametrize(
+    "name", [*(f"{loader}, {name}" for loader in LOADERS for name in FILES), *(f"part: {p}" for p in PARTS)]
+)
+def test_what_names_code_is_refused_and_not_called(name: str, said: dict[str, tuple[str, list[str]]]) -> None:
+    line, calls = said[name]
+    assert not calls
+    assert line.startswith(("InputError: ", "UnsupportedLayout: ")), line
+    assert "never run here" in line or "adapter_config.json: wanted a whole model" in line
+    assert "\n" not in line
+
+
+def test_a_line_names_the_file_and_the_key(made: dict[str, Path], tmp_path: Path) -> None:
+    place = Path(shutil.copytree(made["transformers"], tmp_path / "model"))
+    change(place / "config.json", text_config={"attn_implementation": "org/kernel"})
+    with pytest.raises(InputError) as caught:
+        check_door(place)
+    assert str(caught.value) == (
+        f"{place / 'config.json'}: wanted settings that name no code, file or other model; found text_config: "
+        "{'attn_implementation': 'org/kernel'}; give another model, or take the key out of a copy of it if it works without: code that a "
+        "checkpoint names is never run here"
+    )
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_settings_pass(name: str, tmp_path: Path) -> None:
+    for file, record in PUBLISHED[name].items():
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_text(json.dumps(record))
+    check_door(tmp_path)
+
+
+def test_a_published_model_passes() -> None:
+    check_door(encoder_folder("minilm"))
+
+
+def test_settings_nested_beyond_measure_are_one_line(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"a": ' + "[" * 3000 + "]" * 3000 + "}")
+    with pytest.raises(InputError, match="JSON nested too deep|recursion depth"):
+        check_door(tmp_path)
+
+
+def test_every_way_to_a_library_leads_through_the_door() -> None:
+    """Whoever calls from_pretrained, or makes a model of sentence-transformers, has called the door."""
+    found = {}
+    for path in (Path(positionbias.__file__).parent).rglob("*.py"):
+        for function in [item for item in ast.walk(ast.parse(path.read_text())) if isinstance(item, ast.FunctionDef)]:
+            code = ast.unparse(function)
+            if ".from_pretrained(" in code or "import sentence_transformers" in code:
+                found[function.name] = "check_door(folder)" in code
+    assert found == {"read_pretrained": True, "load_by_library": True}
