@@ -48,17 +48,16 @@ def write_swaps(out: Path, swaps: Mapping[str, Sequence[Swap]], *, overwrite: bo
     Raises:
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
     """
-    import csv
-
+    from positionbias.core.csv_cells import write_rows
     from positionbias.core.files import atomic_file
 
     with atomic_file(out, overwrite=overwrite) as partial, open(partial, "w", encoding="utf-8", newline="") as handle:
-        writer = csv.writer(handle, delimiter="\t", lineterminator="\n")
-        writer.writerow(("measure", "falls", "behind", "lead on clean", "lead on leaked", "p", "q"))
+        rows = [("measure", "falls", "behind", "lead on clean", "lead on leaked", "p", "q")]
         for measure, found in swaps.items():
             for swap in found:
                 leads = f"{swap.lead_clean:.6f}", f"{swap.lead_leaked:.6f}"
-                writer.writerow((measure, swap.falls, swap.behind, *leads, f"{swap.p:.4g}", f"{swap.q:.4g}"))
+                rows.append((measure, swap.falls, swap.behind, *leads, f"{swap.p:.4g}", f"{swap.q:.4g}"))
+        write_rows(handle, rows, delimiter="\t")
 
 
 def leaked_text(results: Sequence[Result]) -> str:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from positionbias.core.blocks import file_lines
+from positionbias.core.csv_cells import read_cell
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.json_text import parse_json
 from positionbias.leakage.labels import Label, label_names, parse_labels
@@ -151,7 +152,7 @@ def _tsv_records(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[tuple
                 continue
             if len(row) != len(columns):
                 raise _bad(path, number, f"{len(columns)} columns, as in the head line", f"{len(row)}")
-            yield number, dict(zip(columns, (cell.strip() for cell in row), strict=True))
+            yield number, dict(zip(columns, (read_cell(cell.strip()) for cell in row), strict=True))
     except csv.Error as error:
         raise _bad(path, at, "rows of a TSV file", str(error)) from None
 

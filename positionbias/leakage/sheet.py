@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from positionbias.core.csv_cells import write_rows
 from positionbias.core.files import atomic_file
 from positionbias.leakage.pairs import SCORES, TOPIC_TEXTS, Pair
 
@@ -36,6 +36,4 @@ def write_sheet(out: Path | str, pairs: Sequence[Pair], *, overwrite: bool = Fal
     rows = [{name: " ".join(cell(pair).split()) for name, cell in _CELLS.items()} for pair in pairs]
     columns = [name for name in _CELLS if name in _ALWAYS or any(row[name] for row in rows)]
     with atomic_file(out, overwrite=overwrite) as partial, open(partial, "w", encoding="utf-8", newline="") as handle:
-        writer = csv.writer(handle, delimiter="\t", lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows([row[name] for name in columns] for row in rows)
+        write_rows(handle, [columns, *([row[name] for name in columns] for row in rows)], delimiter="\t")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import io
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -10,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 
+from positionbias.core.csv_cells import write_rows
 from positionbias.core.files import atomic_folder
 from positionbias.core.terminal import neutral
 
@@ -173,13 +173,11 @@ def as_csv(table: Table) -> str:
     cells = [[row[index] for row in table.rows] for index in range(len(table.columns))]
     ranged = [any(cell.low is not None for cell in column) for column in cells]
     lettered = [any(cell.letters for cell in column) for column in cells]
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    headings: list[str] = []
+    headings: list[str | int | float] = []
     for column, has_interval, has_letters in zip(table.columns, ranged, lettered, strict=True):
         more = ["low", "high"] * has_interval + ["letters"] * has_letters
         headings += [column.full_name, *(f"{column.full_name} {name}" for name in more)]
-    writer.writerow(headings)
+    records = [headings]
     for row in table.rows:
         record: list[str | int | float] = []
         for cell, column, has_interval, has_letters in zip(row, table.columns, ranged, lettered, strict=True):
@@ -187,7 +185,9 @@ def as_csv(table: Table) -> str:
             record.append(cell.value if cell.value is not None else missing)
             record += ["" if bound is None else bound for bound in (cell.low, cell.high)] * has_interval
             record += [cell.letters] * has_letters
-        writer.writerow(record)
+        records.append(record)
+    out = io.StringIO()
+    write_rows(out, records)
     return out.getvalue()
 
 

@@ -9,7 +9,7 @@ import pytest
 from positionbias.core.errors import InputError
 from positionbias.leakage.labels import parse_label, parse_labels
 from positionbias.leakage.leaks import Cause, leaked_tests, leaks
-from positionbias.leakage.pairs import Ids, best_by_pair, read_pairs
+from positionbias.leakage.pairs import Ids, Pair, best_by_pair, read_pairs
 from positionbias.leakage.sheet import write_sheet
 
 PUBLISHED = (
@@ -47,6 +47,15 @@ def test_a_sheet_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert (read.ids, read.scores, read.label, read.line) == (source[0].ids, source[0].scores, source[0].label, 2)
     assert read.train_text == 'the "lamp" oil'  # a tab within a text is a space
     assert read.test_texts.keys() == source[0].test_texts.keys()
+
+
+def test_texts_that_are_formulas_read_back_equal(tmp_path: Path) -> None:
+    pair = Pair("-a", "@b", {"cosine": -0.5}, train_text="=1+1", test_texts={"text": "'=2"})
+    write_sheet(tmp_path / "sheet.tsv", [pair])
+    assert "\t'=1+1\t-0.5\t" in (tmp_path / "sheet.tsv").read_text()
+    [read] = read_pairs(tmp_path / "sheet.tsv")
+    assert (read.train_id, read.test_id, read.scores) == ("-a", "@b", {"cosine": -0.5})
+    assert (read.train_text, read.test_texts) == ("=1+1", {"text": "'=2"})
 
 
 def test_a_sheet_as_spreadsheets_write_it(tmp_path: Path) -> None:

@@ -115,6 +115,12 @@ def test_csv_round_trip(rows: list[tuple[str, float]]) -> None:
     assert [(name, float(value)) for name, value in read[1:]] == rows
 
 
+def test_a_name_that_is_a_formula_is_text_in_csv() -> None:
+    columns = (Column("=name", numeric=False), Column("value"))
+    table = Table("t", "T", columns, [[Cell("=1+1"), Cell("shown", -0.5)], [Cell("-x"), Cell("shown", 1)]])
+    assert as_csv(table) == "'=name,value\n'=1+1,-0.5\n'-x,1\n"
+
+
 def test_names_merge_only_within_the_same_block() -> None:
     rows = [[Cell(a), Cell(b), Cell(c)] for a, b, c in (("x", "s", "1"), ("x", "s", "2"), ("y", "s", "3"), ("y", "t", "3"))]
     table = Table("t", "T", [Column(n, numeric=False) for n in "abc"], rows, stub=3)

@@ -1,0 +1,45 @@
+"""CSV that spreadsheets open: text that they would run as a formula is written with an apostrophe before it, as they write it."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterable
+from typing import TextIO
+
+__all__ = ["read_cell", "write_rows"]
+
+_FORMULA = re.compile(r"'*[=+\-@\t\r].", re.DOTALL)  # with apostrophes before it, so that reading takes off what writing put on
+
+
+def write_rows(handle: TextIO, rows: Iterable[Iterable[object]], *, delimiter: str = ",") -> None:
+    """Write rows of text and numbers, with Unix line ends; ``read_cell`` gives each text back."""
+    lines = csv.writer(_UnixLines(handle), delimiter=delimiter, lineterminator="\r\n")
+    lines.writerows([_cell(cell) for cell in row] for row in rows)
+
+
+def read_cell(text: str) -> str:
+    """Return the text that ``write_rows`` was given."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text) else text
+
+
+class _UnixLines:
+    """``csv`` quotes the characters of its line end alone, and a carriage return within a cell would end the row."""
+
+    def __init__(self, handle: TextIO) -> None:
+        self._handle = handle
+
+    def write(self, line: str) -> int:
+        return self._handle.write(line.removesuffix("\r\n") + "\n")
+
+
+def _cell(value: object) -> object:
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) and not _is_number(value) else value
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
