@@ -34,7 +34,7 @@ def load_by_library(folder: Path, family: Family, *, because: str) -> CrossEncod
 
     Raises:
         DependencyError: the library is not installed.
-        InputError: it cannot load the folder, or its scores are none to rank by.
+        InputError: it cannot load the folder whole, or its scores are none to rank by.
     """
     if find_spec("sentence_transformers") is None:
         raise DependencyError(
@@ -47,7 +47,7 @@ def load_by_library(folder: Path, family: Family, *, because: str) -> CrossEncod
     kind = _KINDS[family]
     given: dict[str, Any] = {"activation_fn": nn.Identity()} if kind is CrossEncoder else {}
     try:
-        with _quiet():
+        with _quiet(), _missing_tensors() as missing:
             model = getattr(sentence_transformers, kind.library_class)(
                 str(folder),
                 device="cpu",
@@ -56,7 +56,10 @@ def load_by_library(folder: Path, family: Family, *, because: str) -> CrossEncod
                 model_kwargs={"weights_only": True, "dtype": torch.float32},
                 **given,
             )
-            return kind(model.eval(), folder)
+        if missing:
+            found = f"no tensor {min(missing)}{' and others' * (len(missing) > 1)}, which would be drawn at random"
+            raise bad_input(folder, wanted=f"a {family} model with all of its weights", found=found, do=_DO)
+        return kind(model.eval(), folder)
     except InputError:
         raise
     except Exception as error:  # the library has no errors of its own
@@ -75,6 +78,30 @@ def _quiet() -> Iterator[None]:
             yield
     finally:
         logger.setLevel(level)
+
+
+@contextmanager
+def _missing_tensors() -> Iterator[set[str]]:
+    """The tensors that the files of models lack which transformers loads meanwhile, for whoever asks it to; but for a bare model's pooler,
+    which no module reads. transformers only warns of them, and the library does not ask.
+    """
+    from transformers import PreTrainedModel
+
+    missing: set[str] = set()
+    base: Any = PreTrainedModel
+    own = base.__dict__["from_pretrained"]
+
+    def counted(cls: Any, /, *args: Any, output_loading_info: bool = False, **kwargs: Any) -> Any:
+        model, report = own.__func__(cls, *args, output_loading_info=True, **kwargs)
+        bare = cls.__name__.endswith("Model")
+        missing.update(name for name in report["missing_keys"] if not (bare and name.startswith("pooler.")))
+        return (model, report) if output_loading_info else model
+
+    base.from_pretrained = classmethod(counted)
+    try:
+        yield missing
+    finally:
+        base.from_pretrained = own
 
 
 class CrossEncoder:
