@@ -14,6 +14,7 @@ import click
 import pytest
 
 from positionbias import __version__
+from positionbias.cli.internal_error import describe
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.engine.local import map_shards
@@ -146,6 +147,61 @@ def test_a_bug_in_a_worker_process_is_reported_with_the_workers_traceback(
     assert "in fails_in_a_worker" in report.read_text()
 
 
+PASSAGE = "the lamp of Orvell burns\n  green oil"
+
+
+def fails_on(passage: str) -> int:
+    return int(passage)
+
+
+def chained() -> None:
+    try:
+        {"a": 1}[PASSAGE]
+    except KeyError as error:
+        error.add_note(PASSAGE)
+        raise RuntimeError(f"cannot read {PASSAGE}") from error
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        raises(ValueError(PASSAGE)),
+        raises(TypeError(PASSAGE)),
+        lambda: fails_on(PASSAGE),
+        lambda: f"{PASSAGE} é".encode("ascii"),
+        lambda: list(map_shards(fails_on, [PASSAGE], 2)),
+        chained,
+    ],
+    ids=["raised", "raised, of a type of Python's", "by Python", "in a codec", "in a worker", "with a cause and a note"],
+)
+def test_a_report_holds_no_text_of_the_user(
+    monkeypatch: pytest.MonkeyPatch, posbias_home: Path, run: Callable[[], Any]
+) -> None:
+    assert ends(monkeypatch, run) == 70
+    [report] = reports(posbias_home)
+    text = report.read_text()
+    assert not {"lamp", "Orvell", "green"} & set(text.replace("'", " ").split()), text
+    assert "Error (its message of " in text
+
+
+def test_what_python_says_of_types_stays_in_the_report(monkeypatch: pytest.MonkeyPatch, posbias_home: Path) -> None:
+    assert ends(monkeypatch, lambda: None + 1) == 70  # type: ignore[operator]
+    [report] = reports(posbias_home)
+    assert report.read_text().rstrip().endswith("TypeError: unsupported operand type(s) for +: 'NoneType' and 'int'")
+
+
+def test_the_command_in_a_report_holds_names_and_no_texts(tmp_path: Path) -> None:
+    (tmp_path / "my data").mkdir()
+    assert _command(
+        ["show", "lamp oil", "--title=green oil", "--seed=1", "x/y.tsv", str(tmp_path / "my data"), "灯油の話"]
+    ) == (f"command: posbias show … --title=… --seed=1 x/y.tsv '{tmp_path}/my data' …")
+
+
+def _command(arguments: list[str]) -> str:
+    lines = describe(TypeError(), arguments).replace("'…'", "…").replace("'--title=…'", "--title=…").splitlines()
+    return next(line for line in lines if line.startswith("command: "))
+
+
 def test_a_report_that_cannot_be_written_is_shown(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -158,7 +214,7 @@ def test_a_report_that_cannot_be_written_is_shown(
         f"Not a directory: '{tmp_path}/file/.log'); please report it with:"
     )
     assert "Traceback (most recent call last):" in rest
-    assert rest[-2:] == ["TypeError: a bug", ""]
+    assert rest[-2:] == ["TypeError (its message of 5 characters is left out, as it may quote data)", ""]
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
