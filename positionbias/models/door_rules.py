@@ -90,7 +90,8 @@ class Rule:
 _ORIGIN = frozenset({"_name_or_path", "name_or_path", "transformers_version", "_commit_hash", "version"})
 _LABELS = frozenset({"id2label", "label2id", "prefix"})
 _CONFIG_OBJECTS = frozenset({
-    "pruned_heads", "rope_parameters", "rope_scaling", "sentence_transformers", "task_specific_params", "transformers.js_config",
+    "per_layer_config", "pruned_heads", "rope_parameters", "rope_scaling", "sentence_transformers", "task_specific_params",
+    "transformers.js_config",
 })  # fmt: skip
 TOKENIZER = Rule(
     text=_ORIGIN | {
@@ -191,4 +192,6 @@ def _plain(value: Any) -> bool:
     """A number, words, or a list of such."""
     if isinstance(value, str):
         return _WORDS.fullmatch(value) is not None
+    if isinstance(value, dict):
+        return value.keys() == {"__float__"} and _plain(value["__float__"])  # how transformers writes infinity
     return all(map(_plain, value)) if isinstance(value, list) else isinstance(value, int | float | None)

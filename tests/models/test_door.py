@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from transformers import CONFIG_MAPPING
 
 import positionbias
 from positionbias.core.errors import InputError
@@ -17,6 +18,7 @@ from positionbias.core.manifest import Manifest
 from positionbias.models.bert_dot import BertDot, BertDotConfig
 from positionbias.models.checkpoint import save_checkpoint
 from positionbias.models.door import check_door
+from positionbias.models.door_rules import config_offence
 from positionbias.models.encoder import load_encoder
 from positionbias.models.encoder_source import encoder_folder
 
@@ -223,6 +225,12 @@ def test_published_settings_pass(name: str, tmp_path: Path) -> None:
         (tmp_path / file).parent.mkdir(exist_ok=True)
         (tmp_path / file).write_text(json.dumps(record))
     check_door(tmp_path)
+
+
+def test_what_transformers_writes_of_any_model_passes() -> None:
+    """Of a few, whose settings hold objects: parts, what layers have of their own, and infinity as transformers writes it."""
+    for kind in ("clip", "gemma4_text", "mamba2", "modernbert", "qwen3_vl", "t5gemma"):
+        assert config_offence(json.loads(CONFIG_MAPPING[kind]().to_json_string(use_diff=False))) is None, kind
 
 
 def test_a_published_model_passes() -> None:
