@@ -27,8 +27,9 @@ from measuring import hardware, measured, result_place
 
 from positionbias.core.collection import Collection, find_collection, read_shard
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.files import remove, write_json
+from positionbias.core.files import remove
 from positionbias.core.manifest import package_versions
+from positionbias.core.publish import write_json
 from positionbias.core.records import Passage, Query
 from positionbias.core.run import Run, read_run
 from positionbias.core.seeds import below, generator

@@ -30,7 +30,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from positionbias.core.files import atomic_file
+from positionbias.core.publish import atomic_file
 from positionbias.core.seeds import generator
 from positionbias.engine.local import map_shards
 

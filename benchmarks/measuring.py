@@ -15,7 +15,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from positionbias.core.files import atomic_file
+from positionbias.core.publish import atomic_file
 
 __all__ = ["Measured", "hardware", "kept_part", "measured", "result_place"]
 

@@ -34,10 +34,11 @@ from evidence_study import ROTATED, SEED, SIZES, Size, Study, Unit, cores, model
 from positionbias.audit.audit import audit, make_task
 from positionbias.audit.systems import System
 from positionbias.core.collection import Collection
-from positionbias.core.files import atomic_folder, read_json, write_json
+from positionbias.core.files import read_json
 from positionbias.core.manifest import read_manifest
 from positionbias.core.payloads import Verdict
 from positionbias.core.progress import set_quiet
+from positionbias.core.publish import atomic_folder, write_json
 from positionbias.core.run import read_run
 from positionbias.evaluation.measures import per_query
 from positionbias.models.checkpoint import load_checkpoint

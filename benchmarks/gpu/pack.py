@@ -30,8 +30,9 @@ from tokenizers import Tokenizer
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.files import atomic_folder, read_json, sha256_file, write_json
+from positionbias.core.files import read_json, sha256_file
 from positionbias.core.payloads import PositionHistogram
+from positionbias.core.publish import atomic_folder, write_json
 from positionbias.formats.attach import Attachment
 from positionbias.formats.msmarco import import_msmarco
 from positionbias.formats.msmarco_qa import import_msmarco_qa

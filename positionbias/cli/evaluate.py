@@ -76,7 +76,7 @@ def evaluate(
     queries is held against random splits of the same sizes and difficulty (5 % false alarms), single swaps are named at a false discovery rate of 10 %.
     """
     from positionbias.cli.leaked import leaked_text, order_text, place_of_swaps, write_swaps
-    from positionbias.core.files import refuse_existing
+    from positionbias.core.publish import refuse_existing
     from positionbias.evaluation.evaluate import evaluate_runs, judged_shares
     from positionbias.evaluation.leaked import Leaked, leaked_results
     from positionbias.evaluation.measures import parse_measure

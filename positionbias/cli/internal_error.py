@@ -17,8 +17,9 @@ from pathlib import Path
 from uuid import uuid4
 
 from positionbias.core.errors import printable
-from positionbias.core.files import atomic_file, log_folder
+from positionbias.core.files import log_folder
 from positionbias.core.manifest import package_versions
+from positionbias.core.publish import atomic_file
 
 __all__ = ["describe", "in_one_line", "write_report"]
 

@@ -29,7 +29,7 @@ def order_text(results: Sequence[Result]) -> str:
 
 def place_of_swaps(out: str, leaked: str | None, runs: Sequence[str], *, overwrite: bool) -> Path:
     """Where --all-swaps writes, once it is known that there can be swaps and that nothing stands there."""
-    from positionbias.core.files import refuse_existing
+    from positionbias.core.publish import refuse_existing
 
     if leaked is None:
         raise click.UsageError(
@@ -49,7 +49,7 @@ def write_swaps(out: Path, swaps: Mapping[str, Sequence[Swap]], *, overwrite: bo
         OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
     """
     from positionbias.core.csv_cells import write_rows
-    from positionbias.core.files import atomic_file
+    from positionbias.core.publish import atomic_file
 
     with atomic_file(out, overwrite=overwrite) as partial, open(partial, "w", encoding="utf-8", newline="") as handle:
         rows = [("measure", "falls", "behind", "lead on clean", "lead on leaked", "p", "q")]

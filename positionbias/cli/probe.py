@@ -136,7 +136,7 @@ def _probe(
     **settings: Any,
 ) -> list[Result]:
     from positionbias.core.collection import find_collection
-    from positionbias.core.files import refuse_existing
+    from positionbias.core.publish import refuse_existing
     from positionbias.models.checkpoint import load_checkpoint
     from positionbias.probe.passages import collection_of_checkpoint
     from positionbias.probe.term_vectors import probe_model

@@ -29,10 +29,11 @@ from positionbias.clicks.quality import QUERIES, look, quality_results
 from positionbias.clicks.shuffle import Range, ranges, triples_of
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, StorageError, bad_input
-from positionbias.core.files import atomic_file, open_bytes, refuse_existing, remove, sha256_file
+from positionbias.core.files import open_bytes, remove, sha256_file
 from positionbias.core.groups import Groups, Triples, write_groups
 from positionbias.core.manifest import MANIFEST, Manifest, input_ref, package_versions, provenance
 from positionbias.core.progress import step, track
+from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.result import write_results
 from positionbias.core.run_blocks import run_blocks
 from positionbias.core.shard_work import GO_ON, MapShards, file_state, make_shards, resumable_folder

@@ -17,11 +17,12 @@ from positionbias.contamination.judged import Judged, Target, judged_groups, rea
 from positionbias.contamination.ordinary import Ordinary, OrdinaryGroups, ordinary_groups
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, bad_input
-from positionbias.core.files import open_bytes, refuse_existing, sha256_file
+from positionbias.core.files import open_bytes, sha256_file
 from positionbias.core.groups import Groups, TrainingGroup, group_queries, write_groups
 from positionbias.core.manifest import input_ref
 from positionbias.core.payloads import Statistics
 from positionbias.core.progress import track
+from positionbias.core.publish import refuse_existing
 from positionbias.core.records import relevant_passages
 from positionbias.core.result import Result
 from positionbias.core.shard_work import resumable_folder

@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 
 from positionbias.core.errors import InputError
-from positionbias.core.files import atomic_folder
+from positionbias.core.publish import atomic_folder
 from positionbias.core.seeds import keys128
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard
@@ -105,7 +105,7 @@ def build_index(shard_paths: Sequence[Path], folder: Path, map_shards: MapShards
     Raises:
         InputError: a passage id stands twice (both places are named), or a shard is not whole.
     """
-    with atomic_folder(folder, overwrite=True) as partial:
+    with atomic_folder(folder, overwrite=True, owned=True) as partial:
         runs = [_Run(path, partial / f"{number}.run") for number, path in enumerate(shard_paths)]
         # (shards, 1,025): where each range of the hash begins in each run
         cuts = np.array(list(map_shards(_write_run, runs)), dtype=np.int64).reshape(-1, (1 << RANGE_BITS) + 1)

@@ -17,8 +17,9 @@ import pyarrow.parquet as pq
 from positionbias.core.collection import KIND, Collection
 from positionbias.core.collection_index import INDEX, PassageIndex, build_index
 from positionbias.core.errors import InputError
-from positionbias.core.files import atomic_folder, link_or_copy
+from positionbias.core.files import link_or_copy
 from positionbias.core.manifest import MANIFEST, InputRef, Manifest, package_versions, provenance, write_manifest
+from positionbias.core.publish import atomic_folder
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards, make_shards, resumable_folder
 from positionbias.core.shards import CHECKSUM_MODULUS, Shard, not_unicode, rows_checksum, write_shard

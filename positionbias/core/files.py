@@ -1,4 +1,4 @@
-"""Files that are whole or absent: atomic writes, checksums, plain and compressed text streams."""
+"""Files: what the system says of them in one line, checksums, plain and compressed text streams."""
 
 from __future__ import annotations
 
@@ -16,15 +16,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
-from uuid import uuid4
 
 from positionbias.core.budgets import DOCUMENT, RATIO, check_ratio
-from positionbias.core.errors import InputError, OutputExistsError, PositionBiasError, StorageError, bad_input
+from positionbias.core.errors import InputError, StorageError, bad_input
 from positionbias.core.json_text import parse_json
 
 __all__ = [
-    "atomic_file",
-    "atomic_folder",
     "byte_writer",
     "decompressed",
     "home",
@@ -36,11 +33,9 @@ __all__ = [
     "read_document",
     "read_json",
     "read_whole",
-    "refuse_existing",
     "remove",
     "sha256_file",
     "storage_errors",
-    "write_json",
 ]
 
 _ZSTD_READ = 1 << 10  # packed bytes at a time: a frame may unpack each to thousands
@@ -89,15 +84,6 @@ def log_folder() -> Path:
     return user_log_path("posbias", appauthor=False)
 
 
-def refuse_existing(final: Path | str, *, overwrite: bool) -> None:
-    """Fail before long work, not after it, when ``final`` is taken and may not be replaced."""
-    final = Path(final)
-    if not overwrite and (final.exists() or final.is_symlink()):
-        raise OutputExistsError(
-            f"{final}: wanted a new path to write to; found something there; give another --out, or --overwrite to replace it"
-        )
-
-
 def remove(path: Path) -> None:
     """Delete a file, a link or a whole folder; nothing there is fine."""
     if path.is_dir() and not path.is_symlink():
@@ -116,54 +102,6 @@ def link_or_copy(source: Path, target: Path) -> None:
         os.link(source.resolve(), target)
     except OSError:
         shutil.copyfile(source, target)
-
-
-@contextmanager
-def atomic_file(final: Path | str, *, overwrite: bool = False) -> Iterator[Path]:
-    """Give a temporary path beside ``final`` to write; move it into place only when the block succeeds.
-
-    Raises:
-        OutputExistsError: ``final`` exists and ``overwrite`` is false.
-        StorageError: the file system refused.
-    """
-    final = Path(final)
-    refuse_existing(final, overwrite=overwrite)
-    partial = final.with_name(f".{final.name}.partial-{uuid4().hex[:8]}")
-    with storage_errors(final):
-        final.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            yield partial
-            with open(partial, "rb") as handle:
-                os.fsync(handle.fileno())
-            os.replace(partial, final)
-        finally:
-            remove(partial)
-
-
-@contextmanager
-def atomic_folder(final: Path | str, *, overwrite: bool = False) -> Iterator[Path]:
-    """As ``atomic_file``, for a folder: it appears under its final name whole or not at all."""
-    final = Path(final)
-    refuse_existing(final, overwrite=overwrite)
-    partial = final.with_name(f".{final.name}.partial-{uuid4().hex[:8]}")
-    with storage_errors(final):
-        partial.mkdir(parents=True)
-        try:
-            yield partial
-            if final.exists():
-                retired = final.with_name(f".{final.name}.retired-{uuid4().hex[:8]}")
-                os.replace(final, retired)
-                os.replace(partial, final)
-                remove(retired)
-            else:
-                os.replace(partial, final)
-        except PositionBiasError as error:
-            if str(partial) not in str(error):
-                raise
-            # the temporary name, which will be gone, tells the reader nothing
-            raise type(error)(str(error).replace(str(partial), str(final))) from error
-        finally:
-            remove(partial)
 
 
 def sha256_file(path: Path | str) -> str:
@@ -399,9 +337,3 @@ def read_json(path: Path | str, *, what: str = "a JSON file") -> Any:
     except (RecursionError, ValueError) as error:
         # nested beyond Python's stack, a key twice, or a number of thousands of digits
         raise bad_input(path, wanted=what, found=str(error), do="check the file") from error
-
-
-def write_json(path: Path | str, value: Any, *, overwrite: bool = True) -> None:
-    """Write one JSON document atomically: indented, keys as given, a newline at the end."""
-    with atomic_file(path, overwrite=overwrite) as partial:
-        partial.write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")

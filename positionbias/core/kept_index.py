@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from positionbias.core.errors import PositionBiasError, StorageError
-from positionbias.core.files import read_json, sha256_file, write_json
+from positionbias.core.files import read_json, sha256_file
 from positionbias.core.manifest import MANIFEST, Manifest, read_manifest, write_manifest
+from positionbias.core.publish import write_json
 from positionbias.core.shard_work import resumable_folder
 
 __all__ = ["open_or_build"]
@@ -42,7 +43,7 @@ def open_or_build(
         except (PositionBiasError, OSError, ValueError, KeyError, EOFError, TypeError):
             pass  # damaged: build it anew
     try:
-        with resumable_folder(folder, manifest.comparable(), overwrite=True) as work:
+        with resumable_folder(folder, manifest.comparable(), overwrite=True, owned=True) as work:
             _build(work, manifest, build, hashed)
         return open_index(folder), "built"
     except StorageError as error:

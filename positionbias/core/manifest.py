@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from positionbias.core.errors import bad_input
-from positionbias.core.files import read_json, write_json
+from positionbias.core.files import read_json
+from positionbias.core.publish import write_json
 
 __all__ = ["MANIFEST", "InputRef", "Manifest", "input_ref", "manifest_path", "read_manifest", "write_manifest"]
 

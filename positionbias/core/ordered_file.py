@@ -8,7 +8,6 @@ everything so far is, and what its maker said; a later run of the same job reads
 from __future__ import annotations
 
 import errno
-import glob
 import hashlib
 import json
 import os
@@ -18,8 +17,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Literal
 
-from positionbias.core.errors import StorageError
 from positionbias.core.files import remove
+from positionbias.core.publish import put_file
 from positionbias.core.shard_work import resumable_folder
 
 __all__ = ["OrderedFile", "Packing", "pack", "packing_of", "resumable_file", "resumed_file", "unpack"]
@@ -143,21 +142,16 @@ class OrderedFile:
 def resumable_file(final: Path | str, job: Mapping[str, Any], *, overwrite: bool = False) -> Iterator[Path]:
     """As ``resumable_folder``, for a file: give a folder in which the block makes ``FOLDER/NAME``, which takes its final place.
 
-    What else stands there under a name that begins with ``NAME.`` (its manifest) is put beside it.
+    Its manifest, ``FOLDER/NAME.manifest.json``, is put beside it in the same step.
 
     Raises:
-        OutputExistsError: ``final`` exists and ``overwrite`` is false.
-        StorageError: ``final`` is a folder, another run is at work there, or the file system refused.
+        OutputExistsError: ``final`` exists and ``overwrite`` is false, or it is a folder.
+        StorageError: another run is at work there, or the file system refused.
     """
     final = Path(final)
-    if final.is_dir():
-        raise StorageError(f"{final}: wanted to write a file here; found a folder; give another --out")
-    with resumable_folder(final, job, overwrite=overwrite) as folder:
+    with resumable_folder(final, job, overwrite=overwrite, folder=False) as folder:
         yield folder
-        # the file comes last: whoever sees it sees its manifest too
-        for path in sorted(folder.glob(f"{glob.escape(final.name)}.*")):
-            os.replace(path, final.with_name(path.name))
-        os.replace(folder / final.name, final)
+        put_file(folder, final, overwrite=overwrite)
         remove(folder)
 
 

@@ -14,10 +14,11 @@ from typing import Any
 
 from positionbias.core.convergence import Ending
 from positionbias.core.errors import bad_input
-from positionbias.core.files import atomic_folder, read_json, write_json
+from positionbias.core.files import read_json
 from positionbias.core.manifest import MANIFEST, Manifest, write_manifest
 from positionbias.core.order_payloads import order_fields
 from positionbias.core.payloads import KINDS, Contrast, Effect, Example, Interval, Payload, PerQuery, Preference, Question
+from positionbias.core.publish import atomic_folder, write_json
 from positionbias.core.suspicion import suspicion_fields
 
 __all__ = ["Facts", "Result", "load_results", "save_results", "write_results"]

@@ -14,7 +14,8 @@ import numpy as np
 
 from positionbias.core.blocks import file_lines
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.files import atomic_file, byte_writer
+from positionbias.core.files import byte_writer
+from positionbias.core.publish import atomic_file
 from positionbias.core.rank_order import Ranking, order_by_score, ordered, ranked, run_stem
 from positionbias.core.ranked_blocks import rankings_of
 from positionbias.core.run_blocks import WANTED, Line, parse_lines, run_blocks

@@ -2,20 +2,19 @@
 
 An artefact in the making stands in a hidden work folder beside its final place:
 
-    .NAME.work/job.json     what is being made
+    .NAME.work/job.json     what is being made, and the number by which the file system knows ``content``
     .NAME.work/content/     the artefact as far as it has come
     .NAME.work/receipts/    for each finished shard: what it was made of, its checksum, what its maker said
     .NAME.work.lock         held by the run at work
 
 A shard gets its name when it is whole, and its receipt after that; so at whatever step a run ends, a later run of the same job
 keeps the shards that their receipts vouch for, byte by byte, and makes the others. A run of another job starts afresh.
-When all is there the content gets its final name, and the rest of the work folder goes.
+When all is there the content gets its final name, and the rest of the work folder goes. Where it replaces an older artefact, that one then
+stands at ``content`` for a moment: it has another number, so that nobody goes on with it.
 """
 
 from __future__ import annotations
 
-import errno
-import glob
 import hashlib
 import json
 import os
@@ -27,8 +26,10 @@ from typing import Any, Generic, TypeVar
 from uuid import uuid4
 
 from positionbias import __version__
+from positionbias.core.durable import lock, sync
 from positionbias.core.errors import InputError, PositionBiasError, SettingError, StorageError, bad_input
-from positionbias.core.files import refuse_existing, remove, sha256_file, storage_errors, write_json
+from positionbias.core.files import remove, sha256_file, storage_errors
+from positionbias.core.publish import put_folder, refuse_existing, sweep, write_json
 
 __all__ = ["GO_ON", "MapShards", "file_state", "make_shards", "resumable_folder", "work_folder"]
 
@@ -61,30 +62,35 @@ def work_folder(final: Path | str) -> Path:
 
 
 @contextmanager
-def resumable_folder(final: Path | str, job: Mapping[str, Any], *, overwrite: bool = False) -> Iterator[Path]:
+def resumable_folder(
+    final: Path | str, job: Mapping[str, Any], *, overwrite: bool = False, owned: bool = False, folder: bool = True
+) -> Iterator[Path]:
     """Give a folder to make ``final`` in, with what an earlier run of the same ``job`` left there.
 
     When the block ends well the folder is moved to ``final``, unless the block has moved or removed it. After bad input or a
     wrong setting all is thrown away; after anything else (Ctrl-C, a full disk) it stays for the next run, and a
-    ``KeyboardInterrupt`` carries a note that says so. Another version of this package is another job.
+    ``KeyboardInterrupt`` carries a note that says so. Another version of this package is another job. ``owned`` and ``folder`` are
+    for ``refuse_existing``.
 
     Raises:
         OutputExistsError: ``final`` exists and ``overwrite`` is false.
         StorageError: another run is at work there, or the file system refused.
     """
     final = Path(final)
-    refuse_existing(final, overwrite=overwrite)
+    refuse_existing(final, overwrite=overwrite, folder=folder, owned=owned)
     root = work_folder(final)
     content = root / CONTENT
     with storage_errors(final):
         root.parent.mkdir(parents=True, exist_ok=True)
         with _only_one(root, final):
-            refuse_existing(final, overwrite=overwrite)  # the other one may just have finished
+            refuse_existing(final, overwrite=overwrite, folder=folder, owned=owned)  # the other one may just have finished
+            sweep(final)
             _take_over(root, {**job, "version": __version__})
             with _fate_of(root, final), storage_errors(final):
                 yield content
                 if content.exists():
-                    _put_in_place(content, final, overwrite=overwrite)
+                    _remove_partial(content)
+                    put_folder(content, final, overwrite=overwrite, owned=owned)
             remove(root)
 
 
@@ -108,45 +114,41 @@ def _fate_of(root: Path, final: Path) -> Iterator[None]:
 @contextmanager
 def _only_one(root: Path, final: Path) -> Iterator[None]:
     """Hold the lock beside ``root``: not in it, as whoever waits for the lock would find itself in a folder that has moved."""
-    import fcntl
-
-    lock = root.with_name(f"{root.name}.lock")
+    place = root.with_name(f"{root.name}.lock")
     while True:
-        handle = open(lock, "w")  # noqa: SIM115 (open for as long as it is held)
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno in (errno.EWOULDBLOCK, errno.EACCES):
-                handle.close()
-                raise StorageError(
-                    f"{final}: wanted to be the only one writing here; found another run at work; "
-                    "wait for it, or give another --out"
-                ) from error
-            # else a file system without locks, as some clusters have: names that no two runs share must do
+        handle = open(place, "w")  # noqa: SIM115 (open for as long as it is held)
+        if lock(handle.fileno()) is False:  # None: without locks, as on some clusters, names that no two runs share must do
+            handle.close()
+            raise StorageError(
+                f"{final}: wanted to be the only one writing here; found another run at work; "
+                "wait for it, or give another --out"
+            )
         with suppress(FileNotFoundError):
-            if os.path.samestat(os.fstat(handle.fileno()), os.stat(lock)):
+            if os.path.samestat(os.fstat(handle.fileno()), os.stat(place)):
                 break
         handle.close()  # the run before took its lock away between our two steps
     try:
         yield
     finally:
-        lock.unlink(missing_ok=True)
+        place.unlink(missing_ok=True)
         handle.close()
 
 
 def _take_over(root: Path, job: Mapping[str, Any]) -> None:
     """Keep what stands there where it belongs to the same job; else empty it."""
     wanted = json.dumps(job, sort_keys=True)
+    content = root / CONTENT
     try:
-        same = json.dumps(json.loads((root / JOB).read_text("utf-8")), sort_keys=True) == wanted
-    except (OSError, ValueError):
+        record = json.loads((root / JOB).read_text("utf-8"))
+        same = json.dumps(record["job"], sort_keys=True) == wanted and record["content"] == content.stat().st_ino
+    except (OSError, ValueError, KeyError, TypeError):
         same = False
     if not same:
         remove(root)
-    for folder in (CONTENT, RECEIPTS):
-        (root / folder).mkdir(parents=True, exist_ok=True)
+    for folder in (content, root / RECEIPTS):
+        folder.mkdir(parents=True, exist_ok=True)
     if not same:
-        write_json(root / JOB, json.loads(wanted))
+        write_json(root / JOB, {"job": json.loads(wanted), "content": content.stat().st_ino})
     _remove_partial(root)
 
 
@@ -154,16 +156,6 @@ def _remove_partial(folder: Path) -> None:
     """Clear away what runs that were killed have half written."""
     for partial in folder.rglob(PARTIAL):
         remove(partial)
-
-
-def _put_in_place(content: Path, final: Path, *, overwrite: bool) -> None:
-    refuse_existing(final, overwrite=overwrite)
-    _remove_partial(content)
-    if final.exists() or final.is_symlink():
-        os.replace(final, final.with_name(f".{final.name}.retired-{uuid4().hex[:8]}"))
-    os.replace(content, final)
-    for retired in final.parent.glob(f".{glob.escape(final.name)}.retired-*"):  # one of a killed run may be among them
-        remove(retired)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,17 +205,27 @@ def _run(task: _Task) -> Mapping[str, Any]:
 
 
 def _make(task: _Task, item: str = "") -> Mapping[str, Any]:
-    partial = task.target.with_name(f".{task.target.name}.partial-{uuid4().hex[:8]}")
-    try:
+    with _put(task.target) as partial:
         # through JSON, so that a shard says the same whether it was made now or before
-        facts = json.loads(json.dumps(task.make(task.item, partial)))
+        facts: Mapping[str, Any] = json.loads(json.dumps(task.make(task.item, partial)))
         receipt = {"item": item, "checksum": sha256_file(partial), "facts": facts} if task.receipt else None
-        os.replace(partial, task.target)
-        if task.receipt:
-            write_json(task.receipt, receipt)
+    if task.receipt:
+        with _put(task.receipt) as partial:
+            partial.write_text(json.dumps(receipt), encoding="utf-8")
+    return facts
+
+
+@contextmanager
+def _put(target: Path) -> Iterator[Path]:
+    """As ``atomic_file`` in a folder that no other run writes to: what is half made there goes when the job is taken over."""
+    partial = target.with_name(f".{target.name}.partial-{uuid4().hex[:8]}")
+    try:
+        yield partial
+        sync(partial)
+        os.replace(partial, target)
+        sync(target.parent)
     finally:
         remove(partial)
-    return facts
 
 
 def _fingerprint(item: Any) -> str:

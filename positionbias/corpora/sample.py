@@ -20,9 +20,9 @@ import pyarrow as pa
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import SHARD_PASSAGES, create_collection
 from positionbias.core.errors import SettingError
-from positionbias.core.files import refuse_existing
 from positionbias.core.manifest import input_ref
 from positionbias.core.progress import track
+from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.seeds import key64, keys64
 from positionbias.core.shard_work import MapShards, file_state

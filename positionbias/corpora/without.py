@@ -17,8 +17,9 @@ from positionbias.core.carry_split import carry_split
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
-from positionbias.core.files import refuse_existing, sha256_file
+from positionbias.core.files import sha256_file
 from positionbias.core.manifest import InputRef, input_ref
+from positionbias.core.publish import refuse_existing
 
 __all__ = ["LEFT_OUT", "LeftOut", "without"]
 

@@ -14,9 +14,10 @@ import numpy as np
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
-from positionbias.core.files import refuse_existing, sha256_file
+from positionbias.core.files import sha256_file
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
 from positionbias.core.payloads import Statistics
+from positionbias.core.publish import refuse_existing
 from positionbias.core.result import Result
 from positionbias.core.run import Ranking, write_rankings
 from positionbias.dense.approximate import ANN, AnnSettings, open_ann

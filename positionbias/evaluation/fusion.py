@@ -11,7 +11,7 @@ import numpy as np
 
 from positionbias.core.convergence import Ending, Finish
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.files import refuse_existing, sha256_file
+from positionbias.core.files import sha256_file
 from positionbias.core.manifest import (
     Manifest,
     input_ref,
@@ -22,6 +22,7 @@ from positionbias.core.manifest import (
     write_manifest,
 )
 from positionbias.core.payloads import Statistics
+from positionbias.core.publish import refuse_existing
 from positionbias.core.result import Result
 from positionbias.core.run import Run, order_by_score, read_run, strictly_decreasing, write_run
 

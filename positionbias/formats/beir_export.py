@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
-from positionbias.core.files import atomic_folder
 from positionbias.core.progress import track
+from positionbias.core.publish import atomic_folder
 from positionbias.core.records import Query
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
-from positionbias.core.files import atomic_folder
 from positionbias.core.manifest import MANIFEST, Manifest, input_ref, package_versions, provenance, write_manifest
 from positionbias.core.progress import track
+from positionbias.core.publish import atomic_folder
 from positionbias.core.records import Passage, Query
 from positionbias.core.shard_work import MapShards
 from positionbias.formats.msmarco import FILE_OF_SPLIT

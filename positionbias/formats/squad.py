@@ -19,9 +19,10 @@ from typing import Any, NamedTuple
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import SettingError, bad_input
-from positionbias.core.files import atomic_file, atomic_folder, sha256_file
+from positionbias.core.files import sha256_file
 from positionbias.core.manifest import input_ref
 from positionbias.core.progress import track
+from positionbias.core.publish import atomic_file, atomic_folder
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.seeds import key64
 from positionbias.formats.splits import HeldOut, HoldOut, check_validation, draw_validation, part, sharing_passages

@@ -13,7 +13,8 @@ import numpy as np
 
 from positionbias.core.blocks import file_lines
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.files import atomic_file, byte_writer
+from positionbias.core.files import byte_writer
+from positionbias.core.publish import atomic_file
 from positionbias.core.records import HIGHEST_GRADE, Qrel
 
 __all__ = ["parse_qrels", "read_qrels", "write_qrels"]

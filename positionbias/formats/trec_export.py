@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.files import atomic_folder
+from positionbias.core.publish import atomic_folder
 from positionbias.core.records import Query
 from positionbias.core.shard_work import MapShards, make_shards
 from positionbias.formats.markup import escape

@@ -29,8 +29,8 @@ from typing import Any
 from positionbias.core.blocks import Block
 from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
-from positionbias.core.files import atomic_file
 from positionbias.core.progress import track
+from positionbias.core.publish import atomic_file
 from positionbias.core.records import Passage, Query
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import write_shard

@@ -8,9 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from positionbias.core.files import atomic_folder
 from positionbias.core.manifest import Manifest
 from positionbias.core.payloads import Statistics
+from positionbias.core.publish import atomic_folder
 from positionbias.core.result import Result, write_results
 from positionbias.leakage.find import Found, FoundPair
 from positionbias.leakage.labels import DIFFERENT, TYPES

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from positionbias.core.errors import StorageError
-from positionbias.core.files import atomic_file, home
+from positionbias.core.files import home
+from positionbias.core.publish import atomic_file
 from positionbias.leakage.nearest import Encode
 
 __all__ = ["FOLDER", "KeptVectors"]

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from positionbias.core.csv_cells import write_rows
-from positionbias.core.files import atomic_file
+from positionbias.core.publish import atomic_file
 from positionbias.leakage.pairs import SCORES, TOPIC_TEXTS, Pair
 
 __all__ = ["write_sheet"]

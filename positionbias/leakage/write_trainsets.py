@@ -9,11 +9,12 @@ from typing import Any
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
-from positionbias.core.files import refuse_existing, sha256_file
+from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups, TrainingGroup, write_groups
 from positionbias.core.manifest import InputRef, Manifest, input_ref, package_versions, provenance
 from positionbias.core.payloads import Statistics
 from positionbias.core.progress import track
+from positionbias.core.publish import refuse_existing
 from positionbias.core.result import Result, write_results
 from positionbias.core.run import read_run
 from positionbias.core.shard_work import resumable_folder

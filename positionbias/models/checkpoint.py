@@ -22,8 +22,9 @@ import torch
 
 from positionbias.core.convergence import Ending, ended_name
 from positionbias.core.errors import SettingError, bad_input
-from positionbias.core.files import atomic_folder, read_json, sha256_file, write_json
+from positionbias.core.files import read_json, sha256_file
 from positionbias.core.manifest import MANIFEST, Manifest, package_versions, read_manifest, write_manifest
+from positionbias.core.publish import atomic_folder, write_json
 from positionbias.models.identity import model_checksum, weights_checksum
 from positionbias.models.kinds import KINDS, model_class
 from positionbias.models.layout import OURS, has_modules

@@ -21,9 +21,10 @@ import torch
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
-from positionbias.core.files import atomic_file, refuse_existing, sha256_file
+from positionbias.core.files import sha256_file
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
 from positionbias.core.progress import step
+from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.models.encoder import Encoder, open_encoder
 from positionbias.models.encoder_source import encoder_folder
 from positionbias.models.identity import model_checksum

@@ -15,7 +15,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from positionbias.core.errors import SettingError, bad_input
-from positionbias.core.files import read_json, write_json
+from positionbias.core.files import read_json
+from positionbias.core.publish import write_json
 from positionbias.models.linear import FastLinear
 from positionbias.models.ngraphs import NGraphs
 from positionbias.models.protocols import Role, Tokens, pad_rows

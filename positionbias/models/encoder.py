@@ -14,7 +14,8 @@ import torch
 from torch import Tensor, nn
 
 from positionbias.core.errors import InputError, SettingError, bad_input
-from positionbias.core.files import read_json, write_json
+from positionbias.core.files import read_json
+from positionbias.core.publish import write_json
 from positionbias.models.cls_only import cls_logits, cls_states
 from positionbias.models.door import check_door
 from positionbias.models.encoder_source import encoder_folder

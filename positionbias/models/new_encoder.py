@@ -12,8 +12,8 @@ import torch
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.files import atomic_folder, refuse_existing
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
+from positionbias.core.publish import atomic_folder, refuse_existing
 from positionbias.core.seeds import key64
 from positionbias.models.encoder import save_pretrained
 from positionbias.models.identity import model_checksum

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from positionbias.core.files import write_json
+from positionbias.core.publish import write_json
 
 __all__ = [
     "DENSE",

@@ -12,7 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from positionbias.core.errors import SettingError
-from positionbias.core.files import read_json, write_json
+from positionbias.core.files import read_json
+from positionbias.core.publish import write_json
 from positionbias.models.protocols import Role, Tokens, pad_rows
 from positionbias.models.tensors import load_weights, save_tensors
 from positionbias.text.vocabulary import PADDING, Vocabulary

@@ -36,8 +36,9 @@ from typing import Any
 
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.files import refuse_existing, sha256_file
+from positionbias.core.files import sha256_file
 from positionbias.core.progress import track
+from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Answer, Passage
 from positionbias.core.seeds import key64
 from positionbias.planted.clicks import add_clicks

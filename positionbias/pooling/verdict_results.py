@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from positionbias.core.files import atomic_file
 from positionbias.core.formatting import decimal, percent
 from positionbias.core.payloads import Finding, PerQuery, Statistics
+from positionbias.core.publish import atomic_file
 from positionbias.core.result import Result
 from positionbias.evaluation.clustered import clustered_mean
 from positionbias.pooling.bounds import Bounds

@@ -25,8 +25,9 @@ import numpy as np
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, bad_input
-from positionbias.core.files import refuse_existing, sha256_file
+from positionbias.core.files import sha256_file
 from positionbias.core.payloads import PlaceHistogram, Statistics
+from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Passage
 from positionbias.core.result import Result
 from positionbias.core.shard_work import MapShards, file_state

@@ -18,7 +18,7 @@ from typing import IO, Any
 
 from positionbias.core.blocks import Block, file_blocks, stream_blocks
 from positionbias.core.errors import SettingError, bad_input
-from positionbias.core.files import atomic_file, input_errors, read_document, read_whole, refuse_existing, sha256_file
+from positionbias.core.files import input_errors, read_document, read_whole, sha256_file
 from positionbias.core.manifest import (
     InputRef,
     Manifest,
@@ -31,6 +31,7 @@ from positionbias.core.manifest import (
 from positionbias.core.memory import keep_freed_memory
 from positionbias.core.ordered_file import OrderedFile, Packing, pack, packing_of, resumable_file, resumed_file
 from positionbias.core.progress import track
+from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.result import Result
 from positionbias.core.shard_work import MapShards, file_state
 from positionbias.positions.cuts import possible_fates

@@ -20,10 +20,10 @@ from positionbias.core.carry_split import carry_split
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.files import refuse_existing
 from positionbias.core.manifest import input_ref
 from positionbias.core.payloads import Statistics
 from positionbias.core.progress import track
+from positionbias.core.publish import refuse_existing
 from positionbias.core.result import Result
 from positionbias.core.seeds import key64
 from positionbias.core.shard_work import MapShards

@@ -9,8 +9,9 @@ import numpy as np
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.files import atomic_folder, remove, sha256_file
+from positionbias.core.files import remove, sha256_file
 from positionbias.core.manifest import input_ref
+from positionbias.core.publish import atomic_folder
 from positionbias.core.run import Ranking
 from positionbias.core.teacher_files import Repeats, TeacherPart, spilled_parts, teacher_name
 from positionbias.core.teacher_scores import ScoredBlock, TeacherScores, write_teacher_scores

@@ -11,10 +11,11 @@ import torch
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.files import refuse_existing, sha256_file
+from positionbias.core.files import sha256_file
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
 from positionbias.core.payloads import Statistics
 from positionbias.core.progress import Progress, step
+from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Query
 from positionbias.core.result import Result
 from positionbias.core.run import Run, write_run

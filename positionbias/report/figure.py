@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from positionbias.core.errors import SettingError
-from positionbias.core.files import atomic_file
+from positionbias.core.publish import atomic_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

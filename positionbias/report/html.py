@@ -12,9 +12,9 @@ from typing import Any
 from urllib.parse import quote
 
 from positionbias import __version__
-from positionbias.core.files import atomic_file
 from positionbias.core.formatting import count, setting
 from positionbias.core.payloads import Statistics
+from positionbias.core.publish import atomic_file
 from positionbias.core.result import Result
 from positionbias.report.figure import INK, MUTED, SERIES, Colour, dark_rules
 from positionbias.report.load import Study, load_studies

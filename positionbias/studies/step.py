@@ -16,7 +16,8 @@ from typing import Any
 
 from positionbias import __version__
 from positionbias.core.errors import InputError
-from positionbias.core.files import read_json, write_json
+from positionbias.core.files import read_json
+from positionbias.core.publish import write_json
 from positionbias.core.shard_work import MapShards
 
 __all__ = ["Planned", "Step", "Steps", "Work", "content_of", "shown_time"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from positionbias.core.convergence import Ending, finish_of
 from positionbias.core.errors import DependencyError
-from positionbias.core.files import atomic_file
+from positionbias.core.publish import atomic_file
 
 __all__ = ["TIMES", "Board", "Row", "Sums", "Trained", "summary_writer", "untimed", "write_log"]
 

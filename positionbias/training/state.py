@@ -21,7 +21,8 @@ import torch
 from torch import Tensor, nn
 
 from positionbias.core.errors import InputError, OutputExistsError, bad_input
-from positionbias.core.files import atomic_folder, read_json, write_json
+from positionbias.core.files import read_json
+from positionbias.core.publish import atomic_folder, write_json
 from positionbias.models.protocols import Ranker
 from positionbias.models.tensors import load_tensors, load_weights, save_tensors
 
@@ -114,7 +115,7 @@ def save_state(
     ``record`` holds ``step``, ``settings``, and as ``record`` the counters (``best_step`` among them) and the log.
     """
     final = folder / f"state-{record['step']:08d}"
-    with atomic_folder(final, overwrite=True) as partial:
+    with atomic_folder(final, overwrite=True, owned=True) as partial:
         save_tensors(partial / "model.safetensors", model.state_dict())
         save_tensors(partial / "optimizers.safetensors", _optimizer_tensors(optimizers))
         write_json(partial / "state.json", {**record, "scaler": scaler.state_dict()})
@@ -144,7 +145,7 @@ def _best(folder: Path, step: int) -> Path:
 
 def save_best(folder: Path, model: Ranker, step: int) -> None:
     """Keep these weights. Those kept before stay until ``save_state`` has written a state that names these."""
-    with atomic_folder(_best(folder, step), overwrite=True) as partial:
+    with atomic_folder(_best(folder, step), overwrite=True, owned=True) as partial:
         save_tensors(partial / "model.safetensors", model.state_dict())
 
 

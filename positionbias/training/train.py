@@ -9,10 +9,10 @@ from typing import Any
 import torch
 
 from positionbias.core.collection import Collection
-from positionbias.core.files import refuse_existing
 from positionbias.core.groups import group_queries
 from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
 from positionbias.core.payloads import TrainingCurve
+from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Qrel, relevant_passages
 from positionbias.core.result import Result
 from positionbias.core.run import Run, read_run

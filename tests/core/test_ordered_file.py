@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from positionbias.core.errors import OutputExistsError, StorageError
+from positionbias.core.errors import OutputExistsError
 from positionbias.core.files import open_bytes
 from positionbias.core.ordered_file import OrderedFile, Packing, pack, packing_of, resumable_file, resumed_file, unpack
 from positionbias.core.shard_work import work_folder
@@ -97,7 +97,7 @@ def test_a_file_that_is_there_is_not_replaced_and_a_folder_never(tmp_path: Path)
     with resumable_file(final, JOB, overwrite=True) as folder:
         (folder / "out").write_text("new")
     assert final.read_text() == "new"
-    with pytest.raises(StorageError, match="found a folder"), resumable_file(tmp_path, JOB, overwrite=True):
+    with pytest.raises(OutputExistsError, match="found a folder"), resumable_file(tmp_path, JOB, overwrite=True):
         pass
 
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from positionbias.core.files import atomic_folder
 from positionbias.core.groups import Groups, TrainingGroup, write_groups
 from positionbias.core.payloads import Comparison, Finding, Interval, PerQuery, Statistics
+from positionbias.core.publish import atomic_folder
 from positionbias.core.records import Qrel
 from positionbias.core.result import Facts, Result
 from positionbias.core.run import Run

@@ -53,7 +53,7 @@ def audit(
     """
     from positionbias.audit.audit import audit as run_audit
     from positionbias.cli.probe import parse_layers
-    from positionbias.core.files import refuse_existing
+    from positionbias.core.publish import refuse_existing
     from positionbias.report.audit_text import audit_text
 
     if out:

@@ -75,7 +75,7 @@ def check(
     from positionbias.audit.audit import audit
     from positionbias.audit.limits import Limits, checks_of, exit_code
     from positionbias.core.checks import Outcome, overall
-    from positionbias.core.files import atomic_file
+    from positionbias.core.publish import atomic_file
     from positionbias.report.check_files import check_table, system_lines
     from positionbias.report.check_files import junit as as_junit
     from positionbias.report.check_files import summary as as_summary

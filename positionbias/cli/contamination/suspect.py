@@ -145,7 +145,7 @@ def suspect(
     from positionbias.contamination.suspect import Known, SuspectSettings
     from positionbias.contamination.suspect import suspect as judge
     from positionbias.core.collection import find_collection
-    from positionbias.core.files import refuse_existing
+    from positionbias.core.publish import refuse_existing
     from positionbias.evaluation.measures import parse_measure
 
     _check_given(models, controls, fresh, pairs)

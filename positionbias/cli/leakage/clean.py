@@ -71,7 +71,7 @@ def clean(
     """  # fmt: skip
     from positionbias.core.collection import find_collection
     from positionbias.core.errors import SettingError
-    from positionbias.core.files import refuse_existing
+    from positionbias.core.publish import refuse_existing
     from positionbias.corpora.without import LeftOut, without
 
     if (against is None) == (pairs is None):

@@ -116,8 +116,9 @@ def find(
     from positionbias.cli.leakage.encoder import open_semantic, say_kept
     from positionbias.cli.leakage.sources import QueryPlace
     from positionbias.core.errors import SettingError
-    from positionbias.core.files import refuse_existing, sha256_file
+    from positionbias.core.files import sha256_file
     from positionbias.core.manifest import input_ref
+    from positionbias.core.publish import refuse_existing
     from positionbias.leakage.find import find_pairs
     from positionbias.leakage.found_results import found_results, save_found
     from positionbias.leakage.pairs import pairs_file, read_pairs

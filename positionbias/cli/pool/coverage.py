@@ -30,7 +30,7 @@ def coverage(
     RUNS is a folder of TREC runs, plain or .gz; QRELS their judgements. Only judged documents can count, so a curve is understated where it
     goes deeper than the pool that was judged; and a kind with more runs finds more.
     """
-    from positionbias.core.files import refuse_existing
+    from positionbias.core.publish import refuse_existing
     from positionbias.pooling.coverage import coverage_results
 
     place = output_place(out) if out else None

@@ -70,7 +70,7 @@ def reliability(
         posbias pool reliability runs/ qrels.txt --systems systems.tsv --pools 100 --out pools
     """
     from positionbias.cli.pool.reliability_text import reliability_text
-    from positionbias.core.files import refuse_existing
+    from positionbias.core.publish import refuse_existing
     from positionbias.pooling.kind_effects import kind_effects
     from positionbias.pooling.kind_results import kind_results
     from positionbias.pooling.pools import NOTES, PoolSettings

@@ -41,7 +41,7 @@ def verdict(
     groups out in turn; the probability that it is better than each pooled run; and which documents to judge next. Beside it stand bounds that hold
     whatever the unjudged documents are. Without: these bounds, and what the judged depth allows. --systems tells which runs are of one group.
     """
-    from positionbias.core.files import refuse_existing
+    from positionbias.core.publish import refuse_existing
     from positionbias.pooling.bounds import check_measure
     from positionbias.pooling.scores import pool_measures
     from positionbias.pooling.verdict import open_depth

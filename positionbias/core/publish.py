@@ -1,0 +1,306 @@
+"""Artefacts appear whole or not at all, and replace others in one step that a power cut does not split.
+
+What is being made for ``X`` stands beside it under hidden names, until ``X`` is it:
+
+    .X.partial-ID/   a folder in the making, or a file and its manifest in a folder; its maker holds its lock
+    .X.commit/       a file and its manifest, complete: whoever opens ``X`` next moves them into place
+    .X.retired-ID    what ``X`` was, for a moment, where two names cannot be exchanged in one step
+
+All bytes are synced before their names change, and the folder of the names after it. What a killed process leaves is completed, put
+back, or swept away by the next that opens or writes ``X``.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from positionbias.core.durable import exchange, locked, rename_new, sync, sync_tree
+from positionbias.core.errors import OutputExistsError, PositionBiasError
+from positionbias.core.files import remove, storage_errors
+
+__all__ = ["atomic_file", "atomic_folder", "put_file", "put_folder", "recover", "refuse_existing", "sweep", "write_json"]
+
+_MANIFEST = "manifest.json"  # core.manifest imports this module
+_OURS = {"kind", "command", "format_version"}
+
+
+def refuse_existing(final: Path | str, *, overwrite: bool, folder: bool | None = None, owned: bool = False) -> None:
+    """Fail before long work, not after it, when ``final`` is taken and may not be replaced.
+
+    ``overwrite`` replaces a file by a file, and a folder by a folder if it is empty or holds a manifest of ours; ``folder`` says
+    which is to come, where that is known. With ``owned`` the place is one that only this package writes to.
+
+    Raises:
+        OutputExistsError: it is taken.
+    """
+    final = Path(final)
+    if final.name in ("", ".."):
+        raise OutputExistsError(f"{final}: wanted a new path to write to; found a folder to stand in; give --out a name")
+    recover(final)
+    if not os.path.lexists(final):
+        return
+    if not overwrite:
+        raise OutputExistsError(
+            f"{final}: wanted a new path to write to; found something there; give another --out, or --overwrite to replace it"
+        )
+    stands = final.is_dir() and not final.is_symlink()
+    if folder is not None and folder != stands and not final.is_symlink():
+        wanted, found = ("folder", "file") if folder else ("file", "folder")
+        raise OutputExistsError(f"{final}: wanted a {wanted} to replace; found a {found}; give another --out")
+    if stands and not owned and not _is_ours(final):
+        raise OutputExistsError(
+            f"{final}: wanted an artefact of posbias to replace; found a folder without its {_MANIFEST}; "
+            "give another --out, or remove it yourself"
+        )
+
+
+def _is_ours(folder: Path) -> bool:
+    try:
+        if not any(folder.iterdir()):
+            return True
+        record = json.loads((folder / _MANIFEST).read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(record, dict) and record.keys() >= _OURS
+
+
+def recover(final: Path | str) -> None:
+    """Complete or take back what a killed process has begun to publish at ``final``; two looks where there is nothing.
+
+    Raises:
+        StorageError: the file system refused.
+    """
+    final = Path(final)
+    if not final.name:
+        return
+    commit = _commit_of(final)
+    if os.path.lexists(commit):
+        with storage_errors(final):
+            _complete(commit, final)
+    if not os.path.lexists(final):
+        for retired in _hidden(final, "retired"):
+            with storage_errors(final), locked(retired) as got:
+                if got is not False:  # else its owner is about to put the new one in place
+                    rename_new(retired, final)
+                    sync(final.parent)
+                    return
+
+
+def sweep(final: Path) -> None:
+    """Recover ``final``, then remove what dead processes have left half made for it: what nobody holds the lock of."""
+    recover(final)
+    for stale in _hidden(final, "partial|retired"):
+        with locked(stale) as got:
+            if got and ("partial" in stale.name[len(final.name) :] or os.path.lexists(final)):
+                remove(stale)
+
+
+def _hidden(final: Path, what: str) -> list[Path]:
+    named = re.compile(re.escape(f".{final.name}.") + f"(?:{what})-[0-9a-f]{{8}}")
+    try:
+        return sorted(final.parent / name for name in os.listdir(final.parent) if named.fullmatch(name))
+    except OSError:
+        return []
+
+
+def _new_hidden(final: Path, what: str) -> Path:
+    return final.with_name(f".{final.name}.{what}-{uuid4().hex[:8]}")
+
+
+def _commit_of(final: Path) -> Path:
+    return final.with_name(f".{final.name}.commit")
+
+
+@contextmanager
+def _partial(final: Path) -> Iterator[Path]:
+    """A hidden folder beside ``final``, locked, which is removed with what is left in it."""
+    with storage_errors(final):
+        final.parent.mkdir(parents=True, exist_ok=True)
+        sweep(final)
+        while True:
+            partial = _new_hidden(final, "partial")
+            try:
+                partial.mkdir()
+                with locked(partial) as got:
+                    if got is False:  # swept before it was locked
+                        continue
+                    yield partial
+                return
+            finally:
+                _drop(partial)
+
+
+def _drop(path: Path) -> None:
+    """``remove``, also where a signal comes in its midst."""
+    try:
+        remove(path)
+    except BaseException:
+        remove(path)
+        raise
+
+
+@contextmanager
+def _told_as(partial: Path, final: Path) -> Iterator[None]:
+    """Name the final place in messages: the temporary name, which will be gone, tells the reader nothing."""
+    try:
+        yield
+    except PositionBiasError as error:
+        if str(partial) not in str(error):
+            raise
+        raise type(error)(str(error).replace(str(partial), str(final))) from error
+
+
+@contextmanager
+def atomic_file(final: Path | str, *, overwrite: bool = False) -> Iterator[Path]:
+    """Give a path of the same name in a hidden folder to write; it takes its final place only when the block succeeds.
+
+    A manifest that the block writes beside it, at ``manifest_path`` of the path it was given, is published in the same step; one
+    that describes what stood there before goes in the same step.
+
+    Raises:
+        OutputExistsError: ``final`` exists and ``overwrite`` is false, or it is a folder.
+        StorageError: the file system refused.
+    """
+    final = Path(final)
+    refuse_existing(final, overwrite=overwrite, folder=False)
+    with _partial(final) as folder, _told_as(folder / final.name, final):
+        yield folder / final.name
+        put_file(folder, final, overwrite=overwrite)
+
+
+@contextmanager
+def atomic_folder(final: Path | str, *, overwrite: bool = False, owned: bool = False) -> Iterator[Path]:
+    """As ``atomic_file``, for a folder: it appears under its final name whole or not at all; ``owned`` as in ``refuse_existing``."""
+    final = Path(final)
+    refuse_existing(final, overwrite=overwrite, folder=True, owned=owned)
+    with _partial(final) as partial, _told_as(partial, final):
+        yield partial
+        put_folder(partial, final, overwrite=overwrite, owned=owned)
+
+
+def put_folder(made: Path, final: Path, *, overwrite: bool, owned: bool = False) -> None:
+    """Give a complete folder its final name; what it replaces then stands at ``made``, or is gone."""
+    sync_tree(made)
+    refuse_existing(final, overwrite=overwrite, folder=True, owned=owned)
+    if not overwrite or not os.path.lexists(final):
+        _put_new(made, final)
+        return
+    with locked(final):  # so that nobody sweeps it before the new one is safe
+        if exchange(made, final):
+            try:
+                sync(final.parent)
+            except BaseException:
+                exchange(made, final)
+                raise
+        else:
+            _retire(made, final)
+
+
+def _put_new(made: Path, final: Path) -> None:
+    try:
+        rename_new(made, final)
+    except FileExistsError:
+        refuse_existing(final, overwrite=False)
+        raise
+    sync(final.parent)
+
+
+def _retire(made: Path, final: Path) -> None:
+    """Replace ``final`` by two renames; a process that is killed between them leaves what ``recover`` puts back."""
+    retired = _new_hidden(final, "retired")
+    try:
+        os.rename(final, retired)
+        sync(final.parent)
+        os.rename(made, final)
+        sync(final.parent)
+    except BaseException:
+        if os.path.lexists(retired):
+            if os.path.lexists(final):
+                os.rename(final, made)
+            os.rename(retired, final)
+        raise
+    _drop(retired)
+
+
+def put_file(folder: Path, final: Path, *, overwrite: bool) -> None:
+    """Move ``final.name``, and its manifest where there is one, from ``folder`` into place in one step; the rest of ``folder`` is dropped."""
+    manifest = folder / f"{final.name}.{_MANIFEST}"
+    with_manifest = manifest.exists()
+    for path in (folder / final.name, *([manifest] if with_manifest else [])):
+        sync(path)
+    refuse_existing(final, overwrite=overwrite, folder=False)
+    if not with_manifest and not os.path.lexists(final.with_name(manifest.name)):
+        if overwrite:
+            os.replace(folder / final.name, final)
+            sync(final.parent)
+        else:
+            _put_new(folder / final.name, final)
+        return
+    if not with_manifest:
+        manifest.touch()  # empty: the one that stands there goes
+    sync(folder)
+    commit = _commit_of(final)
+    while True:
+        try:
+            os.rename(folder, commit)  # from here on they are published
+            break
+        except OSError as error:
+            if error.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+        refuse_existing(final, overwrite=overwrite, folder=False)  # and complete what another run has published
+    try:
+        _complete(commit, final)
+    except BaseException:
+        with suppress(OSError):
+            _complete(commit, final)
+        raise
+
+
+def _complete(commit: Path, final: Path) -> None:
+    """Move what stands in ``commit`` into place; several processes may do so at once, each in the folder that it has opened."""
+    sync(final.parent)  # the commit itself, before anything that it replaces goes
+    try:
+        folder = os.open(commit, os.O_RDONLY | os.O_DIRECTORY)
+    except FileNotFoundError:
+        return
+    manifest = f"{final.name}.{_MANIFEST}"
+    try:
+        for name in os.listdir(folder):
+            if name not in (final.name, manifest):
+                shutil.rmtree(name, ignore_errors=True, dir_fd=folder)
+                with suppress(OSError):
+                    os.unlink(name, dir_fd=folder)
+        for name in (final.name, manifest):
+            with suppress(FileNotFoundError):
+                _move(folder, name, final.with_name(name), gone=name == manifest)
+        sync(final.parent)
+    finally:
+        os.close(folder)
+    try:
+        os.rmdir(commit)
+    except OSError as error:
+        if error.errno not in (errno.ENOENT, errno.ENOTEMPTY, errno.EEXIST):  # gone, or already another run's
+            raise
+
+
+def _move(folder: int, name: str, target: Path, *, gone: bool) -> None:
+    if gone and not os.stat(name, dir_fd=folder).st_size:
+        target.unlink(missing_ok=True)
+        os.unlink(name, dir_fd=folder)
+    else:
+        os.replace(name, target, src_dir_fd=folder)
+
+
+def write_json(path: Path | str, value: Any, *, overwrite: bool = True) -> None:
+    """Write one JSON document atomically: indented, keys as given, a newline at the end."""
+    with atomic_file(path, overwrite=overwrite) as partial:
+        partial.write_text(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")

@@ -1,0 +1,437 @@
+"""Artefacts are whole or absent, whatever ends their making, and replace only what is ours; a full disk is one clear line."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from positionbias.core import durable, publish
+from positionbias.core.errors import OutputExistsError, StorageError
+from positionbias.core.publish import atomic_file, atomic_folder, recover, refuse_existing
+
+MANIFEST = json.dumps({"kind": "results", "command": "a test", "format_version": 1})
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_file_appears_when_its_block_has_ended(tmp_path: Path) -> None:
+    final = tmp_path / "deep" / "file"
+    with atomic_file(final) as partial:
+        partial.write_text("whole")
+        assert not final.exists()
+        assert partial.parent.parent == final.parent  # a rename within one file system
+        assert partial.name == final.name  # an ending tells writers the form
+    assert names(final.parent) == ["file"]
+    assert final.read_text() == "whole"
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+def test_nothing_is_left_of_a_block_that_fails(tmp_path: Path, error: type[BaseException]) -> None:
+    def fail_in_file() -> None:
+        with atomic_file(tmp_path / "file") as partial:
+            partial.write_text("half")
+            raise error
+
+    def fail_in_folder() -> None:
+        with atomic_folder(tmp_path / "folder") as partial:
+            (partial / "inner").mkdir()
+            (partial / "inner" / "file").write_text("half")
+            raise error
+
+    for fail in (fail_in_file, fail_in_folder):
+        with pytest.raises(error):
+            fail()
+    assert names(tmp_path) == []
+
+
+def test_a_failed_replacement_leaves_the_old_content(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("old")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "a").write_text("old")
+    (tmp_path / "folder" / "manifest.json").write_text(MANIFEST)
+    for maker, name in ((atomic_file, "file"), (atomic_folder, "folder")):
+        with pytest.raises(ValueError, match="stop"), maker(tmp_path / name, overwrite=True):
+            raise ValueError("stop")
+    assert (tmp_path / "file").read_text() == (tmp_path / "folder" / "a").read_text() == "old"
+    assert names(tmp_path) == ["file", "folder"]
+
+
+def test_what_stands_there_is_replaced_only_when_asked(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "file").write_text("old")
+    for name in ("file", "link"):
+        with (
+            pytest.raises(OutputExistsError, match=rf"{name}: wanted a new path .* or --overwrite"),
+            atomic_file(tmp_path / name),
+        ):
+            pytest.fail("the block must not run")
+        with pytest.raises(OutputExistsError), atomic_folder(tmp_path / name):
+            pytest.fail("the block must not run")
+    with atomic_folder(tmp_path / "folder") as partial:
+        (partial / "a").write_text("1")
+        (partial / "manifest.json").write_text(MANIFEST)
+    with atomic_folder(tmp_path / "folder", overwrite=True) as partial:
+        (partial / "b").write_text("2")
+    assert names(tmp_path / "folder") == ["b"]
+    assert names(tmp_path) == ["file", "folder", "link"]
+
+
+def test_a_file_in_the_way_of_a_folder_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("not a folder")
+    with (
+        pytest.raises(StorageError, match="wanted to write here; found: File exists; check the path"),
+        atomic_file(tmp_path / "file" / "x"),
+    ):
+        pytest.fail("the block must not run")
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [(errno.ENOSPC, "free some space"), (errno.EACCES, "check the permissions"), (errno.EIO, "check the path and the disk")],
+)
+def test_what_the_system_says_comes_with_advice(tmp_path: Path, code: int, advice: str) -> None:
+    message = rf"file: wanted to write here; found: {os.strerror(code)}; {advice}"
+    with pytest.raises(StorageError, match=message), atomic_file(tmp_path / "file"):
+        raise OSError(code, os.strerror(code))
+    assert names(tmp_path) == []
+
+
+# Each writes more than the limit that its process is given; the system refuses as on a full disk (with EFBIG for ENOSPC).
+WRITERS = {
+    "collection": """
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.records import Passage
+with create_collection(place) as writer:
+    writer.add_passages(Passage(f"p{n}", "word " * 50) for n in range(20_000))
+    writer.finish(name="x", command="x", settings={})
+""",
+    "index of a collection": """
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.records import Passage
+with create_collection(place) as writer:
+    writer.add_blocks(list, [[Passage(f"p{n}", "") for n in range(start, start + 1_000)] for start in range(0, 30_000, 1_000)])
+    writer.finish(name="x", command="x", settings={})
+""",
+    "queries": """
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.records import Query
+import hashlib
+with create_collection(place) as writer:
+    writer.add_split("train", [Query(f"q{n}", hashlib.sha256(str(n).encode()).hexdigest() * 3) for n in range(20_000)], [])
+    writer.finish(name="x", command="x", settings={})
+""",
+    "run": """
+from positionbias.core.run import Run, write_run
+write_run(place, Run("r", ((f"q{n}", [f"passage-{m}" for m in range(100)], list(range(100))) for n in range(200))))
+""",
+    "json": """
+from positionbias.core.publish import write_json
+write_json(place, list(range(200_000)))
+""",
+    "results": """
+from positionbias.core.manifest import Manifest
+from positionbias.core.payloads import PerQuery
+from positionbias.core.result import Result, save_results
+import random
+payload = PerQuery([f"q{n}" for n in range(50_000)], [random.random() for _ in range(50_000)])
+save_results(place, [Result("m", "c", "s", "x", 1, 0.5, None, 1, payload)], Manifest(kind="results", name="x", command="x"))
+""",
+}
+
+
+@pytest.mark.parametrize("what", WRITERS)
+def test_a_disk_that_takes_no_more_is_one_line_and_nothing_half_written(tmp_path: Path, what: str) -> None:
+    code = f"""
+import resource, signal, sys
+from pathlib import Path
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+place = Path({str(tmp_path / "out")!r})
+from positionbias.core.errors import StorageError
+import positionbias.core.collection_writer, positionbias.core.result, positionbias.core.run
+resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
+try:
+{"".join(f"    {line}{chr(10)}" for line in WRITERS[what].splitlines())}
+except StorageError as error:
+    print(error)
+    sys.exit(error.exit_code)
+"""
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "")
+    assert done.stdout.count("\n") == 1
+    assert done.stdout.startswith(str(tmp_path / "out"))  # not the temporary name beside it
+    assert ": wanted to write here; found: " in done.stdout
+    assert names(tmp_path) == []
+
+
+@pytest.fixture(params=["in one step", "in two steps"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """How names are exchanged: as this system can, or without renameat2."""
+    if request.param == "in two steps":
+        monkeypatch.setattr(durable, "_renameat2", lambda: None)
+    return str(request.param)
+
+
+def write_folder(final: Path, text: str, **more: bool) -> None:
+    with atomic_folder(final, **more) as partial:
+        (partial / "manifest.json").write_text(MANIFEST)
+        (partial / "text").write_text(text)
+
+
+def write_pair(final: Path, text: str, *, manifest: bool = True, **more: bool) -> None:
+    with atomic_file(final, **more) as partial:
+        partial.write_text(text)
+        if manifest:
+            partial.with_name(f"{final.name}.manifest.json").write_text(f"of {text}")
+
+
+def contents(folder: Path) -> dict[str, str]:
+    return {path.relative_to(folder).as_posix(): path.read_text() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_a_folder_is_replaced(tmp_path: Path, way: str) -> None:
+    write_folder(tmp_path / "out", "old")
+    write_folder(tmp_path / "out", "new", overwrite=True)
+    assert contents(tmp_path) == {"out/manifest.json": MANIFEST, "out/text": "new"}
+
+
+@pytest.mark.parametrize("maker", [atomic_folder, atomic_file])
+def test_what_appears_meanwhile_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str, maker: Callable[..., Any]
+) -> None:
+    """After the last look, too: the rename itself refuses."""
+    final = tmp_path / "out"
+
+    def late(path: Path, **more: Any) -> None:
+        refuse_existing(path, **more)
+        if not final.exists():
+            final.write_text("somebody's")
+
+    def make() -> None:
+        with maker(final) as partial:
+            monkeypatch.setattr(publish, "refuse_existing", late)
+            (partial / "x" if maker is atomic_folder else partial).write_text("ours")
+
+    with pytest.raises(OutputExistsError):
+        make()
+    assert contents(tmp_path) == {"out": "somebody's"}
+
+
+def test_a_file_and_its_manifest_are_one(tmp_path: Path) -> None:
+    final = tmp_path / "run"
+    write_pair(final, "old")
+    assert contents(tmp_path) == {"run": "old", "run.manifest.json": "of old"}
+    write_pair(final, "new", overwrite=True)
+    assert contents(tmp_path) == {"run": "new", "run.manifest.json": "of new"}
+    write_pair(final, "plain", overwrite=True, manifest=False)  # the manifest of another file would be a lie
+    assert contents(tmp_path) == {"run": "plain"}
+    assert names(tmp_path) == ["run"]
+
+
+class Killed(BaseException):
+    """The process ends here: nothing after this runs."""
+
+
+CALLS = ("rename", "replace", "fsync", "unlink", "rmdir", "mkdir")
+
+
+@contextmanager
+def killed_after(steps: int) -> Iterator[None]:
+    """Let ``steps`` changes of the disk happen and no further one, not even in clean-ups."""
+    with pytest.MonkeyPatch.context() as patch:
+        left = steps
+
+        def counted(call: Callable[..., object]) -> Callable[..., object]:
+            def step(*given: object, **more: object) -> object:
+                nonlocal left
+                if left <= 0:
+                    raise Killed
+                left -= 1
+                return call(*given, **more)
+
+            return step
+
+        for name in CALLS:
+            patch.setattr(os, name, counted(getattr(os, name)))
+        patch.setattr(shutil, "rmtree", counted(shutil.rmtree))
+        patch.setattr(durable, "_flagged", counted(durable._flagged))
+        yield
+
+
+@pytest.mark.parametrize("write", [write_folder, write_pair])
+@pytest.mark.parametrize("first", ["old", None])
+def test_a_kill_anywhere_leaves_the_old_or_the_new(
+    tmp_path: Path, way: str, write: Callable[..., None], first: str | None
+) -> None:
+    states = set()
+    for steps in range(100):
+        final = tmp_path / f"{steps}" / "out"
+        final.parent.mkdir()
+        if first:
+            write(final, first)
+        whole = True
+        try:
+            with killed_after(steps):
+                write(final, "new", overwrite=True)
+        except Killed:
+            whole = False
+        recover(final)  # the next open
+        found = {name: text for name, text in contents(final.parent).items() if not name.startswith(".")}
+        text = found.get("out/text") or found.get("out")
+        if text:
+            assert set(found.values()) == {text, MANIFEST if "out/text" in found else f"of {text}"}
+        assert text in (first, "new")
+        states.add(text)
+        write(final, "last", overwrite=True)  # sweeps what the killed one left
+        assert [name for name in names(final.parent) if name.startswith(".")] == []
+        if whole:
+            break
+    assert whole
+    assert states == {first, "new"}
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
+def test_a_signal_anywhere_leaves_no_partial(tmp_path: Path, way: str, error: type[BaseException]) -> None:
+    """Raised in place of the n-th call; clean-ups run."""
+    for write in (write_folder, write_pair):
+        for number in range(100):
+            final = tmp_path / f"{write.__name__}{number}" / "out"
+            final.parent.mkdir()
+            write(final, "old")
+            with pytest.MonkeyPatch.context() as patch:
+                left = number
+
+                def counted(call: Callable[..., object]) -> Callable[..., object]:
+                    def step(*given: object, **more: object) -> object:
+                        nonlocal left
+                        left -= 1
+                        if left == -1:
+                            raise error
+                        return call(*given, **more)
+
+                    return step
+
+                for name in ("rename", "replace", "fsync", "open", "close"):
+                    patch.setattr(os, name, counted(getattr(os, name)))
+                patch.setattr(durable, "_flagged", counted(durable._flagged))
+                with suppress(error):
+                    write(final, "new", overwrite=True)
+            assert [name for name in names(final.parent) if name.startswith(".")] == []
+            assert len({text.removeprefix("of ") for text in contents(final.parent).values()} - {MANIFEST}) == 1
+            if left >= 0:
+                break
+        assert left >= 0
+
+
+def test_partials_of_the_dead_are_swept_and_of_the_living_kept(tmp_path: Path) -> None:
+    """Another process writes there for as long as we hold its standard input."""
+    code = """
+import sys
+from positionbias.core.publish import atomic_file, atomic_folder
+with atomic_folder(sys.argv[1], overwrite=True) as a, atomic_file(sys.argv[2], overwrite=True) as b:
+    b.write_text("half")
+    print("writing", flush=True)
+    sys.stdin.read()
+"""
+    command = [sys.executable, "-c", code, str(tmp_path / "folder"), str(tmp_path / "file")]
+    other = ".folderly.partial-01234567"  # of another name
+    (tmp_path / other).mkdir()
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as runner:
+        assert runner.stdout is not None
+        assert runner.stdout.readline() == b"writing\n"
+        partials = [name for name in names(tmp_path) if name != other]
+        assert len(partials) == 2
+        write_folder(tmp_path / "folder", "ours")
+        write_pair(tmp_path / "file", "ours")
+        assert set(partials) < set(names(tmp_path))
+        runner.send_signal(signal.SIGKILL)
+    write_folder(tmp_path / "folder", "ours", overwrite=True)
+    write_pair(tmp_path / "file", "ours", overwrite=True)
+    assert names(tmp_path) == [other, "file", "file.manifest.json", "folder"]
+
+
+def test_without_locks_nothing_is_swept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(handle: int, how: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    (tmp_path / ".out.partial-01234567").mkdir()
+    write_folder(tmp_path / "out", "new")
+    assert names(tmp_path) == [".out.partial-01234567", "out"]
+
+
+def test_what_two_renames_have_left_is_put_back_at_the_next_open(tmp_path: Path) -> None:
+    write_folder(tmp_path / "out", "old")
+    os.rename(tmp_path / "out", tmp_path / ".out.retired-01234567")
+    with durable.locked(tmp_path / ".out.retired-01234567"):  # its owner lives, and is about to rename the new one
+        recover(tmp_path / "out")
+        publish.sweep(tmp_path / "out")
+        assert names(tmp_path) == [".out.retired-01234567"]
+    recover(tmp_path / "out")
+    assert contents(tmp_path) == {"out/manifest.json": MANIFEST, "out/text": "old"}
+
+
+def test_all_is_synced_before_its_name_and_the_folder_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    log: list[str] = []
+    fsync, flagged = os.fsync, durable._flagged
+    monkeypatch.setattr(os, "fsync", lambda h: (log.append(Path(os.readlink(f"/proc/self/fd/{h}")).name), fsync(h))[1])
+    monkeypatch.setattr(durable, "_flagged", lambda *given: (log.append("rename"), flagged(*given))[1])
+    write_folder(tmp_path / "out", "old")
+    assert sorted(log[:2]) == ["manifest.json", "text"]
+    assert log[2].startswith(".out.partial-")
+    assert log[3:] == ["rename", tmp_path.name]
+
+
+@pytest.mark.parametrize("content", [{"notes.txt": "mine"}, {"manifest.json": "{}"}, {"manifest.json": "{"}])
+def test_a_folder_that_is_not_ours_is_not_replaced(tmp_path: Path, content: dict[str, str]) -> None:
+    final = tmp_path / "out"
+    final.mkdir()
+    for name, text in content.items():
+        (final / name).write_text(text)
+    message = "out: wanted an artefact of posbias to replace; found a folder without its manifest.json; give another --out"
+    with pytest.raises(OutputExistsError, match=message), atomic_folder(final, overwrite=True):
+        pytest.fail("the block must not run")
+    assert contents(final) == content
+    with atomic_folder(final, overwrite=True, owned=True):
+        pass
+    assert contents(final) == {}
+    write_folder(final, "over an empty one", overwrite=True)
+
+
+def test_a_file_replaces_a_file_and_a_folder_a_folder(tmp_path: Path) -> None:
+    write_folder(tmp_path / "folder", "old")
+    write_pair(tmp_path / "file", "old")
+    with pytest.raises(OutputExistsError, match="file: wanted a folder to replace; found a file; give another --out"):
+        write_folder(tmp_path / "file", "new", overwrite=True)
+    with pytest.raises(OutputExistsError, match="folder: wanted a file to replace; found a folder; give another --out"):
+        write_pair(tmp_path / "folder", "new", overwrite=True)
+
+
+@pytest.mark.parametrize("place", [".", "..", "/", "folder/.."])
+def test_a_place_without_a_name_is_one_line(place: str) -> None:
+    with pytest.raises(OutputExistsError, match="wanted a new path to write to; found a folder to stand in; give --out a name"):
+        refuse_existing(place, overwrite=True)
+
+
+def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
+    write_folder(tmp_path / "theirs", "old")
+    for name in ("one", "two"):
+        (tmp_path / name).symlink_to(tmp_path / "theirs")
+    write_folder(tmp_path / "one", "new", overwrite=True)
+    write_pair(tmp_path / "two", "new", overwrite=True)
+    assert contents(tmp_path / "theirs")["text"] == "old"
+    assert contents(tmp_path / "one")["text"] == "new"
+    assert (tmp_path / "two").read_text() == "new"
