@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
+from positionbias.cli.guard import guarded, output_place
 from positionbias.core.terminal import json_line, to_person
 from positionbias.models.kinds import KINDS
 
@@ -74,7 +75,13 @@ def out_option(*, required: bool = True, what: str = "Where to write.") -> Decor
 
 
 json_option: Decorator = click.option("--json", "as_json", is_flag=True, help="Print the results as one JSON object.")
-overwrite_option: Decorator = click.option("--overwrite", is_flag=True, help="Replace what stands at --out.")
+
+
+def overwrite_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--overwrite``: of artefacts of ours, and never of what the command reads."""
+    return click.option("--overwrite", is_flag=True, help="Replace what stands at --out.")(guarded(command))
+
+
 kind_option: Decorator = click.option(
     "--kind",
     type=click.Choice(["cross-encoder", "bi-encoder", "multi-vector", "sparse", *KINDS]),
@@ -203,15 +210,6 @@ def ranking_options(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(*given, ranking=Ranking(pick_device(device), RankingConfig(batch_tokens, precision)), **named)
 
     return compute_options()(with_ranking)
-
-
-def output_place(out: str) -> Path:
-    """The path that ``--out`` means: a plain name (no separator, no dot) lands under $POSBIAS_HOME."""
-    if Path(out).name == out and "." not in out:
-        from positionbias.core.files import home
-
-        return home() / out
-    return Path(out)
 
 
 def input_place(name: str) -> Path:

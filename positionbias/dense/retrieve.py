@@ -17,7 +17,7 @@ from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
 from positionbias.core.payloads import Statistics
-from positionbias.core.publish import refuse_existing
+from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.result import Result
 from positionbias.core.run import Ranking, write_rankings
 from positionbias.dense.approximate import ANN, AnnSettings, open_ann
@@ -98,7 +98,7 @@ def retrieve_dense(
         raise SettingError(f"--depth: wanted at least 1; found {depth}; give how many passages to keep a query")
     if index not in INDEXES:
         raise SettingError(f"--index: wanted one of {', '.join(INDEXES)}; found {index!r}; give one of these")
-    refuse_existing(out, overwrite=overwrite)
+    refuse_existing(out, overwrite=overwrite, folder=False)
     encoder = SingleVectors(checkpoint, config)
     vectors.check(checkpoint, collection)
     name = name or checkpoint.name
@@ -108,28 +108,29 @@ def retrieve_dense(
     asked = query_blocks(encoder, chain(first, texts), search.at_once)
     counts = _Counts()
     began = time.perf_counter()
-    rankings = _rankings(asked, search, vectors, min(depth, len(vectors)), counts)
-    queries, pairs = write_rankings(out, name, rankings, overwrite=overwrite)
-    seconds = time.perf_counter() - began - counts.encoding
-    counted = {"queries": queries, "pairs": pairs, "empty_queries": counts.empty, "short_queries": counts.short}
-    inputs = (
-        ("collection", collection.path, collection.checksum),
-        ("model", checkpoint.path, checkpoint.manifest.content["checksum"]),
-        ("vectors", vectors.path, vectors.checksum),
-    )
-    manifest = Manifest(
-        kind="run",
-        name=name,
-        command="retrieve",
-        settings={"split": split, "depth": depth, "index": index, **search.facts},
-        inputs=tuple(input_ref(role, path, checksum, artefact=out) for role, path, checksum in inputs),
-        content={"checksum": sha256_file(out), "ending": checkpoint.ending.to_json(), **counted},
-        licence=collection.manifest.licence,
-        notes=_NOTES,
-        versions=package_versions("torch", *(["faiss-cpu"] if index in ANN else [])),
-        provenance=provenance(device=str(encoder.model.device), seconds=round(seconds, 3)),
-    )
-    write_manifest(manifest_path(out), manifest)
+    with atomic_file(out, overwrite=overwrite) as partial:
+        rankings = _rankings(asked, search, vectors, min(depth, len(vectors)), counts)
+        queries, pairs = write_rankings(partial, name, rankings)
+        seconds = time.perf_counter() - began - counts.encoding
+        counted = {"queries": queries, "pairs": pairs, "empty_queries": counts.empty, "short_queries": counts.short}
+        inputs = (
+            ("collection", collection.path, collection.checksum),
+            ("model", checkpoint.path, checkpoint.manifest.content["checksum"]),
+            ("vectors", vectors.path, vectors.checksum),
+        )
+        manifest = Manifest(
+            kind="run",
+            name=name,
+            command="retrieve",
+            settings={"split": split, "depth": depth, "index": index, **search.facts},
+            inputs=tuple(input_ref(role, path, checksum, artefact=out) for role, path, checksum in inputs),
+            content={"checksum": sha256_file(partial), "ending": checkpoint.ending.to_json(), **counted},
+            licence=collection.manifest.licence,
+            notes=_NOTES,
+            versions=package_versions("torch", *(["faiss-cpu"] if index in ANN else [])),
+            provenance=provenance(device=str(encoder.model.device), seconds=round(seconds, 3)),
+        )
+        write_manifest(manifest_path(partial), manifest)
     return DenseRetrieved(out, name, queries, pairs, counts.empty, counts.short, index, search.origin, search.size, seconds)
 
 

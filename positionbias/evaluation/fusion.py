@@ -22,7 +22,7 @@ from positionbias.core.manifest import (
     write_manifest,
 )
 from positionbias.core.payloads import Statistics
-from positionbias.core.publish import refuse_existing
+from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.result import Result
 from positionbias.core.run import Run, order_by_score, read_run, strictly_decreasing, write_run
 
@@ -246,7 +246,7 @@ def fuse_runs(
         raise SettingError(f"RUN: wanted each run once; found {twice[0]} twice; give it once")
     if out.resolve() in places:
         raise SettingError(f"--out: wanted another place than the runs'; found {out} among them; give a new one")
-    refuse_existing(out, overwrite=overwrite)
+    refuse_existing(out, overwrite=overwrite, folder=False)
     manifests = [read_manifest(path, kind="run") if manifest_path(path).is_file() else None for path in paths]
     collection = _one_collection(paths, manifests)
     runs = [read_run(path) for path in paths]
@@ -254,28 +254,29 @@ def fuse_runs(
     if collection is not None:
         inputs.append(input_ref("collection", *collection, artefact=out))
     done = fuse(runs, by, k=k, depth=depth, scored=[_reranked_to(manifest) for manifest in manifests], name=name)
-    write_run(out, done.run, overwrite=overwrite)
-    settings: dict[str, object] = {"by": by, "depth": depth, **({"k": k} if by == "reciprocal-ranks" else {})}
-    settings |= {"scored": done.scored} if done.scored else {}
-    found = [manifest for manifest in manifests if manifest is not None]
-    splits = {manifest.settings.get("split") for manifest in found}
-    split = str(splits.pop() or "") if len(splits) == 1 else ""
-    missing = {label: list(astuple(counts)) for label, counts in done.missing.items()}
-    endings = [Ending.from_json(manifest.content["ending"]) for manifest in found if "ending" in manifest.content]
-    ending = {"ending": Ending(Finish.NOT_FINISHED).to_json()} if any(one.unfinished for one in endings) else {}
-    manifest = Manifest(
-        kind="run",
-        name=done.run.name,
-        command="ensemble",
-        settings={**settings, **({"split": split} if split else {})},
-        inputs=tuple(inputs),
-        content={"checksum": sha256_file(out), "pairs": done.run.pairs, "missing": missing, **ending},
-        licence="; ".join(dict.fromkeys(manifest.licence for manifest in found if manifest.licence)),
-        notes=NOTES if by == "z-scores" else NOTES[:1],
-        versions=package_versions("numpy"),
-        provenance=provenance(),
-    )
-    write_manifest(manifest_path(out), manifest)
+    with atomic_file(out, overwrite=overwrite) as partial:
+        write_run(partial, done.run)
+        settings: dict[str, object] = {"by": by, "depth": depth, **({"k": k} if by == "reciprocal-ranks" else {})}
+        settings |= {"scored": done.scored} if done.scored else {}
+        found = [manifest for manifest in manifests if manifest is not None]
+        splits = {manifest.settings.get("split") for manifest in found}
+        split = str(splits.pop() or "") if len(splits) == 1 else ""
+        missing = {label: list(astuple(counts)) for label, counts in done.missing.items()}
+        endings = [Ending.from_json(manifest.content["ending"]) for manifest in found if "ending" in manifest.content]
+        ending = {"ending": Ending(Finish.NOT_FINISHED).to_json()} if any(one.unfinished for one in endings) else {}
+        manifest = Manifest(
+            kind="run",
+            name=done.run.name,
+            command="ensemble",
+            settings={**settings, **({"split": split} if split else {})},
+            inputs=tuple(inputs),
+            content={"checksum": sha256_file(partial), "pairs": done.run.pairs, "missing": missing, **ending},
+            licence="; ".join(dict.fromkeys(manifest.licence for manifest in found if manifest.licence)),
+            notes=NOTES if by == "z-scores" else NOTES[:1],
+            versions=package_versions("numpy"),
+            provenance=provenance(),
+        )
+        write_manifest(manifest_path(partial), manifest)
     return replace(done, collection=collection[0].name if collection else "", split=split)
 
 

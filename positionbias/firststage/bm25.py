@@ -21,7 +21,7 @@ from positionbias.core.files import sha256_file
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, write_manifest
 from positionbias.core.payloads import Statistics
 from positionbias.core.progress import track
-from positionbias.core.publish import refuse_existing
+from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.records import Query
 from positionbias.core.result import Result
 from positionbias.core.run import Run, write_run
@@ -145,28 +145,29 @@ def retrieve_run(
         OutputExistsError: ``out`` exists and ``overwrite`` is false.
         SettingError: ``depth`` is below 1, or there is no such backend.
     """
-    refuse_existing(out, overwrite=overwrite)
+    refuse_existing(out, overwrite=overwrite, folder=False)
     queries = collection.queries(split)
     index = open_index(collection, settings, backend=backend, workers=workers, map_shards=map_shards)
     run = search(index, queries, depth, name=name)
     without = sum(not ranking.passage_ids for ranking in run.rankings())
-    write_run(out, run, overwrite=overwrite)
-    manifest = Manifest(
-        kind="run",
-        name=name,
-        command="retrieve",
-        settings={"split": split, "depth": depth, **asdict(settings), **index.facts},
-        inputs=(input_ref("collection", collection.path, collection.checksum, artefact=out),),
-        content={
-            "checksum": sha256_file(out),
-            "queries": len(queries),
-            "pairs": run.pairs,
-            "queries_without_known_term": without,
-        },
-        licence=collection.manifest.licence,
-        notes=("ties in the score go to the higher passage id; passages without a term of the query are not retrieved",),
-        versions=index.versions,
-        provenance={**index.provenance, "workers": workers},
-    )
-    write_manifest(manifest_path(out), manifest)
+    with atomic_file(out, overwrite=overwrite) as partial:
+        write_run(partial, run)
+        manifest = Manifest(
+            kind="run",
+            name=name,
+            command="retrieve",
+            settings={"split": split, "depth": depth, **asdict(settings), **index.facts},
+            inputs=(input_ref("collection", collection.path, collection.checksum, artefact=out),),
+            content={
+                "checksum": sha256_file(partial),
+                "queries": len(queries),
+                "pairs": run.pairs,
+                "queries_without_known_term": without,
+            },
+            licence=collection.manifest.licence,
+            notes=("ties in the score go to the higher passage id; passages without a term of the query are not retrieved",),
+            versions=index.versions,
+            provenance={**index.provenance, "workers": workers},
+        )
+        write_manifest(manifest_path(partial), manifest)
     return Retrieved(run, index.origin, without)

@@ -15,6 +15,7 @@ from positionbias.core.records import Query
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard
 from positionbias.formats.beir import HEADER, file_of_split
+from positionbias.formats.exported import write_export_manifest
 
 __all__ = ["Written", "write_beir"]
 
@@ -81,7 +82,9 @@ def write_beir(
             for count, data in track(lines, "passages", unit="slices"):
                 sink.write(data)
                 passages += count
-    return Written(passages, len(queries), judgements, len(queries.keys() - judged), answers)
+        written = Written(passages, len(queries), judgements, len(queries.keys() - judged), answers)
+        write_export_manifest(partial_folder, folder, "beir", collection, splits, written._asdict())
+    return written
 
 
 def _take(collection: Collection, queries: dict[str, Query], query: Query) -> None:

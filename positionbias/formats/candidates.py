@@ -12,6 +12,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
+from positionbias.core.publish import atomic_file
 from positionbias.core.run import Ranking, order_by_score, write_rankings
 from positionbias.formats.sources import Source
 
@@ -131,20 +132,21 @@ def write_candidates(
     """
     path = collection.path / "runs" / f"{name}.run"
     unknown = {"unknown_queries": 0, "unknown_pairs": 0}
-    queries, pairs = write_rankings(path, name, _counted(collection, rankings, unknown), overwrite=True)
-    counts = {"queries": queries, "pairs": pairs, **unknown}
-    manifest = Manifest(
-        kind="run",
-        name=name,
-        command=command,
-        inputs=(input_ref("collection", out, collection.checksum, artefact=out / "runs" / path.name),),
-        content={"checksum": sha256_file(path), **counts},
-        licence=collection.manifest.licence,
-        notes=tuple(notes),
-        versions=package_versions(),
-        provenance=provenance(),
-    )
-    write_manifest(manifest_path(path), manifest)
+    with atomic_file(path, overwrite=True) as partial:
+        queries, pairs = write_rankings(partial, name, _counted(collection, rankings, unknown))
+        counts = {"queries": queries, "pairs": pairs, **unknown}
+        manifest = Manifest(
+            kind="run",
+            name=name,
+            command=command,
+            inputs=(input_ref("collection", out, collection.checksum, artefact=out / "runs" / path.name),),
+            content={"checksum": sha256_file(partial), **counts},
+            licence=collection.manifest.licence,
+            notes=tuple(notes),
+            versions=package_versions(),
+            provenance=provenance(),
+        )
+        write_manifest(manifest_path(partial), manifest)
     return counts
 
 

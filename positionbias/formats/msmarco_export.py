@@ -14,11 +14,11 @@ from typing import NamedTuple
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
-from positionbias.core.manifest import MANIFEST, Manifest, input_ref, package_versions, provenance, write_manifest
 from positionbias.core.progress import track
 from positionbias.core.publish import atomic_folder
 from positionbias.core.records import Passage, Query
 from positionbias.core.shard_work import MapShards
+from positionbias.formats.exported import write_export_manifest
 from positionbias.formats.msmarco import FILE_OF_SPLIT
 from positionbias.formats.trec import write_qrels
 
@@ -72,18 +72,7 @@ def write_msmarco(
                 for data in map_shards(partial(_shard_lines, collection.path), shards):
                     handle.write(data)
         written = Written(len(collection), **counts)
-        manifest = Manifest(
-            kind="export",
-            name=folder.name,
-            command="export msmarco",
-            settings={"splits": list(splits)},
-            inputs=(input_ref("collection", collection.path, collection.checksum, artefact=folder),),
-            content=written._asdict(),
-            licence=collection.manifest.licence,
-            versions=package_versions(),
-            provenance=provenance(),
-        )
-        write_manifest(partial_folder / MANIFEST, manifest)
+        write_export_manifest(partial_folder, folder, "msmarco", collection, splits, written._asdict())
     return written
 
 

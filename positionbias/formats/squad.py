@@ -25,6 +25,7 @@ from positionbias.core.progress import track
 from positionbias.core.publish import atomic_file, atomic_folder
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.seeds import key64
+from positionbias.formats.exported import write_export_manifest
 from positionbias.formats.splits import HeldOut, HoldOut, check_validation, draw_validation, part, sharing_passages
 from positionbias.formats.squad_json import VERSIONS, Article, Paragraph, Question, Span, line_of, read_squad, write_articles
 
@@ -212,11 +213,13 @@ def write_squad_release(
             )
         by_role.setdefault(ROLE_OF_SPLIT[split], []).append(split)
     with atomic_folder(folder, overwrite=overwrite) as partial:
-        written = [
+        files = [
             write_squad(collection, partial / f"{FILE_OF_ROLE[role]}-v{version}.json", of_role, version=version)
             for role, of_role in by_role.items()
         ]
-    return Written(*map(sum, zip(*written, strict=True)))
+        written = Written(*map(sum, zip(*files, strict=True)))
+        write_export_manifest(partial, folder, "squad", collection, splits, written._asdict())
+    return written
 
 
 def _articles(

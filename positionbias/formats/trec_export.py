@@ -14,6 +14,7 @@ from positionbias.core.errors import InputError, bad_input
 from positionbias.core.publish import atomic_folder
 from positionbias.core.records import Query
 from positionbias.core.shard_work import MapShards, make_shards
+from positionbias.formats.exported import write_export_manifest
 from positionbias.formats.markup import escape
 from positionbias.formats.trec import write_qrels
 from positionbias.formats.trec_topics import FIELD_TAGS, LABEL, is_field_name
@@ -63,6 +64,7 @@ def write_trec(
             counts["queries"] += len(queries)
             counts["qrels"] += len(qrels)
             counts["answers_left_out"] += len(collection.answers(split))
+        write_export_manifest(partial_folder, folder, "trec", collection, splits, counts)
     return Written(**counts)
 
 

@@ -153,7 +153,7 @@ def distil(
         InputError: the encoder cannot be loaded, or there is no such split.
     """
     settings = settings or DistilSettings()
-    refuse_existing(out, overwrite=overwrite)
+    refuse_existing(out, overwrite=overwrite, folder=False)
     folder = encoder_folder(encoder_name)
     encoder = open_encoder(folder).eval()
     if encoder.dimension < settings.dimension:
@@ -183,7 +183,7 @@ def distil(
         }
         given = {"encoder": encoder_name, "split": split, **asdict(settings)}
         manifest = _manifest(out, partial, folder, collections, given, figures, threads)
-    write_manifest(manifest_path(out), manifest)
+        write_manifest(manifest_path(partial), manifest)
     return manifest
 
 

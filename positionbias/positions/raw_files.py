@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import islice
@@ -94,7 +93,7 @@ def debias_file(
     if kind in ("tsv", "squad") and fields not in (None, Fields()):
         raise SettingError(f"--id-field, --text-field: wanted none with {kind}; found some; leave them out")
     if isinstance(out, Path):
-        refuse_existing(out, overwrite=overwrite)
+        refuse_existing(out, overwrite=overwrite, folder=False)
     task = _Task(source, out, rotation, kind, fields or Fields(), map_shards, overwrite, provenance or {}, block_bytes)
     if kind == "parquet":
         return task.parquet()
@@ -132,11 +131,12 @@ class _Task:
 
     def lines_streamed(self) -> RotatedFile:
         """Lines from or to a pipe."""
-        with self._ordered() as file:
+
+        def fill(file: OrderedFile) -> RotatedFile:
             self._append_lines(file)
-            rotated = self._rotated(file.checksum, file.size, file.facts)
-        self._write_manifest(rotated)
-        return rotated
+            return self._rotated(file.checksum, file.size, file.facts)
+
+        return self._at_once(fill)
 
     def squad(self) -> RotatedFile:
         """SQuAD JSON, held whole."""
@@ -146,12 +146,13 @@ class _Task:
         else:
             with input_errors(self.source.name, wanted="SQuAD JSON"):
                 data = read_whole(self.source.stream, self.source.name)
-        with self._ordered() as file:
+
+        def fill(file: OrderedFile) -> RotatedFile:
             content, fates, answers = rotate_squad(self.rotation, data, self._name(self.source))
             file.append(pack(content, file.packing), {"passages": fates})
-            rotated = self._rotated(file.checksum, file.size, file.facts, answers)
-        self._write_manifest(rotated)
-        return rotated
+            return self._rotated(file.checksum, file.size, file.facts, answers)
+
+        return self._at_once(fill)
 
     def parquet(self) -> RotatedFile:
         """Parquet, a row group at a time; finished row groups outlive a killed run."""
@@ -200,14 +201,15 @@ class _Task:
             return None
         return -(-self.source.stat().st_size // self.block_bytes)
 
-    @contextmanager
-    def _ordered(self) -> Iterator[OrderedFile]:
-        """The pipe to write to, or a file that appears when all is there."""
+    def _at_once(self, fill: Callable[[OrderedFile], RotatedFile]) -> RotatedFile:
+        """Fill the pipe to write to, or a file that appears, with its manifest, when all is there."""
         if isinstance(self.out, Pipe):
-            yield OrderedFile(self.out.stream)
-            return
-        with atomic_file(self.out, overwrite=self.overwrite) as partial_file, open(partial_file, "wb") as handle:
-            yield OrderedFile(handle, packing_of(self.out))
+            return fill(OrderedFile(self.out.stream))
+        with atomic_file(self.out, overwrite=self.overwrite) as place:
+            with open(place, "wb") as handle:
+                rotated = fill(OrderedFile(handle, packing_of(self.out)))
+            write_manifest(manifest_path(place), self._manifest(rotated))
+        return rotated
 
     @staticmethod
     def _name(place: Path | Pipe) -> str:
@@ -234,10 +236,6 @@ class _Task:
         if not passages_in(passages):
             raise bad_input(self._name(self.source), wanted="passages", found="none", do="check what was given")
         return RotatedFile(self.out.name, self.rotation, checksum, size, dict(passages), dict(answers or {}))
-
-    def _write_manifest(self, rotated: RotatedFile) -> None:
-        if isinstance(self.out, Path):
-            write_manifest(manifest_path(self.out), self._manifest(rotated))
 
     def _manifest(self, rotated: RotatedFile) -> Manifest:
         assert isinstance(self.out, Path)

@@ -15,7 +15,7 @@ from positionbias.core.files import sha256_file
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
 from positionbias.core.payloads import Statistics
 from positionbias.core.progress import Progress, step
-from positionbias.core.publish import refuse_existing
+from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.records import Query
 from positionbias.core.result import Result
 from positionbias.core.run import Run, write_run
@@ -165,7 +165,7 @@ def rerank_run(
         raise SettingError(f"--depth: wanted at least 1; found {depth}; raise it")
     name = name or checkpoint.name
     model = checkpoint.model
-    refuse_existing(out, overwrite=overwrite)
+    refuse_existing(out, overwrite=overwrite, folder=False)
     for start in range(0, len(candidates.passage_ids), FOUND_BLOCK):
         collection.rows(candidates.passage_ids[start : start + FOUND_BLOCK])
     queries = collection.queries(split)
@@ -173,28 +173,29 @@ def rerank_run(
         done = _kept(model, queries, candidates, name)
     else:
         done = rescore(model, collection, queries, candidates.top(depth), name=name, config=config, description=name)
-    write_run(out, apply_depth(candidates, done.run, depth, name=name), overwrite=overwrite)
-    checksums = (checkpoint.manifest.content["checksum"], collection.checksum, sha256_file(candidates_path))
-    places = (("model", checkpoint.path), ("collection", collection.path), ("candidates", candidates_path))
-    inputs = tuple(input_ref(role, path, c, artefact=out) for (role, path), c in zip(places, checksums, strict=True))
-    counts = {"truncated": done.counts.truncated, "empty_queries": done.counts.empty_queries}
-    precision = str(config.dtype(model.device)).removeprefix("torch.")
-    manifest = Manifest(
-        kind="run",
-        name=name,
-        command="rerank",
-        settings={"split": split, "depth": depth, "precision": precision},
-        inputs=inputs,
-        content={
-            "checksum": sha256_file(out),
-            "pairs": done.run.pairs,
-            "passages": done.passages,
-            "ending": checkpoint.ending.to_json(),
-            **counts,
-        },
-        licence=collection.manifest.licence,
-        versions=package_versions("torch"),
-        provenance=provenance(threads=torch.get_num_threads(), device=str(model.device), seconds=round(done.seconds, 3)),
-    )
-    write_manifest(manifest_path(out), manifest)
+    with atomic_file(out, overwrite=overwrite) as partial:
+        write_run(partial, apply_depth(candidates, done.run, depth, name=name))
+        checksums = (checkpoint.manifest.content["checksum"], collection.checksum, sha256_file(candidates_path))
+        places = (("model", checkpoint.path), ("collection", collection.path), ("candidates", candidates_path))
+        inputs = tuple(input_ref(role, path, c, artefact=out) for (role, path), c in zip(places, checksums, strict=True))
+        counts = {"truncated": done.counts.truncated, "empty_queries": done.counts.empty_queries}
+        precision = str(config.dtype(model.device)).removeprefix("torch.")
+        manifest = Manifest(
+            kind="run",
+            name=name,
+            command="rerank",
+            settings={"split": split, "depth": depth, "precision": precision},
+            inputs=inputs,
+            content={
+                "checksum": sha256_file(partial),
+                "pairs": done.run.pairs,
+                "passages": done.passages,
+                "ending": checkpoint.ending.to_json(),
+                **counts,
+            },
+            licence=collection.manifest.licence,
+            versions=package_versions("torch"),
+            provenance=provenance(threads=torch.get_num_threads(), device=str(model.device), seconds=round(done.seconds, 3)),
+        )
+        write_manifest(manifest_path(partial), manifest)
     return done

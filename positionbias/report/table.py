@@ -288,3 +288,6 @@ def save_tables(tables: Mapping[str, Table], folder: Path | str, *, overwrite: b
         for name, table in tables.items():
             (partial / f"{name}.csv").write_text(as_csv(table), encoding="utf-8", newline="")
             (partial / f"{name}.tex").write_text(as_latex(table), encoding="utf-8", newline="")
+        content = {"tables": list(tables)}
+        manifest = Manifest(kind="tables", name=Path(folder).name, command="report", content=content, provenance=provenance())
+        write_manifest(partial / MANIFEST, manifest)

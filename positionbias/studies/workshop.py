@@ -31,6 +31,7 @@ from positionbias.core.manifest import (
     manifest_path,
     write_manifest,
 )
+from positionbias.core.publish import atomic_file
 from positionbias.core.result import Facts, Result
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.core.seeds import key64
@@ -294,10 +295,11 @@ class Workshop(Artefacts):
 
         def make() -> None:
             run = made()
-            write_run(place, run, overwrite=True)
-            content = {"checksum": sha256_file(place), "queries": len(run), "pairs": run.pairs}
-            manifest = self._manifest(place, "run", command, settings, inputs)
-            write_manifest(manifest_path(place), replace(manifest, name=run.name, content=content))
+            with atomic_file(place, overwrite=True) as partial_run:
+                write_run(partial_run, run)
+                content = {"checksum": sha256_file(partial_run), "queries": len(run), "pairs": run.pairs}
+                manifest = self._manifest(place, "run", command, settings, inputs)
+                write_manifest(manifest_path(partial_run), replace(manifest, name=run.name, content=content))
 
         sums = {role: self.checksum(path) for role, path in inputs.items()}
         return self.steps.make(f"{self.prefix}{label}", place, settings, sums, make, work=work)

@@ -66,7 +66,7 @@ def test_the_files_that_are_written(tmp_path):
     )
     written = write_trec(collection, tmp_path / "out", ["test"])
     assert written == (2, 1, 1, 1)
-    assert {str(path.relative_to(tmp_path / "out")): path.read_text() for path in (tmp_path / "out").rglob("*.*")} == {
+    assert {str(path.relative_to(tmp_path / "out")): path.read_text() for path in (tmp_path / "out").rglob("*.[st]*")} == {
         "docs/00000.sgml": "<DOC>\n<DOCNO>p1</DOCNO>\n<TEXT>\n5 &lt; 6\n</TEXT>\n</DOC>\n"
         "<DOC>\n<DOCNO>p2</DOCNO>\n<TEXT>\n&#32;a&#9;b\n</TEXT>\n</DOC>\n",
         "topics.test.txt": "<top>\n<num> Number: q1\n<title> R&amp;D &lt;costs&gt;\n<desc> Description:\nWhat &amp; why?\n"

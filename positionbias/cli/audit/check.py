@@ -9,6 +9,7 @@ import click
 
 from positionbias.cli.audit.common import Audited, audit_options
 from positionbias.cli.common import all_of, emit, json_option, say
+from positionbias.cli.guard import refuse_inputs
 from positionbias.core.terminal import to_person
 
 __all__ = ["check"]
@@ -82,6 +83,7 @@ def check(
     from positionbias.report.table import as_text
 
     wanted = Limits(**limits)
+    refuse_inputs()
     places = _places(junit=junit, summary=summary)
     if wanted.max_rotation_gap is None and wanted.max_movement is None:
         chosen["draws"] = 0

@@ -1,0 +1,30 @@
+"""The manifest of an exported folder: of which collection it is, and what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from positionbias.core.collection import Collection
+from positionbias.core.manifest import MANIFEST, Manifest, input_ref, package_versions, provenance, write_manifest
+
+__all__ = ["write_export_manifest"]
+
+
+def write_export_manifest(
+    folder: Path, final: Path | str, form: str, collection: Collection, splits: Sequence[str], counts: Mapping[str, int]
+) -> None:
+    """Write it into ``folder``, which will stand at ``final``."""
+    final = Path(final)
+    manifest = Manifest(
+        kind="export",
+        name=final.name,
+        command=f"export {form}",
+        settings={"splits": list(splits)},
+        inputs=(input_ref("collection", collection.path, collection.checksum, artefact=final),),
+        content=dict(counts),
+        licence=collection.manifest.licence,
+        versions=package_versions(),
+        provenance=provenance(),
+    )
+    write_manifest(folder / MANIFEST, manifest)

@@ -1,0 +1,82 @@
+"""``--overwrite`` replaces artefacts of ours, and never what the command reads."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from positionbias.cli.main import posbias
+from positionbias.core.collection import Collection
+from positionbias.core.errors import OutputExistsError, PositionBiasError, SettingError
+from positionbias.core.run import Run, write_run
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, small_collection: Collection) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("POSBIAS_HOME", str(tmp_path / "home"))
+    (tmp_path / "home").mkdir()
+    small_collection.path.rename(tmp_path / "home" / "small")
+    write_run("a.run", Run("a", [("q1", ["p1", "p2"], [2.0, 1.0])]))
+    write_run("b.run", Run("b", [("q1", ["p1", "p2"], [1.0, 2.0])]))
+    return tmp_path
+
+
+def call(*arguments: str) -> PositionBiasError:
+    error = CliRunner().invoke(posbias, arguments, standalone_mode=False).exception
+    assert isinstance(error, PositionBiasError), error
+    return error
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        ("select small --answers-in 0:0.5 --out small", "found small, which is the input small"),
+        ("debias small --out home/small", "found home/small, which is the input small"),
+        ("debias a.run --format tsv --out a.run", "found a.run, which is the input a.run"),
+        ("debias small --out ./home", "found ./home, which holds the input small"),
+        ("merge x=small y=home/small --out small", "found small, which is the input x=small"),
+        ("evaluate a.run b.run --collection small --split test --out small", "found small, which is the input small"),
+        ("retrieve small --split test --out home/small/passages", "which stands in the input small"),
+        ("ensemble a.run b.run --out b.run", "found b.run, which is the input b.run"),
+        ("report home/small --out page.html --tables home/small", "--tables: wanted a place apart"),
+    ],
+)
+def test_an_input_is_never_replaced(home: Path, arguments: str, found: str) -> None:
+    before = files(home)
+    error = call(*arguments.split(), "--overwrite")
+    assert isinstance(error, SettingError)
+    assert found in str(error)
+    assert files(home) == before
+
+
+def test_a_report_for_machines_is_no_run_that_is_checked(home: Path) -> None:
+    before = files(home)
+    assert "--junit: wanted a place apart" in str(
+        call(*"check small a.run --split test --junit a.run --max-response 1".split())
+    )
+    assert files(home) == before
+
+
+def test_a_name_that_is_no_path_is_not_compared(home: Path) -> None:
+    arguments = "ensemble a.run b.run --name c.run --out c.run --overwrite".split()
+    for _ in range(2):
+        assert CliRunner().invoke(posbias, arguments, standalone_mode=False).exception is None
+
+
+@pytest.mark.parametrize("out", [".", "..", "./", "notes"])
+def test_a_users_folder_is_kept(home: Path, out: str) -> None:
+    (home / "notes").mkdir()
+    (home / "notes" / "mine.txt").write_text("mine")
+    (home / "manifest.json").write_text(json.dumps({"name": "somebody's"}))
+    before = files(home)
+    place = "./notes" if out == "notes" else out
+    assert isinstance(call("debias", "small", "--out", place, "--overwrite"), OutputExistsError | SettingError)
+    assert files(home) == before
