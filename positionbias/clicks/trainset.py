@@ -31,12 +31,13 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, StorageError, bad_input
 from positionbias.core.files import open_bytes, remove, sha256_file
 from positionbias.core.groups import Groups, Triples, write_groups
+from positionbias.core.input_state import file_mark
 from positionbias.core.manifest import MANIFEST, Manifest, input_ref, package_versions, provenance
 from positionbias.core.progress import step, track
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.result import write_results
 from positionbias.core.run_blocks import run_blocks
-from positionbias.core.shard_work import GO_ON, MapShards, file_state, make_shards, resumable_folder
+from positionbias.core.shard_work import GO_ON, MapShards, make_shards, resumable_folder
 
 __all__ = ["FORMS", "QUALITY", "TRIPLES", "ClickSettings", "parse_count", "write_click_set"]
 
@@ -161,7 +162,7 @@ def write_click_set(
 
 def _which(collection: Collection, settings: ClickSettings) -> tuple[Which, int]:
     """What is meant, and how many of the split's queries have a positive."""
-    place, state = str(collection.path.absolute()), repr(sorted(file_state(collection.path / MANIFEST).items()))
+    place, state = str(collection.path.absolute()), repr(sorted(file_mark(collection.path / MANIFEST).items()))
     which = Which(place, collection.checksum, settings.split, settings.qrels_name, settings.relevant_from, state)
     qrels = collection.qrel_table(settings.split, settings.qrels_name)
     positives = qrels.filter(pc.greater_equal(qrels["grade"], settings.relevant_from))

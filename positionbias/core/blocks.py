@@ -17,7 +17,7 @@ from typing import IO
 from positionbias.core.budgets import LINE
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import input_errors, open_bytes
-from positionbias.core.shard_work import file_state
+from positionbias.core.input_state import file_mark
 
 __all__ = ["BLOCK_BYTES", "Block", "file_blocks", "file_lines", "numbered_lines", "stream_blocks"]
 
@@ -102,7 +102,7 @@ class Block:
     def fingerprint(self) -> str:
         """What tells that an interrupted run worked on the same block: the file's state and range, or a hash of the bytes."""
         if self.path is not None:
-            return f"{self.start}-{self.end} {sorted(file_state(self.path).items())}"
+            return f"{self.start}-{self.end} {sorted(file_mark(self.path).items())}"
         assert self.data is not None
         return f"{self.start}-{self.end} {hashlib.blake2b(self.data, digest_size=16).hexdigest()}"
 

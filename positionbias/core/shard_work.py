@@ -27,11 +27,12 @@ from uuid import uuid4
 
 from positionbias import __version__
 from positionbias.core.durable import lock, sync
-from positionbias.core.errors import InputError, PositionBiasError, SettingError, StorageError, bad_input
+from positionbias.core.errors import InputError, PositionBiasError, SettingError, StorageError
 from positionbias.core.files import remove, sha256_file, storage_errors
+from positionbias.core.input_state import file_mark
 from positionbias.core.publish import put_folder, refuse_existing, sweep, write_json
 
-__all__ = ["GO_ON", "MapShards", "file_state", "make_shards", "resumable_folder", "work_folder"]
+__all__ = ["GO_ON", "MapShards", "make_shards", "resumable_folder", "work_folder"]
 
 Item = TypeVar("Item")
 MapShards = Callable[[Callable[[Any], Any], Iterable[Any]], Iterator[Any]]
@@ -39,20 +40,6 @@ Make = Callable[[Item, Path], Mapping[str, Any]]
 JOB, CONTENT, RECEIPTS = "job.json", "content", "receipts"
 PARTIAL = ".*.partial-*"
 GO_ON = "run the same command again to go on"
-
-
-def file_state(path: Path | str) -> dict[str, Any]:
-    """What tells that an input file is still the same one: its name, size and time of change.
-
-    Raises:
-        InputError: it cannot be looked at.
-    """
-    path = Path(path)
-    try:
-        found = path.stat()
-    except OSError as error:
-        raise bad_input(path, wanted="a readable file", found=error.strerror or str(error), do="check the path") from error
-    return {"name": path.name, "bytes": found.st_size, "changed": found.st_mtime_ns}
 
 
 def work_folder(final: Path | str) -> Path:
@@ -230,7 +217,7 @@ def _put(target: Path) -> Iterator[Path]:
 
 def _fingerprint(item: Any) -> str:
     if isinstance(item, Path):
-        told = str(sorted(file_state(item).items()))
+        told = str(sorted(file_mark(item).items()))
     else:
         told = item.fingerprint() if hasattr(item, "fingerprint") else repr(item)
     return hashlib.blake2b(told.encode(), digest_size=16).hexdigest()

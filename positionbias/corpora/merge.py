@@ -16,10 +16,11 @@ from typing import Any
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import SettingError
+from positionbias.core.input_state import file_mark
 from positionbias.core.manifest import input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.core.shard_work import MapShards, file_state
+from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard, write_shard
 
 __all__ = ["SEPARATOR", "merge"]
@@ -35,7 +36,7 @@ class _Source:
     path: Path
 
     def fingerprint(self) -> str:
-        return f"{self.prefix} {sorted(file_state(self.path).items())}"
+        return f"{self.prefix} {sorted(file_mark(self.path).items())}"
 
 
 def merge(

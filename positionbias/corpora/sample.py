@@ -20,12 +20,13 @@ import pyarrow as pa
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import SHARD_PASSAGES, create_collection
 from positionbias.core.errors import SettingError
+from positionbias.core.input_state import file_mark
 from positionbias.core.manifest import input_ref
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.seeds import key64, keys64
-from positionbias.core.shard_work import MapShards, file_state
+from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard, write_shard
 
 __all__ = ["sample"]
@@ -58,7 +59,7 @@ class _Part:
     shards: tuple[tuple[Path, np.ndarray], ...]
 
     def fingerprint(self) -> str:
-        return repr([sorted(file_state(path).items()) for path, _ in self.shards])
+        return repr([sorted(file_mark(path).items()) for path, _ in self.shards])
 
 
 def sample(

@@ -15,9 +15,10 @@ import torch
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
+from positionbias.core.input_state import file_mark
 from positionbias.core.manifest import MANIFEST, Manifest, input_ref, package_versions, provenance, write_manifest
 from positionbias.core.progress import Progress, step
-from positionbias.core.shard_work import file_state, make_shards, resumable_folder
+from positionbias.core.shard_work import make_shards, resumable_folder
 from positionbias.dense.passage_blocks import ON_DISK, Rows, encoded_blocks
 from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.vectors import IDS, KIND, SHARD_PASSAGES, SHARDS, Vectors
@@ -69,7 +70,7 @@ def encode_collection(
     }
     checksums = (checkpoint.manifest.content["checksum"], collection.checksum)
     # a checksum does not depend on order, but rows do: so the collection is to be the very one
-    state = file_state(collection.path / MANIFEST)
+    state = file_mark(collection.path / MANIFEST)
     place = str(collection.path.absolute())
     # the number of threads changes how a processor sums, and with it the last bits
     device = {"device": model.device.type, "threads": torch.get_num_threads() if model.device.type == "cpu" else None}

@@ -21,11 +21,11 @@ from positionbias.core.blocks import Block, file_blocks
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import bad_input
-from positionbias.core.files import sha256_file
+from positionbias.core.input_state import content_digest, file_state, unchanged
 from positionbias.core.manifest import input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import HIGHEST_GRADE, Passage, Qrel, Query
-from positionbias.core.shard_work import MapShards, file_state
+from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import write_shard
 from positionbias.formats.json_lines import MEND, Bad, json_lines, named, text_of
 
@@ -76,7 +76,7 @@ def import_beir(
     """
     release, out, settings = _Release.find(Path(folder)), Path(out), {"titles": titles}
     job = {"command": _COMMAND, "settings": settings, "inputs": [file_state(path) for path in release.inputs.values()]}
-    with create_collection(out, overwrite=overwrite, job=job) as writer:
+    with create_collection(out, overwrite=overwrite, job=job) as writer, unchanged(release.inputs.values()):
         corpus = _add_corpus(writer, release.corpus, titles, map_shards)
         repeated = _add_splits(writer, release)
         note = "A passage is its title, a space and its text, where a title stands." if titles else "Titles are left out."
@@ -84,7 +84,7 @@ def import_beir(
             name=out.name,
             command=_COMMAND,
             settings=settings,
-            inputs=[input_ref(role, path, sha256_file(path), artefact=out) for role, path in release.inputs.items()],
+            inputs=[input_ref(role, path, content_digest(path), artefact=out) for role, path in release.inputs.items()],
             licence=LICENCE,
             notes=(note, *_NOTES),
             content={"source": {"format": "beir", "corpus": corpus, "repeated_judgements": repeated}},

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from positionbias.core.blocks import BLOCK_BYTES
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.shard_work import file_state
+from positionbias.core.input_state import file_mark
 from positionbias.formats.json_scanner import MEND, WHAT, Column, ColumnScanner
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class ColumnBlock:
 
     def fingerprint(self) -> str:
         """What tells that an interrupted run worked on the same block."""
-        return f"{sorted(file_state(self.source).items())} {self.pieces}"
+        return f"{sorted(file_mark(self.source).items())} {self.pieces}"
 
     def bad_row(self, number: int, *, wanted: str, found: str, do: str) -> InputError:
         """The error about one row."""

@@ -27,12 +27,13 @@ import numpy as np
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import SettingError, bad_input
-from positionbias.core.files import remove, sha256_file
+from positionbias.core.files import remove
+from positionbias.core.input_state import content_digest, file_state, unchanged
 from positionbias.core.manifest import input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Passage
 from positionbias.core.seeds import key64
-from positionbias.core.shard_work import MapShards, file_state, make_shards
+from positionbias.core.shard_work import MapShards, make_shards
 from positionbias.core.shards import write_shard
 from positionbias.formats.msmarco import LICENCE
 from positionbias.formats.msmarco_qa_records import PASSAGE_ID, pair_hashes, split_records, write_rows
@@ -75,7 +76,7 @@ def import_msmarco_qa(
     out, settings = Path(out), {"selected_only": selected_only}
     sources = [_Source(split, Path(path)) for split in SPLITS for path in files.get(split, ())]
     job = {"command": _COMMAND, "settings": settings, "inputs": [source.state() for source in sources]}
-    with create_collection(out, overwrite=overwrite, job=job) as writer:
+    with create_collection(out, overwrite=overwrite, job=job) as writer, unchanged(source.path for source in sources):
         work = writer.folder / "rows"
         recorded = _record(sources, work, map_shards)
         pairs = _add_passages(writer, sources, recorded, work, map_shards)
@@ -90,7 +91,7 @@ def import_msmarco_qa(
             name=out.name,
             command=_COMMAND,
             settings=settings,
-            inputs=[input_ref(source.split, source.path, sha256_file(source.path), artefact=out) for source in sources],
+            inputs=[input_ref(source.split, source.path, content_digest(source.path), artefact=out) for source in sources],
             licence=LICENCE,
             notes=_NOTES,
             content={"source": {"format": "msmarco-qa", "passages": pairs, "splits": counts}},

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple, Protocol
 from positionbias.core.blocks import BLOCK_BYTES, Block, file_blocks
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import input_errors, open_bytes
-from positionbias.core.shard_work import file_state
+from positionbias.core.input_state import file_mark
 from positionbias.formats.json_columns import column_blocks, has_columns
 from positionbias.formats.json_lines import MEND, Bad, json_lines, named, text_of
 
@@ -104,7 +104,7 @@ class ParquetRows:
         return bad_input(self.path, wanted=wanted, found=f"{found} ({place})", do=do)
 
     def fingerprint(self) -> str:
-        return f"{sorted(file_state(self.path).items())} {self.first}-{self.end}"
+        return f"{sorted(file_mark(self.path).items())} {self.first}-{self.end}"
 
 
 def qa_blocks(path: Path | str, work: Path, size: int = BLOCK_BYTES) -> Iterable[RowBlock]:

@@ -16,11 +16,11 @@ from positionbias.core.blocks import Block, numbered_lines
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import InputError, SettingError, bad_input
-from positionbias.core.files import sha256_file
+from positionbias.core.input_state import content_digest, file_state, unchanged
 from positionbias.core.manifest import InputRef, input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.core.shard_work import MapShards, file_state
+from positionbias.core.shard_work import MapShards
 from positionbias.formats.attach import Attachment, attach, parse_queries
 from positionbias.formats.candidates import trec_rankings, write_candidates
 from positionbias.formats.sources import Release, Source
@@ -206,7 +206,8 @@ class ReleaseImport(ABC):
         }
         states = [*self.states(), *(file_state(path) for path in attached.values())]
         job = {"command": self.command, "settings": settings, "inputs": states}
-        with create_collection(out, overwrite=overwrite, job=job) as self.writer:
+        read = [*(path for _, path in self.release.paths()), *attached.values()]
+        with create_collection(out, overwrite=overwrite, job=job) as self.writer, unchanged(read):
             self._gather()
             if not self.collections:
                 self.add_passages_elsewhere()
@@ -308,4 +309,4 @@ class ReleaseImport(ABC):
 
 
 def _refs(paths: Mapping[str, Path], out: Path) -> list[InputRef]:
-    return [input_ref(role, path, sha256_file(path), artefact=out) for role, path in paths.items()]
+    return [input_ref(role, path, content_digest(path), artefact=out) for role, path in paths.items()]

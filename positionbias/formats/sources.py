@@ -14,9 +14,9 @@ from typing import IO, Any, cast
 
 from positionbias.core.blocks import BLOCK_BYTES, Block, file_blocks, numbered_lines, stream_blocks
 from positionbias.core.errors import bad_input
-from positionbias.core.files import decompressed, input_errors, open_bytes, sha256_file
+from positionbias.core.files import decompressed, input_errors, open_bytes
+from positionbias.core.input_state import content_digest, file_state
 from positionbias.core.manifest import MANIFEST, InputRef, input_ref
-from positionbias.core.shard_work import file_state
 from positionbias.formats.archives import archive_errors, tar_files
 
 __all__ = ["Release", "Source", "archive_members", "plain_name"]
@@ -211,13 +211,14 @@ class Release:
 
     def states(self) -> list[dict[str, Any]]:
         """The state of every file that is read (``file_state``), for a job's record."""
-        return [file_state(path) for _, path in self._paths()]
+        return [file_state(path) for _, path in self.paths()]
 
     def inputs(self, out: Path) -> list[InputRef]:
         """Every file that is read, by checksum, as the artefact at ``out`` records it."""
-        return [input_ref(role, path, sha256_file(path), artefact=out) for role, path in self._paths()]
+        return [input_ref(role, path, content_digest(path), artefact=out) for role, path in self.paths()]
 
-    def _paths(self) -> list[tuple[str, Path]]:
+    def paths(self) -> list[tuple[str, Path]]:
+        """Every file that is read, with its part."""
         plain = [(role, source.path) for role, source in self.files.items() if source.member is None]
         return [*plain, *(("archive", path) for path in self.archives)]
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import SettingError, bad_input
-from positionbias.core.files import sha256_file
+from positionbias.core.input_state import content_digest, unchanged
 from positionbias.core.manifest import input_ref
 from positionbias.core.progress import track
 from positionbias.core.publish import atomic_file, atomic_folder
@@ -122,7 +122,7 @@ def import_squad(
     check_validation(validation)
     files = [*(("train", Path(path)) for path in train), ("test", Path(test))]
     out, gathered = Path(out), _Import()
-    with create_collection(out, overwrite=overwrite) as writer:
+    with create_collection(out, overwrite=overwrite) as writer, unchanged(path for _, path in files):
         writer.add_passages(p for role, path in files for p in track(gathered.file(role, path), path.name, unit="passages"))
         held_out = gathered.draw_validation(validation, seed, validation_by) if validation else None
         for split in ("train", "validation", "test"):
@@ -137,7 +137,7 @@ def import_squad(
                 "seed": seed,
             },
             seed=seed,
-            inputs=[input_ref(role, path, sha256_file(path), artefact=out) for role, path in files],
+            inputs=[input_ref(role, path, content_digest(path), artefact=out) for role, path in files],
             licence=LICENCE,
             notes=(
                 "Each paragraph of every file is a passage, without de-duplication [decision].",

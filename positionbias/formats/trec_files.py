@@ -20,8 +20,8 @@ from typing import IO
 from positionbias.core.blocks import BLOCK_BYTES, Block, file_blocks, stream_blocks
 from positionbias.core.budgets import DOCUMENT
 from positionbias.core.errors import bad_input
-from positionbias.core.files import open_plain, read_whole, sha256_file
-from positionbias.core.shard_work import file_state
+from positionbias.core.files import open_plain, read_whole
+from positionbias.core.input_state import content_digest, file_state
 from positionbias.formats.archives import HEAD_BYTES, is_packed, streams_in
 from positionbias.formats.sources import Source
 from positionbias.formats.trec_docs import DOC_START, recognise
@@ -66,7 +66,7 @@ class Places:
             self.files += [(path, file) for file in found]
 
     def state(self) -> str:
-        """What tells that these are still the same files: a hash of their names, sizes and times of change."""
+        """What tells that these are still the same files: a hash of their names and contents."""
         states = hashlib.blake2b(digest_size=16)
         for root, file in self.files:
             states.update(
@@ -81,10 +81,10 @@ class Places:
             by_root.setdefault(root, []).append(file)
         for root, files in by_root.items():
             if root.is_dir():
-                lines = (f"{sha256_file(file)}  {file.relative_to(root).as_posix()}\n" for file in files)
+                lines = (f"{content_digest(file)}  {file.relative_to(root).as_posix()}\n" for file in files)
                 yield root, hashlib.sha256("".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
             else:
-                yield root, sha256_file(root)
+                yield root, content_digest(root)
 
     def parts(self) -> Iterator[tuple[str, Block]]:
         """Every block of documents with its kind, in the order of the files.

@@ -12,11 +12,11 @@ from typing import Any
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError, bad_input
-from positionbias.core.files import sha256_file
+from positionbias.core.input_state import content_digest, file_state, unchanged
 from positionbias.core.manifest import InputRef, input_ref
 from positionbias.core.progress import track
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.core.shard_work import MapShards, file_state
+from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import write_shard
 from positionbias.formats.trec import read_qrels
 from positionbias.formats.trec_docs import KINDS, Reading, read_documents
@@ -69,7 +69,8 @@ def import_trec(
     state = [places.state(), *([role, split, file_state(path)] for role, split, path in named)]
     job = {"command": "import trec", "settings": settings, "inputs": state}
     counts: Counter[str] = Counter()
-    with create_collection(out, overwrite=overwrite, job=job) as writer:
+    read = [*(file for _, file in places.files), *(path for _, _, path in named)]
+    with create_collection(out, overwrite=overwrite, job=job) as writer, unchanged(read):
         shards = writer.add_shards(partial(_make_shard, reading), bundles(places.parts()), map_shards)
         for facts in track(shards, "documents", unit="shards"):
             counts.update(facts["counts"])
@@ -131,7 +132,7 @@ def _judgements(split: str, paths: Sequence[Path | str]) -> list[Qrel]:
 
 def _inputs(places: Places, named: Sequence[tuple[str, str, Path]], out: Path) -> list[InputRef]:
     docs = [input_ref("docs", path, checksum, artefact=out) for path, checksum in places.checksums()]
-    return docs + [input_ref(f"{role} {split}", path, sha256_file(path), artefact=out) for role, split, path in named]
+    return docs + [input_ref(f"{role} {split}", path, content_digest(path), artefact=out) for role, split, path in named]
 
 
 def _source(counts: Counter[str], places: Places) -> dict[str, Any]:

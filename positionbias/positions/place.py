@@ -26,11 +26,12 @@ import numpy as np
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import sha256_file
+from positionbias.core.input_state import file_mark
 from positionbias.core.payloads import PlaceHistogram, Statistics
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Passage
 from positionbias.core.result import Result
-from positionbias.core.shard_work import MapShards, file_state
+from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard, write_shard
 from positionbias.positions.answers import locate_split
 from positionbias.positions.density import Density
@@ -89,7 +90,7 @@ class _Shard:
 
     def fingerprint(self) -> str:
         moves = hashlib.sha256(b"".join(item.tobytes() for item in (self.rows, self.own, self.place))).hexdigest()
-        return repr((sorted(file_state(self.path).items()), moves))
+        return repr((sorted(file_mark(self.path).items()), moves))
 
 
 def place(

@@ -18,6 +18,7 @@ from typing import IO, Any
 from positionbias.core.blocks import Block, file_blocks, stream_blocks
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import input_errors, read_document, read_whole, sha256_file
+from positionbias.core.input_state import content_digest, file_mark, file_state, unchanged
 from positionbias.core.manifest import (
     InputRef,
     Manifest,
@@ -32,7 +33,7 @@ from positionbias.core.ordered_file import OrderedFile, Packing, pack, packing_o
 from positionbias.core.progress import track
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.result import Result
-from positionbias.core.shard_work import MapShards, file_state
+from positionbias.core.shard_work import MapShards
 from positionbias.positions.cuts import possible_fates
 from positionbias.positions.raw_edits import Edits, spliced
 from positionbias.positions.raw_formats import RawFormat
@@ -122,7 +123,7 @@ class _Task:
         """Lines from a file to a file: a killed run goes on."""
         assert isinstance(self.source, Path)
         assert isinstance(self.out, Path)
-        with resumable_file(self.out, self._job(), overwrite=self.overwrite) as folder:
+        with resumable_file(self.out, self._job(), overwrite=self.overwrite) as folder, unchanged([self.source]):
             with resumed_file(folder, self.out.name, packing_of(self.out)) as file:
                 self._append_lines(file)
             rotated = self._rotated(file.checksum, file.size, file.facts)
@@ -164,7 +165,7 @@ class _Task:
             )
         if packing_of(self.out):
             raise SettingError(f"--out: wanted no compression around Parquet; found {self.out.suffix!r}; leave it out")
-        with resumable_file(self.out, self._job(), overwrite=self.overwrite) as folder:
+        with resumable_file(self.out, self._job(), overwrite=self.overwrite) as folder, unchanged([self.source]):
             target = folder / self.out.name
             made = rotate_parquet(self.rotation, self.fields, self.source, target, folder / "parts", self.map_shards)
             facts = [{"passages": found} for found in track(made, "rotating", unit="row groups")]
@@ -205,7 +206,8 @@ class _Task:
         """Fill the pipe to write to, or a file that appears, with its manifest, when all is there."""
         if isinstance(self.out, Pipe):
             return fill(OrderedFile(self.out.stream))
-        with atomic_file(self.out, overwrite=self.overwrite) as place:
+        read = [self.source] if isinstance(self.source, Path) else []
+        with atomic_file(self.out, overwrite=self.overwrite) as place, unchanged(read):
             with open(place, "wb") as handle:
                 rotated = fill(OrderedFile(handle, packing_of(self.out)))
             write_manifest(manifest_path(place), self._manifest(rotated))
@@ -242,9 +244,8 @@ class _Task:
         inputs: tuple[InputRef, ...] = ()
         state: dict[str, Any] = {"name": self._name(self.source)}
         if isinstance(self.source, Path):
-            state = file_state(self.source)
-            # told by its size: to hash it would take as long as to rotate it
-            inputs = (input_ref("original", self.source, f"bytes:{state['bytes']}", artefact=self.out),)
+            state = file_mark(self.source)
+            inputs = (input_ref("original", self.source, content_digest(self.source), artefact=self.out),)
         return Manifest(
             kind="passages",
             name=rotated.name,

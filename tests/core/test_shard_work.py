@@ -17,7 +17,7 @@ from positionbias.core import shard_work
 from positionbias.core.blocks import file_blocks
 from positionbias.core.errors import InputError, OutputExistsError, SettingError, StorageError
 from positionbias.core.publish import recover
-from positionbias.core.shard_work import GO_ON, file_state, make_shards, resumable_folder, work_folder
+from positionbias.core.shard_work import GO_ON, make_shards, resumable_folder, work_folder
 
 ITEMS = ("one", "two", "three", "four")
 WANTED = {f"{index}": f"{item}\n" for index, item in enumerate(ITEMS)}
@@ -354,15 +354,6 @@ def test_shards_of_one_name_in_two_folders_are_two(tmp_path: Path) -> None:
 
 def content_of_files(folder: Path) -> Iterator[tuple[str, str]]:
     return ((path.relative_to(folder).as_posix(), path.read_text()) for path in folder.rglob("*") if path.is_file())
-
-
-def test_the_state_of_a_file_tells_a_change(tmp_path: Path) -> None:
-    path = tmp_path / "in"
-    path.write_text("a")
-    os.utime(path, ns=(1, 5))
-    assert file_state(path) == {"name": "in", "bytes": 1, "changed": 5}
-    with pytest.raises(InputError, match="none: wanted a readable file; found No such file or directory; check the path"):
-        file_state(tmp_path / "none")
 
 
 # Runs that kill themselves, as kill -9 would, at their n-th call that changes the disk: every step between two calls is met.

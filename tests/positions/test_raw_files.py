@@ -23,6 +23,7 @@ from positionbias.core.manifest import read_manifest
 from positionbias.core.records import Passage
 from positionbias.engine.local import map_shards
 from positionbias.formats.msmarco import import_msmarco
+from positionbias.positions import raw_files
 from positionbias.positions.debias import debias
 from positionbias.positions.raw_files import Pipe, debias_file, raw_result
 from positionbias.positions.raw_jsonl import Fields
@@ -235,3 +236,48 @@ def test_the_result_counts_every_passage_once(tmp_path: Path) -> None:
     assert result.payload.rows["passages"] == {  # type: ignore[union-attr]
         "rotated": 1, "drawn_as_it_was": 0, "without_words": 1, "one_word": 2, "without_white_space_inside": 1,
     }  # fmt: skip
+
+
+def rewritten(path: Path, old: bytes, new: bytes) -> None:
+    """The same size and time of change with other content."""
+    before = path.stat()
+    path.write_bytes(path.read_bytes().replace(old, new))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def test_an_interrupted_run_never_goes_on_with_another_file(tsv: Path, tmp_path: Path) -> None:
+    def stopped(function: Any, items: Any) -> Any:
+        for number, item in enumerate(items):
+            if number == 5:
+                raise KeyboardInterrupt
+            yield function(item)
+
+    out = tmp_path / "out.tsv"
+    with pytest.raises(KeyboardInterrupt):
+        debias_file(tsv, out, Rotation(), "tsv", map_shards=stopped, block_bytes=SMALL)
+    rewritten(tsv, b"Passage", b"passage")
+    debias_file(tsv, out, Rotation(), "tsv", block_bytes=SMALL)
+    assert b"Passage" not in out.read_bytes()
+    recorded = read_manifest(out).input("original")
+    assert recorded is not None
+    assert recorded.checksum == hashlib.sha256(tsv.read_bytes()).hexdigest()
+
+
+def test_a_file_that_changes_while_it_is_rotated_is_refused(tsv: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def changing(call: Callable[..., Any], *given: Any) -> Any:
+        made = call(*given)
+        for path in (tsv, squad):
+            rewritten(path, b"Passage", b"passage")
+        return made
+
+    squad = tmp_path / "squad.json"
+    article = {"title": "t", "paragraphs": [{"context": "Passage one.", "qas": []}]}
+    squad.write_text(json.dumps({"version": "1.1", "data": [article]}))
+    monkeypatch.setattr(raw_files, "rotate_squad", partial(changing, raw_files.rotate_squad))
+    message = "wanted a file that stays as it is; found one that changed while it was read; run again"
+    with pytest.raises(InputError, match=message):
+        debias_file(squad, tmp_path / "out", Rotation(), "squad")
+    tsv.write_bytes(TSV)
+    with pytest.raises(InputError, match=message):
+        debias_file(tsv, tmp_path / "out", Rotation(), "tsv", map_shards=lambda *given: changing(list, map(*given)))
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["collection.tsv", "squad.json"]

@@ -1,0 +1,87 @@
+"""What tells that an input file is still the same one: its content, which is read for this once."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from positionbias.core.errors import bad_input
+from positionbias.core.files import sha256_file
+
+__all__ = ["content_digest", "file_mark", "file_state", "unchanged"]
+
+_SETTLED = 100_000_000  # nanoseconds
+_KNOWN: dict[tuple[int, ...], str] = {}
+
+
+def _look(path: Path) -> os.stat_result:
+    try:
+        found = path.stat()
+    except OSError as error:
+        raise bad_input(path, wanted="a readable file", found=error.strerror or str(error), do="check the path") from error
+    if not stat.S_ISREG(found.st_mode):
+        raise bad_input(path, wanted="a regular file", found="a folder, pipe or device", do="give a file")
+    return found
+
+
+def content_digest(path: Path | str) -> str:
+    """The SHA-256 of a file's bytes, which this process reads again only when the file was written to: no tool can set the time of that.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    path = Path(path)
+    found = _look(path)
+    key = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+    if key in _KNOWN:
+        return _KNOWN[key]
+    began = time.time_ns()
+    try:
+        digest = sha256_file(path)
+    except OSError as error:
+        raise bad_input(path, wanted="a readable file", found=error.strerror or str(error), do="check the path") from error
+    if began - found.st_ctime_ns > _SETTLED:  # else it may be written to again within one tick of the file system's clock
+        _KNOWN[key] = digest
+    return digest
+
+
+def file_state(path: Path | str) -> dict[str, Any]:
+    """An input file's name, size and SHA-256, for the record of a job.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    path = Path(path)
+    return {"name": path.name, "bytes": _look(path).st_size, "sha256": content_digest(path)}
+
+
+def file_mark(path: Path | str) -> dict[str, Any]:
+    """An input file's name, size and time of change: for parts of a job whose record holds the ``file_state``.
+
+    Raises:
+        InputError: it cannot be looked at.
+    """
+    path = Path(path)
+    found = _look(path)
+    return {"name": path.name, "bytes": found.st_size, "changed": found.st_mtime_ns}
+
+
+@contextmanager
+def unchanged(paths: Iterable[Path | str]) -> Iterator[None]:
+    """Refuse what the block has made if a file changed while it was read.
+
+    Raises:
+        InputError: one has changed, or cannot be read.
+    """
+    before = {path: content_digest(path) for path in map(Path, paths)}
+    yield
+    for path, digest in before.items():
+        if content_digest(path) != digest:
+            raise bad_input(
+                path, wanted="a file that stays as it is", found="one that changed while it was read", do="run again"
+            )
