@@ -214,6 +214,10 @@ def ranking_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def input_place(name: str) -> Path:
     """The path that a file to read means: as given where it exists, else a plain name under $POSBIAS_HOME."""
+    from positionbias.core.publish import recover
+
+    for place in (Path(name), output_place(name)):
+        recover(place)
     return Path(name) if Path(name).exists() else output_place(name)
 
 

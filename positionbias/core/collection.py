@@ -25,6 +25,7 @@ from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import home
 from positionbias.core.manifest import MANIFEST, Manifest, manifest_path, read_manifest
 from positionbias.core.missing import how_to_get
+from positionbias.core.publish import recover
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.shards import Strings, read_shard
 
@@ -243,7 +244,10 @@ def find_collection(place: str | Path) -> Collection:
     Raises:
         InputError: neither exists; the line says the command that brings it.
     """
-    candidates = [path for path in (Path(place), home() / str(place)) if path.is_dir()]
+    places = (Path(place), home() / str(place))
+    for path in places:
+        recover(path)
+    candidates = [path for path in places if path.is_dir()]
     for candidate in candidates:
         if manifest_path(candidate).is_file():
             return Collection(candidate)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-__all__ = ["exchange", "lock", "locked", "rename_new", "sync", "sync_tree"]
+__all__ = ["exchange", "lock", "locked", "make_folders", "rename_new", "sync", "sync_tree"]
 
 _AT_FDCWD = -100
 _NOREPLACE, _EXCHANGE = 1, 2  # linux/fs.h
@@ -28,6 +28,14 @@ def sync(path: Path) -> None:
             raise
     finally:
         os.close(handle)
+
+
+def make_folders(folder: Path) -> None:
+    """Make a folder and those above it, so that they are on the disk."""
+    missing = [place for place in (folder, *folder.parents) if not place.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for place in missing:
+        sync(place.parent)
 
 
 def sync_tree(folder: Path) -> None:

@@ -25,7 +25,8 @@ def _look(path: Path) -> os.stat_result:
     except OSError as error:
         raise bad_input(path, wanted="a readable file", found=error.strerror or str(error), do="check the path") from error
     if not stat.S_ISREG(found.st_mode):
-        raise bad_input(path, wanted="a regular file", found="a folder, pipe or device", do="give a file")
+        what = "a folder" if stat.S_ISDIR(found.st_mode) else "a pipe or device"
+        raise bad_input(path, wanted="a readable file", found=what, do="give a file")
     return found
 
 

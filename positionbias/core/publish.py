@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from positionbias.core.durable import exchange, locked, rename_new, sync, sync_tree
+from positionbias.core.durable import exchange, locked, make_folders, rename_new, sync, sync_tree
 from positionbias.core.errors import OutputExistsError, PositionBiasError
 from positionbias.core.files import remove, storage_errors
 
@@ -124,7 +124,7 @@ def _commit_of(final: Path) -> Path:
 def _partial(final: Path) -> Iterator[Path]:
     """A hidden folder beside ``final``, locked, which is removed with what is left in it."""
     with storage_errors(final):
-        final.parent.mkdir(parents=True, exist_ok=True)
+        make_folders(final.parent)
         sweep(final)
         while True:
             partial = _new_hidden(final, "partial")

@@ -15,7 +15,7 @@ import numpy as np
 from positionbias.core.blocks import file_lines
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import byte_writer
-from positionbias.core.publish import atomic_file
+from positionbias.core.publish import atomic_file, recover
 from positionbias.core.rank_order import Ranking, order_by_score, ordered, ranked, run_stem
 from positionbias.core.ranked_blocks import rankings_of
 from positionbias.core.run_blocks import WANTED, Line, parse_lines, run_blocks
@@ -133,6 +133,7 @@ def read_run(path: Path | str, name: str | None = None) -> Run:
         InputError: a malformed line (numbered), an empty file, a pair twice.
     """
     path = Path(path)
+    recover(path)
     found: dict[str, tuple[list[str], list[float]]] = {}
     tags: set[str] = set()
     for _, query_id, passage_id, score, tag in _lines(path):
@@ -154,6 +155,7 @@ def read_rankings(path: Path | str) -> Iterator[Ranking]:
         InputError: as ``read_run``; the lines of a query do not stand together.
     """
     path = Path(path)
+    recover(path)
     seen: set[str] = set()
     for block in run_blocks(path):
         for ranking in rankings_of(block):

@@ -26,7 +26,7 @@ from typing import Any, Generic, TypeVar
 from uuid import uuid4
 
 from positionbias import __version__
-from positionbias.core.durable import lock, sync
+from positionbias.core.durable import lock, make_folders, sync
 from positionbias.core.errors import InputError, PositionBiasError, SettingError, StorageError
 from positionbias.core.files import remove, sha256_file, storage_errors
 from positionbias.core.input_state import file_mark
@@ -68,7 +68,7 @@ def resumable_folder(
     root = work_folder(final)
     content = root / CONTENT
     with storage_errors(final):
-        root.parent.mkdir(parents=True, exist_ok=True)
+        make_folders(root.parent)
         with _only_one(root, final):
             refuse_existing(final, overwrite=overwrite, folder=folder, owned=owned)  # the other one may just have finished
             sweep(final)

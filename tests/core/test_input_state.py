@@ -46,7 +46,7 @@ def test_what_is_no_file_is_one_line(tmp_path: Path) -> None:
     for tell in (file_state, file_mark, content_digest):
         with pytest.raises(InputError, match="none: wanted a readable file; found No such file or directory; check the path"):
             tell(tmp_path / "none")
-        with pytest.raises(InputError, match="pipe: wanted a regular file; found a folder, pipe or device; give a file"):
+        with pytest.raises(InputError, match="pipe: wanted a readable file; found a pipe or device; give a file"):
             tell(tmp_path / "pipe")
 
 

@@ -20,6 +20,7 @@ import pytest
 from positionbias.core import durable, publish
 from positionbias.core.errors import OutputExistsError, StorageError
 from positionbias.core.publish import atomic_file, atomic_folder, recover, refuse_existing
+from positionbias.core.run import read_run
 
 MANIFEST = json.dumps({"kind": "results", "command": "a test", "format_version": 1})
 
@@ -382,6 +383,26 @@ def test_what_two_renames_have_left_is_put_back_at_the_next_open(tmp_path: Path)
         assert names(tmp_path) == [".out.retired-01234567"]
     recover(tmp_path / "out")
     assert contents(tmp_path) == {"out/manifest.json": MANIFEST, "out/text": "old"}
+
+
+def test_a_run_is_completed_by_whoever_reads_it(tmp_path: Path) -> None:
+    """A process was killed when the run had been moved and its manifest had not."""
+    write_pair(tmp_path / "a.run", "q1 Q0 p1 1 0.5 new\n")
+    commit = tmp_path / ".a.run.commit"
+    commit.mkdir()
+    os.replace(tmp_path / "a.run.manifest.json", commit / "a.run.manifest.json")
+    (tmp_path / "a.run.manifest.json").write_text("of another")
+    assert read_run(tmp_path / "a.run").name == "new"
+    assert (tmp_path / "a.run.manifest.json").read_text() == "of q1 Q0 p1 1 0.5 new\n"
+    assert names(tmp_path) == ["a.run", "a.run.manifest.json"]
+
+
+def test_new_folders_above_are_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[Path] = []
+    sync = durable.sync
+    monkeypatch.setattr(durable, "sync", lambda path: (synced.append(path), sync(path))[1])
+    durable.make_folders(tmp_path / "a" / "b")
+    assert synced == [tmp_path / "a", tmp_path]
 
 
 def test_all_is_synced_before_its_name_and_the_folder_after_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
