@@ -10,6 +10,7 @@ from itertools import groupby
 from pathlib import Path
 
 from positionbias.core.csv_cells import write_rows
+from positionbias.core.manifest import MANIFEST, Manifest, provenance, write_manifest
 from positionbias.core.publish import atomic_folder
 from positionbias.core.terminal import neutral
 
