@@ -64,6 +64,7 @@ def export(
     for is counted.
     """
     from positionbias.core.collection import find_collection
+    from positionbias.core.errors import bad_input
     from positionbias.core.payloads import Statistics
     from positionbias.core.result import Result
 
@@ -71,6 +72,10 @@ def export(
         raise click.UsageError(f"--squad-version goes with --to squad, not with --to {form}")
     opened = find_collection(collection)
     chosen = list(dict.fromkeys(splits)) or opened.splits
+    if form == "squad" and not chosen:
+        raise bad_input(
+            opened.path, wanted="a split to write in SQuAD's form", found="no splits", do="import it with its questions"
+        )
     place = Path(out)
     if form == "squad":
         more: dict[str, Any] = {"version": squad_version or "1.1"}

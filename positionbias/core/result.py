@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from positionbias.core.checked_fields import check_fields
 from positionbias.core.convergence import Ending
 from positionbias.core.errors import bad_input
 from positionbias.core.files import read_json
@@ -109,13 +110,19 @@ class Result:
     def from_json(record: Mapping[str, Any]) -> Result:
         """The inverse of ``to_json``."""
         record = dict(record)
+        check_fields(Result, record)
         payload = dict(record.pop("payload"))
         kind = record.pop("kind")
+        check_fields(KINDS[kind], payload)
+        for part, described in ((Interval, record["interval"]), (Facts, record["facts"])):
+            check_fields(part, described or {})
         for key in ("difference_interval", "relative_interval"):
             if payload.get(key):
                 payload[key] = Interval(**payload[key])
         payload = _TYPED.get(kind, dict)(payload)
         interval, facts = record.pop("interval"), Facts(**record.pop("facts"))
+        if interval and None in (interval["low"], interval["high"]):  # an end without a number: no interval
+            interval = None
         return Result(
             **record, interval=Interval(**interval) if interval else None, payload=KINDS[kind](**payload), facts=facts
         )

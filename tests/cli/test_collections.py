@@ -242,3 +242,13 @@ def test_squad_has_the_known_counts(run_posbias: RunPosbias, posbias_data: Path)
     assert run_posbias("import", "squad", *arguments).returncode == 0
     results = json.loads(run_posbias("show", "squad", "--json").stdout)["results"]
     assert [item["count"] for item in results] == [4_497, 11_877, 10_570]
+
+
+def test_squads_form_needs_a_split(run_posbias: RunPosbias, tmp_path: Path) -> None:
+    with create_collection(tmp_path / "bare") as writer:
+        writer.add_passages([Passage("a", "one two")])
+        writer.finish(name="bare", command="a test", settings={})
+    done = run_posbias("export", "./bare", "--to", "squad", "--out", "./release")
+    line = "posbias: bare: wanted a split to write in SQuAD's form; found no splits; import it with its questions\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", line)
+    assert not (tmp_path / "release").exists()

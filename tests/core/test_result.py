@@ -198,7 +198,7 @@ def test_what_is_no_number_becomes_null_and_numpy_becomes_plain(tmp_path: Path) 
     json.dumps(record, allow_nan=False)
     save_results(tmp_path / "r", [given], MANIFEST)
     again = load_results(tmp_path / "r")[0]
-    assert again.value is None
+    assert (again.value, again.interval) == (None, None)
     assert isinstance(again.payload, AtsCurve)
     assert (list(again.payload.deltas), list(again.payload.terms)) == ([0, 1], [3, 4])
 
@@ -248,3 +248,39 @@ def test_a_folder_that_holds_no_results_is_one_line(tmp_path: Path, breakage: st
 def test_results_are_frozen() -> None:
     with pytest.raises(dataclasses.FrozenInstanceError):
         result(PAYLOADS[0]).value = 1.0  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("where", "value"),
+    [
+        (("measure",), 7),
+        (("collection",), ["a"]),
+        (("system",), 1e308),
+        (("system",), "\ud800"),
+        (("seed",), "one"),
+        (("value",), "high"),
+        (("value",), {}),
+        (("count",), "9"),
+        (("count",), True),
+        (("interval", "low"), []),
+        (("interval", "method"), 3),
+        (("payload", "notes"), []),
+        (("payload", "notes"), 0),
+        (("facts",), 3),
+        (("facts", "seed"), "x"),
+        (("kind",), "other"),
+        (("kind",), []),
+    ],
+)
+def test_a_field_of_another_type_is_one_clear_line(tmp_path: Path, where: tuple[str, ...], value: object) -> None:
+    payload = PerQuery(["a", "b"], [0.4, 0.6], {"n": 1})
+    given = Result("m", "c", "test", "s", 1, 0.5, Interval(0.4, 0.6), 2, payload, Facts(seed=3))
+    save_results(tmp_path / "r", [given], MANIFEST)
+    document = json.loads((tmp_path / "r" / "results.json").read_text())
+    place = document["results"][0]
+    for name in where[:-1]:
+        place = place[name]
+    place[where[-1]] = value
+    (tmp_path / "r" / "results.json").write_text(json.dumps(document))
+    with pytest.raises(InputError, match="wanted results of this version; found .*; run the measuring command again"):
+        load_results(tmp_path / "r")
