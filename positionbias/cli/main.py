@@ -195,7 +195,7 @@ def _run(arguments: list[str] | None) -> int:
         if isinstance(error.__cause__, EOFError) and not stopping.stopped():  # click takes it for the end of a prompt
             _complain(f"wanted a whole file; found {error.__cause__ or 'its end too early'}; fetch it again")
             return 2
-        if sys.stderr.isatty():
+        if stopping.exit_code() == 130 and sys.stderr.isatty():
             _show("")  # the terminal has written ^C
         # whoever keeps work for the next run has left a note
         notes = getattr(error.__cause__ or error, "__notes__", ["nothing half-written was left under a final name"])

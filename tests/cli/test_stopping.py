@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import pty
 import signal
 import subprocess
 import sys
@@ -69,6 +70,21 @@ def test_a_stop_while_a_command_imports(
     line = "posbias: stopped; nothing half-written was left under a final name\n"
     assert (done.returncode, done.stdout, done.stderr) == (code, "", line)
     assert list(posbias_home.iterdir()) == []
+
+
+@BOTH
+def test_on_a_terminal_the_line_stands_below_its_own_mark_of_ctrl_c(
+    small_collection: Collection, tmp_path: Path, number: int, code: int
+) -> None:
+    master, slave = pty.openpty()
+    environment = {**os.environ, "STOP_AT": "pyarrow", "STOP_BY": str(int(number))}
+    command = [sys.executable, "-c", RUN, "show", str(small_collection.path)]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, stderr=slave, check=False)
+    os.close(slave)
+    shown = os.read(master, 65_536).decode()
+    os.close(master)
+    line = "posbias: stopped; nothing half-written was left under a final name\r\n"
+    assert (done.returncode, shown) == (code, f"\r\n{line}" if number == signal.SIGINT else line)
 
 
 def stop(
