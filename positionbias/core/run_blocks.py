@@ -67,33 +67,41 @@ def run_blocks(path: Path | str, size: int = BLOCK_BYTES) -> Iterator[Block]:
     Raises:
         InputError: no such file, or a damaged one.
     """
-    source, kept, start, index = str(path), b"", 0, 0
+    source, start, index, before = str(path), 0, 0, 0
+    kept: list[bytes] = []  # the lines of one query, and blank ones
+    query: str | None = None
+
+    def made(data: bytes) -> Block:
+        return Block(source, index, start, start + len(data), path=source, data=data, lines_before=before)
+
     with input_errors(path, wanted="a TREC run"), open_bytes(path) as stream:
         for block in stream_blocks(stream, source, size):
-            before = (block.lines_before or 0) - kept.count(b"\n")
-            data = kept + (block.read() if block.start else block.read().removeprefix(_BOM))
-            cut = _last_query(data)
-            if cut:
-                yield Block(source, index, start, start + cut, path=source, data=data[:cut], lines_before=before)
-                start, index = start + cut, index + 1
-            kept = data[cut:]
-    if kept:
-        before += data.count(b"\n", 0, cut)
-        yield Block(source, index, start, start + len(kept), path=source, data=kept, lines_before=before)
+            data = block.read() if block.start else block.read().removeprefix(_BOM)
+            cut, last, alone = _last_query(data)
+            if last is None or (alone and query in (None, last)):
+                kept.append(data)
+                query = last or query
+                continue
+            whole = b"".join((*kept, data[:cut]))
+            yield made(whole)
+            start, index, before = start + len(whole), index + 1, before + whole.count(b"\n")
+            kept, query = [data[cut:]], last
+    if rest := b"".join(kept):
+        yield made(rest)
 
 
-def _last_query(data: bytes) -> int:
-    """Where the lines of the last query begin."""
-    query, found, end = None, len(data), len(data)
+def _last_query(data: bytes) -> tuple[int, str | None, bool]:
+    """Where the lines of the last query begin, the query, and whether it is the only one; no query where all lines are blank."""
+    query, found, end = None, 0, len(data)
     while end > 0:
         start = data.rfind(b"\n", 0, end - 1) + 1
         first = data[start:end].decode("utf-8", "replace").split(None, 1)[:1]  # as text: it has more kinds of white space
-        if first and query is not None and first != query:
-            break
+        if first and query is not None and first[0] != query:
+            return found, query, False
         if first:
-            query, found = first, start
+            query, found = first[0], start
         end = start
-    return found if query is not None else 0
+    return found, query, True
 
 
 def block_columns(block: Block) -> Columns:

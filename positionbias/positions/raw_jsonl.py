@@ -76,7 +76,7 @@ def rotate_jsonl(rotation: Rotation, fields: Fields, block: Block) -> tuple[Edit
     data = block.read()
     begin = len(_BOM) if block.start == 0 and data.startswith(_BOM) else 0
     found: list[_Found] = []
-    lines: list[tuple[int, str]] = []  # of each text: where its line begins, and the line
+    lines: list[tuple[int, _Places]] = []  # of each text: where its line begins, and the places in it
     for number, (start, line) in enumerate(_lines(block, data, begin)):
         if line.strip(" \t\r"):
             try:
@@ -86,7 +86,7 @@ def rotate_jsonl(rotation: Rotation, fields: Fields, block: Block) -> tuple[Edit
                 raise block.bad_line(number, wanted=wanted, found=what, do=_NAME) from None
             except (RecursionError, ValueError) as error:
                 raise block.bad_line(number, wanted="one JSON object a line", found=str(error), do=_MEND) from None
-            lines += [(start, line)] * (len(found) - len(lines))
+            lines += [(start, _Places(line))] * (len(found) - len(lines))
     cuts, counts = cuts_of([item.text for item in found], [item.key for item in found], rotation)
     edits = [_edit(*line, item, cut) for line, item, cut in zip(lines, found, cuts, strict=True) if cut]
     return Edits(begin, *np.array(edits, np.int32).reshape(-1, 3).T), counts
@@ -103,12 +103,27 @@ def _lines(block: Block, data: bytes, begin: int) -> Iterator[tuple[int, str]]:
         begin += len(line) + 1
 
 
-def _edit(line_start: int, line: str, item: _Found, cut: int) -> tuple[int, int, int]:
+class _Places:
+    """Where the characters of a line stand in its bytes, asked for from left to right: a line is gone through once."""
+
+    def __init__(self, line: str) -> None:
+        self.line, self._at, self._bytes = line, 0, 0
+
+    def byte(self, place: int) -> int:
+        """The byte at which the character begins."""
+        if self.line.isascii():
+            return place
+        self._bytes += len(self.line[self._at : place].encode())
+        self._at = place
+        return self._bytes
+
+
+def _edit(line_start: int, places: _Places, item: _Found, cut: int) -> tuple[int, int, int]:
     """Where a text begins, is cut and ends, in bytes of the block."""
-    written = line[item.start : item.end]
-    places = [item.start, item.start + (_place(written, cut) if "\\" in written else cut), item.end]
-    first, middle, last = places if line.isascii() else [len(line[:place].encode()) for place in places]
-    return line_start + first, line_start + middle, line_start + last
+    written = places.line[item.start : item.end]
+    middle = item.start + (_place(written, cut) if "\\" in written else cut)
+    first, second, last = (line_start + places.byte(place) for place in (item.start, middle, item.end))
+    return first, second, last
 
 
 def _place(written: str, characters: int) -> int:

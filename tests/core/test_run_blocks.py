@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from positionbias.core import run_blocks as module
 from positionbias.core.errors import InputError
 from positionbias.core.ranked_blocks import rankings_of
 from positionbias.core.run import read_rankings, read_run
@@ -130,3 +131,15 @@ def test_long_ids_that_begin_alike_are_told_from_one_that_stands_twice(tmp_path:
     (tmp_path / "twice").write_text("".join([*lines, f"r Q0 {ids[-1]} 1 -999 t\n"]))
     with pytest.raises(InputError, match=f"wanted each passage once a query; found '{ids[-1]}' twice for query 'r'"):
         list(read_rankings(tmp_path / "twice"))
+
+
+def test_a_query_of_many_blocks_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "\n" + "".join(f"q Q0 p{n} 1 {-n} t\n" for n in range(2_000)) + "r Q0 p 1 1 t\n"
+    (tmp_path / "run").write_text(text)
+    looked: list[int] = []
+    last_query = module._last_query
+    monkeypatch.setattr(module, "_last_query", lambda data: looked.append(len(data)) or last_query(data))
+    blocks = list(run_blocks(tmp_path / "run", 100))
+    assert sum(looked) == len(text)
+    assert [block.read().decode() for block in blocks] == [text[:-13], "r Q0 p 1 1 t\n"]
+    assert [(block.start, block.lines_before) for block in blocks] == [(0, 0), (len(text) - 13, 2_001)]

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from positionbias.core.blocks import Block
 from positionbias.core.errors import InputError
+from positionbias.positions import raw_jsonl
 from positionbias.positions.raw_edits import spliced
 from positionbias.positions.raw_jsonl import Fields, rotate_jsonl
 from positionbias.positions.rotate import Rotation, rotate
@@ -138,3 +139,21 @@ def test_a_bad_line_is_named(line: str, said: str) -> None:
 def test_a_line_that_is_not_utf8_is_named() -> None:
     with pytest.raises(InputError, match=r"^test\.jsonl:2: wanted text in UTF-8; found the byte 0xe9"):
         rotated(b'{"id": "p", "text": "good"}\n{"id": "p", "text": "caf\xe9"}\n')
+
+
+class CountedText(str):
+    """A text that counts the characters that are taken of it."""
+
+    taken = 0
+
+    def __getitem__(self, place):
+        part = super().__getitem__(place)
+        self.taken += len(part)
+        return part
+
+
+def test_a_line_of_many_texts_is_gone_through_once():
+    line = CountedText("é one two" * 1_000)
+    places = raw_jsonl._Places(line)
+    assert [places.byte(place) for place in range(0, len(line), 9)] == list(range(0, 10_000, 10))
+    assert line.taken <= len(line)
