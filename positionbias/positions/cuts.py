@@ -37,6 +37,8 @@ ONE_SENTENCE = "without_inner_sentence_boundary"
 
 # bytes of text whose arrays stay in a processor's cache: for what is done with arrays, and for one call of BlingFire
 _PORTION, _CALL = 1 << 20, 1 << 14
+_PIECE = 1 << 18  # of a long passage: BlingFire's buffers take 40 bytes for each byte of what it is given at once
+_PARTING = np.isin(np.arange(256), [ord(" "), ord("\t"), ord("\n"), ord("\r")])
 _SPACE, _DOT = 0x20, 0x2E
 # what may follow an abbreviation at a passage's end: white space and quotes, and control characters to be on the safe side
 _TRAILING = np.isin(np.arange(256), [*range(0x21), 0x7F, ord("'"), ord('"')])
@@ -107,7 +109,17 @@ def _by_white_space(
 ) -> Iterator[Cuts]:
     """The cuts of one portion after another."""
     for i, j in _portions(starts, ends, _PORTION):
-        yield _draw(_white_space_words(data, starts[i:j], ends[i:j]), draws[i:j], ids[i:j], rotation)
+        words_of = _white_space_words if j - i > 1 else _white_space_words_by_piece
+        yield _draw(words_of(data, starts[i:j], ends[i:j]), draws[i:j], ids[i:j], rotation)
+
+
+def _white_space_words_by_piece(data: bytes, starts: np.ndarray, ends: np.ndarray) -> _Words:
+    """The words of one passage, found in one piece after another, so that a long one needs no arrays of its length."""
+    found = [np.empty(0, np.int64)]
+    for first, last in _pieces(data, int(starts[0]), int(ends[0])):
+        found.append(_white_space_words(data, np.array([first]), np.array([last])).places + (first - starts[0]))
+    places = np.concatenate(found)
+    return _Words(np.array([len(places)]), np.zeros(1, np.int64), places, np.zeros(1, np.int64))
 
 
 def _white_space_words(data: bytes, starts: np.ndarray, ends: np.ndarray) -> _Words:
@@ -176,14 +188,14 @@ class _Calls:
     """BlingFire's C function over stretches of a block, into buffers that are kept."""
 
     def __init__(self, data: bytes) -> None:
-        self.function = words_function()
+        self.function, self.data = words_function(), data
         self.address = np.frombuffer(data, np.uint8).ctypes.data if data else 0
         self.output, self.starts, self.ends = bytearray(), np.empty(0, np.int32), np.empty(0, np.int32)
 
     def word_starts(self, firsts: list[int], lasts: list[int]) -> np.ndarray:
         """Where the words of the stretches ``[first, last)`` begin, in bytes of the block, rising, (n,) int64."""
         found = [np.empty(0, np.int64)]
-        for first, last in zip(firsts, lasts, strict=True):
+        for first, last in (piece for stretch in zip(firsts, lasts, strict=True) for piece in _pieces(self.data, *stretch)):
             size = last - first
             # The C function may write one offset for each byte of output that it has room for, and clears all of that room; its
             # output is two bytes for a byte of text at most: each character a word, and a space.
@@ -216,6 +228,29 @@ def _first_of_calls(data: bytes, starts: np.ndarray, ends: np.ndarray) -> np.nda
     parted = (starts[1:] > ends[:-1]) & (_is_gap(before) & _is_gap(after))
     together = parted & ~alone[1:] & ~alone[:-1] & (np.diff(starts // _CALL) == 0)
     return np.flatnonzero(np.append(True, ~together))
+
+
+def _pieces(data: bytes, first: int, last: int) -> Iterator[tuple[int, int]]:
+    """The stretch ``[first, last)``; a long one in pieces of about ``_PIECE`` bytes, whose words are those of the whole.
+
+    They are parted at white space of which ``_first_of_calls`` says that BlingFire finds the same words on either side; a stretch
+    without any stays whole.
+    """
+    while last - first > 2 * _PIECE:
+        end = _parting(np.frombuffer(data, np.uint8), first, last)
+        yield first, end
+        first = min(end + 1, last)
+    yield first, last
+
+
+def _parting(block: np.ndarray, first: int, last: int) -> int:
+    """Where the first piece of a long stretch ends."""
+    for at in range(first + _PIECE, last - 1, _CALL):
+        places = np.flatnonzero(_PARTING[block[at : min(at + _CALL, last - 1)]]) + at
+        good = places[~_may_end_in_abbreviation(block, np.full(len(places), first), places) & (block[places + 1] != 0xEF)]
+        if good.size:
+            return int(good[0])
+    return last
 
 
 def _is_gap(values: np.ndarray) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from positionbias.positions import cuts as cuts_module
 from positionbias.positions.cuts import Cuts, byte_cuts, fates, possible_fates
 from positionbias.positions.rotate import Rotation, unit_starts
 
@@ -102,3 +104,23 @@ def test_every_word_is_drawn_alike() -> None:
     counts = np.bincount(cuts.offsets, minlength=8)[[0, 2, 4, 6]]
     # chi-square with 3 degrees of freedom: 16.27 is its 99.9 % point
     assert ((counts - 2_000) ** 2 / 2_000).sum() < 16.27
+
+
+@pytest.mark.parametrize("rotation", ROTATIONS, ids=str)
+@given(text=st.lists(TEXTS | SENTENCES, min_size=1, max_size=12).map(lambda parts: " ".join(chain.from_iterable(parts))))
+def test_a_long_passage_is_cut_as_one_though_its_words_are_found_by_piece(rotation: Rotation, text: str) -> None:
+    with pytest.MonkeyPatch.context() as patched:
+        for name in ("_PIECE", "_CALL", "_PORTION"):
+            patched.setattr(cuts_module, name, 8)
+        found = byte_cuts(*laid_out([text], b"1\t"), [b"p"], rotation)
+    wanted = cut_one_by_one([text], ["p"], rotation)
+    assert (found.units.tolist(), found.offsets.tolist()) == (wanted.units.tolist(), wanted.offsets.tolist())
+
+
+def test_blingfire_gets_a_long_passage_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "Some words, U.S. words. " * 100_000  # 2.4 MB, whose buffers would take a hundred
+    calls, make = [], cuts_module._Calls._make
+    monkeypatch.setattr(cuts_module._Calls, "_make", lambda self, room: calls.append(room) or make(self, room))
+    found = byte_cuts(*laid_out([text], b""), [b"p"], Rotation())
+    assert found.units.tolist() == [6 * 100_000]
+    assert max(calls) < 1 << 21
