@@ -181,11 +181,15 @@ def _debias_raw(
 
 
 def _open_pipe(source: str) -> Pipe:
+    from positionbias.core.errors import bad_input
     from positionbias.core.files import decompressed
     from positionbias.positions.raw_files import Pipe
 
     if source == PIPE:
         return Pipe(decompressed(sys.stdin.buffer, "standard input"), "standard input")  # type: ignore[arg-type]
+    if not Path(source).is_fifo():
+        do = "give a file, a pipe, or - for standard input"
+        raise bad_input(source, wanted="a file or a pipe", found="a device or socket", do=do)
     return Pipe(decompressed(Path(source).open("rb"), source), source)
 
 

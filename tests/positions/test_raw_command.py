@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import socket
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -78,6 +79,15 @@ def test_a_named_pipe_is_read_like_standard_input(tsv: Path) -> None:
     code = 'cat collection.tsv | gzip | exec "$@" debias /dev/fd/0 --format tsv'
     done = subprocess.run(["bash", "-c", code, "bash", *POSBIAS], capture_output=True, cwd=tsv.parent, check=False)
     assert (done.returncode, done.stdout) == (0, ROTATED.encode())
+
+
+def test_a_device_or_socket_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(str(tmp_path / "socket"))
+        for place in (tmp_path / "socket", "/dev/zero"):
+            code, _, said = run(capsys, "debias", place, "--format", "tsv", "--out", tmp_path / "out")
+            assert (code, said.count("\n")) == (2, 1)
+            assert "wanted a file or a pipe; found a device or socket; give a file, a pipe, or - for standard input" in said
 
 
 @pytest.mark.parametrize("workers", ["1", "2"])
