@@ -11,6 +11,7 @@ import hashlib
 import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import IO
 
@@ -19,7 +20,7 @@ from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import input_errors, open_bytes
 from positionbias.core.input_state import file_mark
 
-__all__ = ["BLOCK_BYTES", "Block", "file_blocks", "file_lines", "numbered_lines", "stream_blocks"]
+__all__ = ["BLOCK_BYTES", "Block", "byte_lines", "file_blocks", "file_lines", "numbered_lines", "stream_blocks"]
 
 BLOCK_BYTES = 16 << 20
 _BOM = b"\xef\xbb\xbf"
@@ -146,6 +147,22 @@ def file_lines(path: Path | str) -> Iterator[tuple[int, str]]:
     return numbered_lines(file_blocks(path))
 
 
+def byte_lines(stream: IO[bytes], source: Path | str, first: int = 1) -> Iterator[tuple[int, bytes]]:
+    """The lines of a stream with their newline, numbered from ``first``.
+
+    Raises:
+        InputError: a line is over the budget.
+    """
+    limit = LINE.limit
+    for number in count(first):
+        line = stream.readline(limit + 1)
+        if len(line) > limit and not line.endswith(b"\n"):
+            raise _too_long(source, number)
+        if not line:
+            return
+        yield number, line
+
+
 def numbered_lines(blocks: Iterable[Block]) -> Iterator[tuple[int, str]]:
     """The lines of a source's blocks, numbered from 1 within the source."""
     before = 0
@@ -191,10 +208,13 @@ def _checked(block: Block, limit: int) -> Block:
         end = data.find(b"\n", start)
         end = len(data) if end < 0 else end
         if end - start > limit:
-            line, do = block.line_number(number), "check that the file has one record a line, "
-            raise LINE.exceeded(block.source, line=line, found="a longer line", do=do)
+            raise _too_long(block.source, block.line_number(number))
         start, number = end + 1, number + 1
     return block
+
+
+def _too_long(source: Path | str, line: int) -> InputError:
+    return LINE.exceeded(source, line=line, found="a longer line", do="check that the file has one record a line, ")
 
 
 def stream_blocks(stream: IO[bytes], source: str, size: int = BLOCK_BYTES) -> Iterator[Block]:

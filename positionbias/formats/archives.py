@@ -20,6 +20,14 @@ HEAD_BYTES = 1 << 12
 _DEEPEST = 6  # layers of packing, each archive and each compression one [decision]
 _READ = 1 << 16
 _TAR_BUFFER = 1 << 20
+_EXTENDED = (
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+)  # headers that the library reads whole
+_LONGEST_HEADER = 1 << 20
 _ENDINGS = (".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.z")
 
 
@@ -56,7 +64,7 @@ def streams_in(stream: IO[bytes], source: str, depth: int = 0) -> Iterator[tuple
         elif _is_compressed(head):
             yield from streams_in(decompressed(whole, source), source, depth + 1)
         elif _is_tar(head, source):
-            for name, member in tar_files(whole):
+            for name, member in tar_files(whole, source):
                 yield from streams_in(member, f"{source}:{name}", depth + 1)
         else:
             yield source, head, whole
@@ -81,7 +89,14 @@ class _Joined(io.RawIOBase):
 
 
 class _Member(tarfile.TarInfo):
-    """A member's header; unlike the library's, a broken one in the middle is no silent end of the archive."""
+    """A member's header; unlike the library's, a broken one in the middle is no silent end of the archive, nor is a long one held."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> _Member:
+        member = super().frombuf(buf, encoding, errors)
+        if member.type in _EXTENDED and member.size > _LONGEST_HEADER:
+            raise tarfile.ReadError(f"a header of {member.size:,} bytes")
+        return member
 
     @classmethod
     def fromtarfile(cls, tarfile_: tarfile.TarFile) -> _Member:
@@ -93,7 +108,7 @@ class _Member(tarfile.TarInfo):
             raise tarfile.ReadError(str(error)) from error
 
 
-def tar_files(stream: IO[bytes]) -> Iterator[tuple[str, IO[bytes]]]:
+def tar_files(stream: IO[bytes], source: Path | str) -> Iterator[tuple[str, IO[bytes]]]:
     """The files of a tar archive with their names, each to be read before the next; folders and links are passed over.
 
     Read it under ``archive_errors``.
@@ -101,6 +116,9 @@ def tar_files(stream: IO[bytes]) -> Iterator[tuple[str, IO[bytes]]]:
     with tarfile.open(fileobj=stream, mode="r|", tarinfo=_Member, bufsize=_TAR_BUFFER) as archive:
         for info in archive:
             archive.members.clear()  # type: ignore[attr-defined] # the library keeps every header it has seen
+            if info.issparse():  # a few bytes that claim to be terabytes of zeros
+                name = info.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+                raise bad_input(source, wanted="files without holes", found=f"{name!r}, a sparse one", do="unpack it first")
             member = archive.extractfile(info) if info.isreg() else None
             if member is not None:
                 yield info.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace"), member

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from positionbias.core.blocks import BLOCK_BYTES, Block, file_blocks
+from positionbias.core.budgets import check_ratio
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import input_errors, open_bytes
 from positionbias.core.input_state import file_mark
@@ -146,6 +147,7 @@ def _parquet_blocks(path: Path | str, size: int) -> list[RowBlock]:
     with _parquet_errors(path), pq.ParquetFile(path) as table:
         names, found = table.schema_arrow.names, table.metadata
         sizes = [found.row_group(group).total_byte_size for group in range(found.num_row_groups)]
+    check_ratio(path, Path(path).stat().st_size, sum(sizes))
     missing = [name for name in _REQUIRED if name not in names]
     if missing:
         raise bad_input(

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from positionbias.core.blocks import Block, numbered_lines
+from positionbias.core.budgets import DOCUMENT
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import CollectionWriter, create_collection
 from positionbias.core.errors import InputError, SettingError, bad_input
@@ -39,6 +40,16 @@ from positionbias.formats.trec import parse_qrels
 __all__ = ["Held", "ReleaseImport"]
 
 
+def _held(source: Source) -> list[Block]:
+    """Return all blocks of a member, whose archive moves on."""
+    held: list[Block] = []
+    for block in source.blocks():
+        held.append(block)
+        if block.end > DOCUMENT.limit:
+            raise DOCUMENT.exceeded(source.place, found="more", do="unpack the archive, ")
+    return held
+
+
 class Held:
     """The queries and judgements of a release, by role: where their lines are to be had, until all are there.
 
@@ -57,7 +68,7 @@ class Held:
     def take(self, role: str, source: Source) -> None:
         """Keep a member's content, as its archive moves on; a file of its own can be read when it is wanted."""
         self.place[role] = source.place
-        self._lines[role] = partial(numbered_lines, list(source.blocks())) if source.member else source.lines
+        self._lines[role] = partial(numbered_lines, _held(source)) if source.member else source.lines
 
     def queries(self, *roles: str) -> dict[str, str]:
         """Query texts of these files together, by id.

@@ -109,7 +109,7 @@ def archive_members(path: Path) -> Iterator[Source]:
         InputError: no such file, no tar archive, or a damaged one.
     """
     with archive_errors(path, wanted="a tar archive"), open_bytes(path) as raw:
-        for name, member in tar_files(raw):
+        for name, member in tar_files(raw, path):
             source = Source(path, name, member)
             yield source
             source._stream = None

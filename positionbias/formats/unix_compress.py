@@ -3,14 +3,44 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import dataclass
 from typing import IO, cast
 
-from positionbias.core.errors import bad_input
+from positionbias.core.budgets import check_ratio
+from positionbias.core.errors import InputError, bad_input
 
 __all__ = ["MAGIC", "open_lzw"]
 
 MAGIC = b"\x1f\x9d"
 _IN_MEMORY = 64 << 20
+
+
+@dataclass(slots=True)
+class _Counted:
+    """A stream of which is counted what was read."""
+
+    stream: IO[bytes]
+    count: int = 0
+
+    def read(self, size: int = -1) -> bytes:
+        data = self.stream.read(size)
+        self.count += len(data)
+        return data
+
+
+@dataclass(slots=True)
+class _Unpacked:
+    """Where the content is written, for as long as it keeps to the ratio budget."""
+
+    plain: IO[bytes]
+    packed: _Counted
+    source: str
+    count: int = 0
+
+    def write(self, data: bytes) -> int:
+        self.count += len(data)
+        check_ratio(self.source, self.packed.count, self.count)
+        return self.plain.write(data)
 
 
 def open_lzw(stream: IO[bytes], source: str) -> IO[bytes]:
@@ -19,13 +49,17 @@ def open_lzw(stream: IO[bytes], source: str) -> IO[bytes]:
     The form has no length and no checksum: a file that was cut is noticed by what it holds.
 
     Raises:
-        InputError: not in this form, or damaged.
+        InputError: not in this form, damaged, or over the ratio budget.
     """
     import ncompress
 
     plain = tempfile.SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 (the caller reads and closes it)
     try:
-        ncompress.decompress(stream, plain)
+        packed = _Counted(stream)
+        ncompress.decompress(packed, _Unpacked(plain, packed, source))
+    except InputError:
+        plain.close()
+        raise
     except (ValueError, RuntimeError) as error:
         plain.close()
         found = str(error).partition(" - ")[0].partition("\n")[0]

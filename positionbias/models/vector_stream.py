@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO, cast
 
+from positionbias.core.budgets import check_ratio
 from positionbias.core.errors import bad_input
 from positionbias.core.files import input_errors, open_bytes
 
@@ -31,8 +32,11 @@ def open_vectors(path: Path, dimension: int) -> Iterator[BinaryIO]:
         with open_bytes(path) as raw:
             zipped = raw.read(4) in (b"PK\x03\x04", b"PK\x05\x06")
         if zipped:
-            with zipfile.ZipFile(path) as archive, archive.open(_member(path, archive, dimension)) as member:
-                yield _buffered(member)
+            with zipfile.ZipFile(path) as archive:
+                chosen = _member(path, archive, dimension)
+                check_ratio(path, chosen.compress_size, chosen.file_size)
+                with archive.open(chosen) as member:
+                    yield _buffered(member)
         else:
             with open_bytes(path) as raw:
                 yield _buffered(raw)

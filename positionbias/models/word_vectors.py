@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 import numpy as np
 
+from positionbias.core.blocks import byte_lines
 from positionbias.core.errors import bad_input
 from positionbias.core.seeds import generator
 from positionbias.models.vector_file import collect_file, is_vector_file
@@ -68,7 +69,7 @@ def _collect_text(stream: BinaryIO, head: bytes, wanted: WantedVectors) -> int:
         stream.readline()
     blank, number = 0, 0
     start = 1 if count is None else 2
-    for number, line in enumerate(stream, start):
+    for number, line in byte_lines(stream, wanted.path, start):
         try:
             first = line[: line.find(b" ")].decode()
         except UnicodeDecodeError:

@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from positionbias.core.budgets import check_ratio
 from positionbias.core.errors import bad_input
 from positionbias.core.shard_work import MapShards, make_shards
 from positionbias.positions.raw_jsonl import ID_FIELDS, TEXT_FIELDS, Fields
@@ -40,6 +41,8 @@ def rotate_parquet(
 
     with _reading(source), pq.ParquetFile(source) as file:
         schema, metadata = file.schema_arrow, file.metadata
+    unpacked = sum(metadata.row_group(group).total_byte_size for group in range(metadata.num_row_groups))
+    check_ratio(source, source.stat().st_size, unpacked)
     names = (
         _column(source, schema, fields.id, ID_FIELDS, "--id-field"),
         _column(source, schema, fields.text, TEXT_FIELDS, "--text-field"),
