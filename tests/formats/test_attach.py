@@ -115,9 +115,9 @@ def test_faults_name_the_line(tmp_path: Path, text: str, message: str) -> None:
     assert "\n" not in str(error.value)
 
 
-def test_a_grade_that_no_collection_can_store(tmp_path: Path) -> None:
-    write_files(tmp_path, {"r.txt": "1 0 p 2147483647\n2 0 p 2147483648\n"})
-    with pytest.raises(InputError, match=":2: wanted a whole number as grade; found '2147483648'"):
+def test_a_grade_that_no_measure_can_count(tmp_path: Path) -> None:
+    write_files(tmp_path, {"r.txt": "1 0 p 1000000\n2 0 p 1000001\n"})
+    with pytest.raises(InputError, match=":2: wanted a whole number up to 1,000,000 as grade; found '1000001'"):
         read_judgements(tmp_path / "r.txt")
 
 
