@@ -53,6 +53,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "pool": ("positionbias.cli.pool", "pool", "Can a test collection judge systems that did not help to make it?"),
     "contamination": ("positionbias.cli.contamination", "contamination", "Has a model seen the test set?"),
     "study": ("positionbias.cli.studies", "study", "A paper's study, end to end, on your collection."),
+    "verify": ("positionbias.cli.verify", "verify", "Are artefacts what they were when they were written?"),
     "report": ("positionbias.cli.report", "report", "One self-contained HTML page from results."),
     "completion": ("positionbias.cli.completion", "completion", "Shell completion for bash, zsh or fish."),
 }

@@ -32,7 +32,7 @@ from positionbias.core.errors import SettingError, StorageError, bad_input
 from positionbias.core.files import open_bytes, remove, sha256_file
 from positionbias.core.groups import Groups, Triples, write_groups
 from positionbias.core.input_state import file_mark
-from positionbias.core.manifest import MANIFEST, Manifest, input_ref, package_versions, provenance
+from positionbias.core.manifest import MANIFEST, Manifest, input_ref, package_versions, provenance, seal_again
 from positionbias.core.progress import step, track
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.result import write_results
@@ -45,6 +45,7 @@ COMMAND = "trainset clicks"
 FORMS = ("ids", "text")
 TRIPLES = "triples.train.tsv"  # as the release calls it
 QUALITY = "quality"
+DRAWS = ".draws"  # hidden: no part of the set
 # a tab, and all that Python or an editor takes for the end of a line
 _BREAKS = re.compile("[\t\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]+")
 _COUNT = re.compile(r"([0-9]{1,3}(?:,[0-9]{3}){1,5}|[0-9]{1,18}|[0-9]{1,6}(?:_[0-9]{1,6}){1,5})(\.[0-9]{1,18})?([kKmM]?)")
@@ -133,7 +134,7 @@ def write_click_set(
     checksums = [item.checksum for item in inputs]
     job = {"command": COMMAND, **asdict(settings), "inputs": checksums, "collection": which.path, "state": which.state}
     with resumable_folder(out, job, overwrite=overwrite) as folder:
-        drawn, paths = _drawn(folder / "draws", which, candidates, settings, map_shards)
+        drawn, paths = _drawn(folder / DRAWS, which, candidates, settings, map_shards)
         parts = list(ranges(paths, settings.triples))
         counts = _counts(len(query_ids(which)), with_positive, drawn, parts)
         write_groups(
@@ -156,7 +157,8 @@ def write_click_set(
         if settings.form:
             _write_lines(folder / TRIPLES, groups, collection, settings)
         _write_quality(folder / QUALITY, out, groups, collection, settings, counts)
-        remove(folder / "draws")
+        remove(folder / DRAWS)
+        seal_again(folder)
     return Groups(out)
 
 

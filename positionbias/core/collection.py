@@ -12,7 +12,8 @@ Any passage is found by its id without holding the corpus. ``positionbias.core.c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -20,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from positionbias.core.arrow_files import ArrowFile
 from positionbias.core.collection_index import INDEX, PassageIndex, build_index
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import home
@@ -27,11 +29,48 @@ from positionbias.core.manifest import MANIFEST, Manifest, manifest_path, read_m
 from positionbias.core.missing import how_to_get
 from positionbias.core.publish import recover
 from positionbias.core.records import Answer, Passage, Qrel, Query
-from positionbias.core.shards import Strings, read_shard
+from positionbias.core.schema import read_as
+from positionbias.core.seal import verified
+from positionbias.core.shards import Strings, open_shard, read_shard
 
 __all__ = ["Collection", "find_collection"]
 
 KIND = "collection"
+QUERIES = pa.schema([("query_id", pa.string()), ("text", pa.string()), ("fields", pa.map_(pa.string(), pa.string()))])
+QRELS = pa.schema([("query_id", pa.string()), ("passage_id", pa.string()), ("grade", pa.int32())])
+ANSWERS = pa.schema(
+    [
+        ("query_id", pa.string()),
+        ("passage_id", pa.string()),
+        ("text", pa.string()),
+        ("start", pa.int64()),
+        ("end", pa.int64()),
+    ]
+)
+_OPTIONAL = frozenset({"fields", "start", "end"})
+_AGAIN = "restore it from a copy, or make the collection again"
+
+
+@dataclass(frozen=True, slots=True)
+class _Split:
+    """What the manifest says of a split."""
+
+    queries: int
+    qrels: int
+    answers: int
+    checksum: str
+    qrels_sets: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What the manifest of every collection says of its content; some say more."""
+
+    checksum: str
+    passages: int
+    shards: int
+    splits: Mapping[str, _Split]
+    passages_checksum: str = ""
 
 
 class Collection:
@@ -41,15 +80,11 @@ class Collection:
         self.path = Path(path)
         self.manifest: Manifest = read_manifest(self.path, kind=KIND)
         self.name: str = self.manifest.name
-        missing = {"checksum", "passages", "shards", "splits"} - self.manifest.content.keys()
-        if missing:
-            raise bad_input(
-                self.path, wanted="a whole manifest", found=f"one without {min(missing)!r}", do="make the collection again"
-            )
-        self.checksum: str = self.manifest.content["checksum"]
+        self._facts = read_as(_Content, self.manifest.content, manifest_path(self.path), do=_AGAIN, more=True)
+        self.checksum: str = self._facts.checksum
 
     def __len__(self) -> int:
-        return int(self.manifest.content["passages"])
+        return self._facts.passages
 
     def __repr__(self) -> str:
         return f"Collection({str(self.path)!r}, {len(self):,} passages, splits {', '.join(self.splits) or 'none'})"
@@ -61,31 +96,29 @@ class Collection:
         """The passage shards, in order."""
         # by number: the hundred-thousandth has a digit more
         paths = sorted((self.path / "passages").glob("*.arrow"), key=lambda path: (len(path.name), path.name))
-        if len(paths) != self.manifest.content["shards"]:
-            raise bad_input(
-                self.path,
-                wanted=f"{self.manifest.content['shards']} passage shards",
-                found=f"{len(paths)}",
-                do="make the collection again",
-            )
+        if len(paths) != self._facts.shards:
+            raise bad_input(self.path, wanted=f"{self._facts.shards} passage shards", found=f"{len(paths)}", do=_AGAIN)
         return paths
 
     @cached_property
-    def _tables(self) -> list[pa.Table]:
-        return [read_shard(path) for path in self.shard_paths]
+    def _files(self) -> list[ArrowFile]:
+        files = [open_shard(path) for path in self.shard_paths]
+        if (rows := sum(map(len, files))) != len(self):
+            raise bad_input(self.path, wanted=f"{len(self):,} passages", found=f"{rows:,}", do=_AGAIN)
+        return files
 
     @property
     def shard_starts(self) -> np.ndarray:
         """The row at which each shard begins, and the number of rows: ``(shards + 1,)`` int64."""
-        return np.cumsum([0, *(table.num_rows for table in self._tables)], dtype=np.int64)
+        return np.cumsum([0, *map(len, self._files)], dtype=np.int64)
 
     @cached_property
     def _texts(self) -> Strings:
-        return Strings(self._tables, "text")
+        return Strings(self._files, "text")
 
     @cached_property
     def _ids(self) -> Strings:
-        return Strings(self._tables, "passage_id")
+        return Strings(self._files, "passage_id")
 
     def __reduce__(self) -> tuple[type[Collection], tuple[Path]]:
         return Collection, (self.path,)  # what is mapped here is mapped again by whoever unpickles it
@@ -97,13 +130,13 @@ class Collection:
 
     def shard(self, index: int) -> Iterator[Passage]:
         """The passages of one shard, streamed by record batch."""
-        for batch in self._tables[index].to_batches():
+        for batch in read_shard(self.shard_paths[index]).to_batches():
             ids, texts = batch.column("passage_id").to_pylist(), batch.column("text").to_pylist()
             yield from map(Passage, ids, texts)
 
     def passage_ids(self) -> list[str]:
         """All passage ids in stored order (this one holds them all: about 70 bytes a passage)."""
-        return [item for table in self._tables for item in table.column("passage_id").to_pylist()]
+        return [item for path in self.shard_paths for item in read_shard(path).column("passage_id").to_pylist()]
 
     def passage_ids_at(self, rows: np.ndarray) -> list[str]:
         """The ids of the passages at these stored rows, in the order asked for: the way back from ``rows``."""
@@ -142,12 +175,12 @@ class Collection:
 
     @cached_property
     def _index(self) -> PassageIndex:
-        folder = self.path / INDEX
+        folder, passages = self.path / INDEX, self._facts.passages_checksum
         try:
-            return PassageIndex(folder, len(self))
-        except (OSError, ValueError):
-            build_index(self.shard_paths, folder)
-            return PassageIndex(folder, len(self))
+            return PassageIndex(folder, len(self), passages)
+        except (OSError, ValueError, InputError):
+            build_index(self.shard_paths, folder, passages)
+            return PassageIndex(folder, len(self), passages)
 
     @property
     def cache(self) -> Path:
@@ -159,7 +192,7 @@ class Collection:
     @property
     def splits(self) -> list[str]:
         """The names of the splits, as they were added."""
-        return list(self.manifest.content["splits"])
+        return list(self._facts.splits)
 
     def _require(self, split: str) -> None:
         if split not in self.splits:
@@ -170,7 +203,7 @@ class Collection:
     def queries(self, split: str) -> list[Query]:
         """The queries of a split."""
         self._require(split)
-        rows = _rows(self.path / "queries" / f"{split}.parquet", ("query_id", "text", "fields"))
+        rows = _rows(self.path / "queries" / f"{split}.parquet", QUERIES)
         return [Query(query_id, text, dict(fields or ())) for query_id, text, fields in rows]
 
     def query_texts(self, split: str) -> Iterator[tuple[str, str]]:
@@ -179,16 +212,17 @@ class Collection:
         path = self.path / "queries" / f"{split}.parquet"
         names = ["query_id", "text"]
         try:
-            with pq.ParquetFile(path) as file:
+            with pq.ParquetFile(verified(path)) as file:
                 for batch in file.iter_batches(columns=names):
+                    _check(batch, QUERIES)
                     yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
-        except (pa.ArrowInvalid, OSError, KeyError) as error:
+        except _UNREADABLE as error:
             raise _unreadable(path, names, error) from error
 
     def qrels_names(self, split: str) -> list[str]:
         """The names of a split's further judgement sets, as they were added; the first set of a split has none."""
         self._require(split)
-        return list(self.manifest.content["splits"][split].get("qrels_sets", ()))
+        return list(self._facts.splits[split].qrels_sets)
 
     def qrels(self, split: str, name: str | None = None) -> list[Qrel]:
         """The judgements of a split; ``name`` picks one of its further sets.
@@ -196,10 +230,13 @@ class Collection:
         Raises:
             InputError: no such split, or no such set (those there are, are named).
         """
-        return [Qrel(*row) for row in zip(*(c.to_pylist() for c in self.qrel_table(split, name).columns), strict=True)]
+        return list(map(Qrel._make, _rows(self._qrels_path(split, name), QRELS)))
 
     def qrel_table(self, split: str, name: str | None = None) -> pa.Table:
         """As ``qrels``, in columns named as the fields of ``Qrel``: for millions of them, without an object each."""
+        return _table(self._qrels_path(split, name), QRELS)
+
+    def _qrels_path(self, split: str, name: str | None) -> Path:
         names = self.qrels_names(split)
         if name is not None and name not in names:
             raise bad_input(
@@ -208,34 +245,51 @@ class Collection:
                 found=", ".join(names) or "one set without a name",
                 do="give one of these to --qrels-name, or leave it out",
             )
-        return _table(self.path / "qrels" / (f"{split}.{name}.parquet" if name else f"{split}.parquet"), Qrel._fields)
+        return self.path / "qrels" / (f"{split}.{name}.parquet" if name else f"{split}.parquet")
 
     def answers(self, split: str) -> list[Answer]:
         """The answers of a split; empty where the source has none."""
-        return [Answer(*row) for row in zip(*(c.to_pylist() for c in self.answer_table(split).columns), strict=True)]
+        self._require(split)
+        path = self.path / "answers" / f"{split}.parquet"
+        return list(map(Answer._make, _rows(path, ANSWERS))) if self._facts.splits[split].answers else []
 
     def answer_table(self, split: str) -> pa.Table:
         """The answers of a split as columns, named as the fields of ``Answer``: for a million of them, without an object each."""
         self._require(split)
         path = self.path / "answers" / f"{split}.parquet"
-        return _table(path, Answer._fields) if path.exists() else pa.table(dict.fromkeys(Answer._fields, ()))
+        return _table(path, ANSWERS) if self._facts.splits[split].answers else ANSWERS.empty_table()
 
 
-def _rows(path: Path, names: tuple[str, ...]) -> Iterator[tuple]:
-    return zip(*(column.to_pylist() for column in _table(path, names).columns), strict=True)
+_UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError)  # a text that is not UTF-8 is a ValueError
 
 
-def _table(path: Path, names: tuple[str, ...]) -> pa.Table:
+def _rows(path: Path, schema: pa.Schema) -> Iterator[tuple]:
     try:
-        return pq.read_table(path).select(names)
-    except (pa.ArrowInvalid, OSError, KeyError) as error:
-        raise _unreadable(path, names, error) from error
+        return zip(*(column.to_pylist() for column in _table(path, schema).columns), strict=True)
+    except ValueError as error:
+        raise _unreadable(path, schema.names, error) from error
+
+
+def _table(path: Path, schema: pa.Schema) -> pa.Table:
+    try:
+        table = pq.read_table(verified(path), partitioning=None).select(schema.names)
+        _check(table, schema)
+    except _UNREADABLE as error:
+        raise _unreadable(path, schema.names, error) from error
+    return table
+
+
+def _check(table: pa.Table | pa.RecordBatch, schema: pa.Schema) -> None:
+    """See that columns are of the schema's types, and hold nulls only where a record may lack something."""
+    for of, column in zip(table.schema, table.columns, strict=True):
+        if of.type != schema.field(of.name).type:
+            raise ValueError(f"{of.name} as {of.type}")
+        if column.null_count and of.name not in _OPTIONAL:
+            raise ValueError(f"{column.null_count:,} nulls in {of.name}")
 
 
 def _unreadable(path: Path, names: Sequence[str], error: Exception) -> InputError:
-    return bad_input(
-        path, wanted=f"a table of {', '.join(names)}", found=str(error).splitlines()[0], do="make the collection again"
-    )
+    return bad_input(path, wanted=f"a table of {', '.join(names)}", found=str(error).splitlines()[0], do=_AGAIN)
 
 
 def find_collection(place: str | Path) -> Collection:

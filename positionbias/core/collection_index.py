@@ -2,8 +2,9 @@
 
 It stands in ``cache/passages`` of a collection:
 
-    records.npy   (passages, 3) uint64, sorted: the first and the second 64 bits of an id's hash, its row
-    buckets.npy   where the records of each leading part of the hash begin
+    manifest.json   which passages it is of, and the digests of its files
+    records.npy     (passages, 3) uint64, sorted: the first and the second 64 bits of an id's hash, its row
+    buckets.npy     where the records of each leading part of the hash begin
 
 Ids are not compared: an id is taken for the one whose 128 bits agree with its own. Of n passages any two agree by chance with
 probability n² / 2¹²⁹, 10⁻²⁵ for the passages of MS MARCO and 10⁻²³ for a hundred million, and an unknown id agrees with one of
@@ -22,8 +23,10 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from positionbias.core.errors import InputError
+from positionbias.core.errors import InputError, bad_input
+from positionbias.core.manifest import MANIFEST, Manifest, manifest_path, read_manifest, write_manifest
 from positionbias.core.publish import atomic_folder
+from positionbias.core.seal import SealedFile, verified
 from positionbias.core.seeds import keys128
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard
@@ -37,21 +40,36 @@ FIRST, CHECK, ROW, WIDTH = 0, 1, 2, 3  # the columns of a record
 BUCKET_RECORDS = 16
 RANGE_BITS = 10  # a run is cut at 1,024 places; neighbouring ranges are merged together while they are small
 MERGED_RECORDS = 1 << 20
+_KIND, _OF = "index", "passages_checksum"
+_DO = "delete its folder, and it is built again"
 
 
 class PassageIndex:
-    """The rows of passages by their ids.
+    """The rows of passages by their ids. What a look-up reads is verified when it is first read.
 
     Raises:
-        ValueError, OSError: there is none in ``folder``, or it is not whole.
+        ValueError, OSError, InputError: there is none in ``folder``, it is not whole, or it is of other passages.
     """
 
-    def __init__(self, folder: Path, passages: int) -> None:
+    def __init__(self, folder: Path, passages: int, checksum: str) -> None:
+        # one of before had no manifest; so had its collection no digests
+        if manifest_path(folder).is_file() and read_manifest(folder, kind=_KIND).content.get(_OF) != checksum:
+            raise ValueError(f"{folder}: an index of other passages")
+        self._file = SealedFile(folder / RECORDS)
         # as plain arrays: indexing a numpy.memmap costs more than the look-up itself
-        self._records = np.asarray(np.load(folder / RECORDS, mmap_mode="r"))
-        self._buckets = np.asarray(np.load(folder / BUCKETS, mmap_mode="r"))
-        if self._records.shape != (passages, WIDTH) or self._buckets[-1] != passages:
+        self._records = np.asarray(mapped := np.load(folder / RECORDS, mmap_mode="r"))
+        self._buckets = np.load(verified(folder / BUCKETS))
+        self._start = len(self._file) - self._records.nbytes  # of the first record in its file
+        rising = self._buckets.ndim == 1 and len(self._buckets) > 1 and (self._buckets[1:] >= self._buckets[:-1]).all()
+        if (
+            not rising
+            or mapped.dtype != RECORD
+            or mapped.shape != (passages, WIDTH)
+            or tuple(self._buckets[[0, -1]]) != (0, passages)
+        ):
             raise ValueError(f"{folder}: an index of another collection")
+        if len(self._buckets) - 1 & len(self._buckets) - 2:
+            raise ValueError(f"{folder}: wanted a power of two of buckets")
         self._shift = np.uint64(64 - (len(self._buckets) - 1).bit_length() + 1)
 
     def find(self, passage_ids: Sequence[str]) -> np.ndarray:
@@ -62,6 +80,7 @@ class PassageIndex:
         at = self._lower_bounds(hashes[:, FIRST])
         pending = np.flatnonzero(at < len(self._records))
         while len(pending):
+            self._touch(at[pending], at[pending] + 1)
             records = self._records[at[pending]]
             first = records[:, FIRST] == hashes[pending, FIRST]
             both = first & (records[:, CHECK] == hashes[pending, CHECK])
@@ -69,7 +88,17 @@ class PassageIndex:
             pending = pending[first & ~both]  # another id with the same first half: look at its neighbour
             at[pending] += 1
             pending = pending[at[pending] < len(self._records)]
+        if len(found) and found.max() >= len(self._records):
+            raise bad_input(self._file.path, wanted="rows of the collection", found=f"row {found.max():,}", do=_DO)
         return found
+
+    def _touch(self, first: np.ndarray, last: np.ndarray) -> None:
+        """Verify the records from ``first`` to before ``last``."""
+        width = RECORD.itemsize * WIDTH
+        try:
+            self._file.touch_each(self._start + first * width, self._start + last * width)
+        except InputError as error:
+            raise bad_input(self._file.path, wanted="the index as it was written", found="other bytes", do=_DO) from error
 
     def absent(self, passage_ids: Sequence[str]) -> list[str]:
         """Those of these ids that have no passage, in the order asked for."""
@@ -79,6 +108,7 @@ class PassageIndex:
         """The first record of each that is not below it: halving, within the bucket that its leading bits name."""
         bucket = (wanted >> self._shift).astype(np.int64)
         low, high = self._buckets[bucket], self._buckets[bucket + 1]
+        self._touch(low, high)
         while (unsettled := low < high).any():
             middle = (low + high) >> 1
             below = unsettled & (self._records[np.where(unsettled, middle, 0), FIRST] < wanted)
@@ -99,8 +129,13 @@ class _Run(NamedTuple):
     target: Path
 
 
-def build_index(shard_paths: Sequence[Path], folder: Path, map_shards: MapShards = map) -> None:
-    """Write the index of these shards; 24 bytes a passage.
+def _write_manifest(folder: Path, checksum: str) -> None:
+    manifest = Manifest(_KIND, folder.name, "index", content={_OF: checksum})
+    write_manifest(folder / MANIFEST, manifest)
+
+
+def build_index(shard_paths: Sequence[Path], folder: Path, checksum: str, map_shards: MapShards = map) -> None:
+    """Write the index of these shards, whose passages have this checksum; 24 bytes a passage.
 
     Raises:
         InputError: a passage id stands twice (both places are named), or a shard is not whole.
@@ -125,6 +160,7 @@ def build_index(shard_paths: Sequence[Path], folder: Path, map_shards: MapShards
         np.save(partial / BUCKETS, np.cumsum(counts))
         for run in runs:
             run.target.unlink()
+        _write_manifest(partial, checksum)
 
 
 def _write_run(run: _Run) -> list[int]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import stat
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -14,33 +17,21 @@ from typing import Any, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from positionbias.core.collection import KIND, Collection
+from positionbias.core.collection import ANSWERS, KIND, QRELS, QUERIES, Collection
 from positionbias.core.collection_index import INDEX, PassageIndex, build_index
 from positionbias.core.errors import InputError
-from positionbias.core.files import link_or_copy
 from positionbias.core.manifest import MANIFEST, InputRef, Manifest, package_versions, provenance, write_manifest
 from positionbias.core.publish import atomic_folder
 from positionbias.core.records import Answer, Passage, Qrel, Query
+from positionbias.core.seal import CACHE, verified
 from positionbias.core.shard_work import MapShards, make_shards, resumable_folder
 from positionbias.core.shards import CHECKSUM_MODULUS, Shard, not_unicode, rows_checksum, write_shard
 
-__all__ = ["CollectionWriter", "create_collection"]
+__all__ = ["CollectionWriter", "create_collection", "split_checksum"]
 
 Item = TypeVar("Item")
 SHARD_PASSAGES = 65_536
 SHARD_CHARACTERS = 16 << 20
-
-QUERIES = pa.schema([("query_id", pa.string()), ("text", pa.string()), ("fields", pa.map_(pa.string(), pa.string()))])
-QRELS = pa.schema([("query_id", pa.string()), ("passage_id", pa.string()), ("grade", pa.int32())])
-ANSWERS = pa.schema(
-    [
-        ("query_id", pa.string()),
-        ("passage_id", pa.string()),
-        ("text", pa.string()),
-        ("start", pa.int64()),
-        ("end", pa.int64()),
-    ]
-)
 
 
 class CollectionWriter:
@@ -91,22 +82,22 @@ class CollectionWriter:
             pass
 
     def share_passages(self, collection: Collection) -> None:
-        """Take all passages of another collection, and nothing beside them: its shards and what its cache knows of them.
+        """Take all passages of another collection, and nothing beside them: its shards, verified, and what its cache knows of them.
 
-        They are hard links, as nobody writes into either; copies where the file system has none.
+        They are copies, not links: what damages one file must not damage two collections.
+
+        Raises:
+            InputError: a shard is damaged.
         """
         for source in collection.shard_paths:
-            link_or_copy(source, self.shard_path(self._shards))
+            shutil.copyfile(verified(source), self.shard_path(self._shards))
             self._shards += 1
-        self._passages = Shard(len(collection), int(collection.manifest.content["passages_checksum"], 16))
-        for source in collection.cache.rglob("*"):
-            place = source.relative_to(collection.path)
-            if source.is_file() and not any(part.startswith(".") for part in place.parts):  # those are still in the making
-                (self.folder / place).parent.mkdir(parents=True, exist_ok=True)
-                with suppress(FileNotFoundError):  # replaced just now
-                    link_or_copy(source, self.folder / place)
-        with suppress(OSError, ValueError):
-            PassageIndex(self.folder / INDEX, len(collection))
+        checksum = collection.manifest.content["passages_checksum"]
+        self._passages = Shard(len(collection), int(checksum, 16))
+        with suppress(OSError):  # an index is built anew where it cannot be had
+            _copy_files(collection.cache, self.folder / CACHE)
+        with suppress(OSError, ValueError, InputError):
+            PassageIndex(self.folder / INDEX, len(collection), checksum)
             self._indexed = True
 
     def _add(self, shard: Shard) -> None:
@@ -129,8 +120,7 @@ class CollectionWriter:
                 )
             known.add(query.query_id)
         _check_queries(split, [*qrels, *answers], known)
-        rows = [(query.query_id, query.text, sorted(query.fields.items())) for query in queries]
-        self._write("queries", split, QUERIES, rows)
+        self._write("queries", split, QUERIES, _query_rows(queries))
         self._write("qrels", split, QRELS, list(qrels))
         if answers:
             self._write("answers", split, ANSWERS, list(answers))
@@ -138,7 +128,7 @@ class CollectionWriter:
             "queries": len(queries),
             "qrels": len(qrels),
             "answers": len(answers),
-            "checksum": f"{(rows_checksum(rows) + rows_checksum(qrels) + rows_checksum(answers)) % CHECKSUM_MODULUS:032x}",
+            "checksum": split_checksum(queries, qrels, answers),
         }
         self._judged[split] = Counter(qrel.passage_id for qrel in qrels)
         self._answering.update(answer.passage_id for answer in answers)
@@ -155,8 +145,7 @@ class CollectionWriter:
         self._write("qrels", f"{split}.{name}", QRELS, list(qrels))
         facts = self._splits[split]
         facts.setdefault("qrels_sets", {})[name] = len(qrels)
-        named = rows_checksum((name, *qrel) for qrel in qrels)
-        facts["checksum"] = f"{(int(facts['checksum'], 16) + named) % CHECKSUM_MODULUS:032x}"
+        facts["checksum"] = f"{(int(facts['checksum'], 16) + _set_checksum(name, qrels)) % CHECKSUM_MODULUS:032x}"
         self._judged[split].update(qrel.passage_id for qrel in qrels)
 
     def _write(self, kind: str, name: str, schema: pa.Schema, rows: list) -> None:
@@ -193,11 +182,11 @@ class CollectionWriter:
         Raises:
             InputError: an id twice, an answer in a passage that is not there, or a judgement of one without ``allow_absent``.
         """
-        if not self._indexed:
-            build_index([self.shard_path(i) for i in range(self._shards)], self.folder / INDEX, self._map_shards)
         count, checksum = self._passages.count, self._passages.checksum
-        absent = self._absent(PassageIndex(self.folder / INDEX, count), allow_absent)
         passages = f"{checksum % CHECKSUM_MODULUS:032x}"
+        if not self._indexed:
+            build_index([self.shard_path(i) for i in range(self._shards)], self.folder / INDEX, passages, self._map_shards)
+        absent = self._absent(PassageIndex(self.folder / INDEX, count, passages), allow_absent)
         # the split's name counts: a query that moves from one split to another changes the collection
         checksum += rows_checksum((name, split["checksum"]) for name, split in self._splits.items())
         manifest = Manifest(
@@ -247,6 +236,38 @@ class CollectionWriter:
     def finished(self) -> bool:
         """Whether ``finish`` has been called; a folder without it is thrown away."""
         return self._finished
+
+
+def _copy_files(source: Path, target: Path) -> None:
+    """Copy a folder's regular files: no links, which may lead anywhere, and nothing hidden, which is still in the making."""
+    for folder, names, files in os.walk(source):
+        names[:] = [name for name in names if not name.startswith(".")]
+        place = target / Path(folder).relative_to(source)
+        place.mkdir(parents=True, exist_ok=True)
+        for name in files:
+            path = Path(folder, name)
+            if not name.startswith(".") and stat.S_ISREG(path.lstat().st_mode):
+                shutil.copyfile(path, place / name)
+
+
+def split_checksum(
+    queries: Sequence[Query],
+    qrels: Sequence[Qrel],
+    answers: Sequence[Answer],
+    qrels_sets: Mapping[str, Sequence[Qrel]] | None = None,
+) -> str:
+    """A checksum of a split's records, whatever their order; a further judgement set counts with its name."""
+    total = rows_checksum(_query_rows(queries)) + rows_checksum(qrels) + rows_checksum(answers)
+    total += sum(_set_checksum(name, records) for name, records in (qrels_sets or {}).items())
+    return f"{total % CHECKSUM_MODULUS:032x}"
+
+
+def _query_rows(queries: Iterable[Query]) -> list[tuple[str, str, list[tuple[str, str]]]]:
+    return [(query.query_id, query.text, sorted(query.fields.items())) for query in queries]
+
+
+def _set_checksum(name: str, qrels: Iterable[Qrel]) -> int:
+    return rows_checksum((name, *qrel) for qrel in qrels)
 
 
 def _check_name(what: str, name: str) -> None:

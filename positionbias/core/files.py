@@ -20,13 +20,13 @@ from typing import IO, Any
 from positionbias.core.budgets import DOCUMENT, RATIO, check_ratio
 from positionbias.core.errors import InputError, StorageError, bad_input
 from positionbias.core.json_text import parse_json
+from positionbias.core.seal import verified
 
 __all__ = [
     "byte_writer",
     "decompressed",
     "home",
     "input_errors",
-    "link_or_copy",
     "log_folder",
     "open_bytes",
     "open_plain",
@@ -90,18 +90,6 @@ def remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
-
-
-def link_or_copy(source: Path, target: Path) -> None:
-    """Make ``target`` the same file as ``source``, by a hard link; a copy where there can be none (another file system, say).
-
-    For files that nobody writes into: whoever has something new puts another file in their place.
-    """
-    remove(target)  # a copy onto a link would write into what it is linked to
-    try:
-        os.link(source.resolve(), target)
-    except OSError:
-        shutil.copyfile(source, target)
 
 
 def sha256_file(path: Path | str) -> str:
@@ -195,7 +183,7 @@ def open_plain(path: Path | str) -> io.BufferedReader:
     """Open a regular file for reading its bytes as they are; a pipe, device or socket is refused and never waited for.
 
     Raises:
-        InputError: no such file, a folder, or no regular file.
+        InputError: no such file, a folder, no regular file, or other content than a manifest names.
     """
     try:
         handle = open(path, "rb", opener=_without_waiting)  # noqa: SIM115 (the caller closes what we return)
@@ -203,6 +191,11 @@ def open_plain(path: Path | str) -> io.BufferedReader:
         raise _unreadable(path, error) from error
     mode = os.fstat(handle.fileno()).st_mode
     if stat.S_ISREG(mode):
+        try:
+            verified(Path(path))
+        except BaseException:
+            handle.close()
+            raise
         return handle
     handle.close()
     found = "a pipe" if stat.S_ISFIFO(mode) else "a device"

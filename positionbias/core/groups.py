@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
@@ -21,9 +22,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.ipc as ipc
 
+from positionbias.core.arrow_files import ArrowFile
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.manifest import MANIFEST, InputRef, Manifest, package_versions, provenance, read_manifest, write_manifest
+from positionbias.core.manifest import (
+    MANIFEST,
+    InputRef,
+    Manifest,
+    manifest_path,
+    package_versions,
+    provenance,
+    read_manifest,
+    write_manifest,
+)
+from positionbias.core.schema import read_as
 from positionbias.core.shard_work import MapShards, make_shards
 from positionbias.core.shards import pairs_checksum, rows_checksum
 
@@ -31,7 +43,9 @@ __all__ = ["Groups", "TrainingGroup", "Triples", "group_queries", "write_groups"
 
 Item = TypeVar("Item")
 KIND = "trainset"
+_AGAIN = "restore it from a copy, or make the training set again"
 _BATCH = 16_384
+_OPTIONAL = frozenset({"teacher_scores"})
 _MODULUS = 1 << 128
 _GROUPS = pa.schema(
     [
@@ -60,6 +74,16 @@ class Triples(NamedTuple):
     negatives: Sequence[str]
 
 
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What the manifest of every training set says of its content; some say more."""
+
+    checksum: str
+    groups: int
+    shards: int
+    splits: tuple[str, ...]
+
+
 class Groups:
     """A stored set of training groups, opened for reading.
 
@@ -70,15 +94,12 @@ class Groups:
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         self.manifest = read_manifest(self.path, kind=KIND)
-        content = self.manifest.content
-        if missing := {"checksum", "groups", "shards", "splits"} - content.keys():
-            found = f"one without {min(missing)!r}"
-            raise bad_input(self.path, wanted="a whole manifest", found=found, do="make the training set again")
-        self.name, self.checksum = self.manifest.name, content["checksum"]
-        self.splits: tuple[str, ...] = tuple(content["splits"])
+        self._facts = read_as(_Content, self.manifest.content, manifest_path(self.path), do=_AGAIN, more=True)
+        self.name, self.checksum = self.manifest.name, self._facts.checksum
+        self.splits = self._facts.splits
 
     def __len__(self) -> int:
-        return int(self.manifest.content["groups"])
+        return self._facts.groups
 
     def __iter__(self) -> Iterator[TrainingGroup]:
         for batch in self.batches():
@@ -86,20 +107,23 @@ class Groups:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """All groups in order, as columns: query_id, passage_ids, labels, teacher_scores."""
-        for table in self._tables:
-            yield from table.to_batches()
+        for file in self._files:
+            yield from file
 
     def take(self, places: Sequence[int] | np.ndarray) -> list[TrainingGroup]:
-        """The groups at these places, in the order asked for."""
+        """The groups at these places, in the order asked for.
+
+        Raises:
+            InputError: what holds one of them is damaged.
+        """
         wanted = np.asarray(places, np.int64)
         taken: list[TrainingGroup | None] = [None] * len(wanted)
-        shards = np.searchsorted(self._starts, wanted, side="right") - 1
-        for shard in np.unique(shards).tolist():
-            where = np.flatnonzero(shards == shard)
-            rows = self._tables[shard].take(pa.array(wanted[where] - self._starts[shard]))
-            for place, group in zip(
-                where.tolist(), (group for batch in rows.to_batches() for group in _groups(batch)), strict=True
-            ):
+        batches = np.searchsorted(self._starts, wanted, side="right") - 1
+        for number in np.unique(batches).tolist():
+            where = np.flatnonzero(batches == number)
+            file, batch = self._batches[number]
+            rows = file.batch(batch).take(pa.array(wanted[where] - self._starts[number]))
+            for place, group in zip(where.tolist(), _groups(rows), strict=True):
                 taken[place] = group
         return [group for group in taken if group is not None]
 
@@ -113,25 +137,25 @@ class Groups:
         return found
 
     @cached_property
-    def _tables(self) -> list[pa.Table]:
-        paths = sorted((self.path / "groups").glob("*.arrow"))
-        if len(paths) != self.manifest.content["shards"]:
-            raise bad_input(
-                self.path,
-                wanted=f"{self.manifest.content['shards']} shards of groups",
-                found=str(len(paths)),
-                do="make the training set again",
-            )
-        try:
-            return [ipc.open_file(pa.memory_map(str(path))).read_all() for path in paths]
-        except (pa.ArrowInvalid, OSError) as error:
-            raise bad_input(
-                self.path, wanted="whole shards of groups", found=str(error).splitlines()[0], do="make the training set again"
-            ) from error
+    def _files(self) -> list[ArrowFile]:
+        # by number: the hundred-thousandth has a digit more
+        paths = sorted((self.path / "groups").glob("*.arrow"), key=lambda path: (len(path.name), path.name))
+        if len(paths) != self._facts.shards:
+            raise bad_input(self.path, wanted=f"{self._facts.shards} shards of groups", found=str(len(paths)), do=_AGAIN)
+        files = [ArrowFile(path, _GROUPS, do=_AGAIN, nulls=_OPTIONAL) for path in paths]
+        if (rows := sum(map(len, files))) != len(self):
+            raise bad_input(self.path, wanted=f"{len(self):,} training groups", found=f"{rows:,}", do=_AGAIN)
+        return files
+
+    @cached_property
+    def _batches(self) -> list[tuple[ArrowFile, int]]:
+        return [(file, number) for file in self._files for number in range(file.batches)]
 
     @cached_property
     def _starts(self) -> np.ndarray:
-        return np.concatenate([[0], np.cumsum([table.num_rows for table in self._tables])]).astype(np.int64)
+        """The place at which each batch begins."""
+        sizes = [size for file in self._files for size in np.diff(file.starts).tolist()]
+        return np.cumsum([0, *sizes], dtype=np.int64)
 
 
 class _QueryTexts(dict[str, str]):

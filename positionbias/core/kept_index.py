@@ -9,15 +9,13 @@ from pathlib import Path
 from typing import TypeVar
 
 from positionbias.core.errors import PositionBiasError, StorageError
-from positionbias.core.files import read_json, sha256_file
 from positionbias.core.manifest import MANIFEST, Manifest, read_manifest, write_manifest
-from positionbias.core.publish import write_json
+from positionbias.core.seal import verified
 from positionbias.core.shard_work import resumable_folder
 
 __all__ = ["open_or_build"]
 
 Index = TypeVar("Index")
-_FILES = "files.json"
 
 
 def open_or_build(
@@ -25,26 +23,23 @@ def open_or_build(
     manifest: Manifest,
     open_index: Callable[[Path], Index],
     build: Callable[[Path], None],
-    *,
-    hashed: bool = False,
 ) -> tuple[Index, str]:
     """The index at ``folder`` and where it came from: "built", "reused", or "built, not kept: REASON".
 
-    What stands there is reused only where its manifest says the same as ``manifest`` and no file has changed its size, or
-    with ``hashed`` its SHA-256: for an index that is read whole when it is opened. A cache that cannot be written (a read-only
+    What stands there is reused only where its manifest says the same as ``manifest`` and its files are undamaged. A cache that cannot be written (a read-only
     collection, a full disk) does not stop the search: the index then stands in the system's temporary folder as long as it is in use.
 
     Raises:
         StorageError: nor does it fit there.
     """
-    if _belongs(folder, manifest, hashed):
+    if _belongs(folder, manifest):
         try:
             return open_index(folder), "reused"
         except (PositionBiasError, OSError, ValueError, KeyError, EOFError, TypeError):
             pass  # damaged: build it anew
     try:
         with resumable_folder(folder, manifest.comparable(), overwrite=True, owned=True) as work:
-            _build(work, manifest, build, hashed)
+            _build(work, manifest, build)
         return open_index(folder), "built"
     except StorageError as error:
         reason = str(error)
@@ -52,7 +47,7 @@ def open_or_build(
     try:
         place = Path(temporary.name) / "index"
         with resumable_folder(place, manifest.comparable()) as work:
-            _build(work, manifest, build, hashed)
+            _build(work, manifest, build)
         index = open_index(place)
     except StorageError as error:
         temporary.cleanup()
@@ -74,21 +69,17 @@ def _why(error: BaseException) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
-def _build(work: Path, manifest: Manifest, build: Callable[[Path], None], hashed: bool) -> None:
+def _build(work: Path, manifest: Manifest, build: Callable[[Path], None]) -> None:
     build(work)
     write_manifest(work / MANIFEST, manifest)
-    write_json(work / _FILES, _states(work, hashed))
 
 
-def _belongs(folder: Path, manifest: Manifest, hashed: bool) -> bool:
+def _belongs(folder: Path, manifest: Manifest) -> bool:
+    """Whether what stands there is of the same kind and content, and undamaged; one of before there were digests is not trusted."""
     try:
-        same = read_manifest(folder, kind="index").comparable() == manifest.comparable()
-        return same and read_json(folder / _FILES) == _states(folder, hashed)
-    except (PositionBiasError, OSError, TypeError):
+        found = read_manifest(folder, kind="index")
+        for name in found.files or ():
+            verified(folder / name)
+        return found.files is not None and found.comparable() == manifest.comparable()
+    except (PositionBiasError, OSError):
         return False
-
-
-def _states(folder: Path, hashed: bool) -> dict[str, int | str]:
-    """What tells that an index's files are as they were: their sizes, or their SHA-256."""
-    files = sorted(path for path in folder.rglob("*") if path.is_file() and path.name not in (MANIFEST, _FILES))
-    return {path.relative_to(folder).as_posix(): sha256_file(path) if hashed else path.stat().st_size for path in files}

@@ -1,27 +1,31 @@
 """What made an artefact: command, settings, seed, inputs by checksum, versions, licence, contents.
 
 Checksums cover content only. Inputs stand as checksum and path relative to the artefact, never absolute.
-Workers, engine, host and time stand under ``provenance``, which comparisons skip.
+Workers, engine, host and time stand under ``provenance``, which comparisons skip. ``files`` has the digests of what stands in the
+artefact (``core.seal``), and ``digest`` that of the manifest itself.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from positionbias.core.errors import bad_input
 from positionbias.core.files import read_json
-from positionbias.core.publish import write_json
+from positionbias.core.progress import remark
+from positionbias.core.publish import recover, write_json
+from positionbias.core.schema import read_as
+from positionbias.core.seal import AGAIN, MANIFEST, FileSeal, check_digest, manifest_digest, seal_file, seal_folder
 
-__all__ = ["MANIFEST", "InputRef", "Manifest", "input_ref", "manifest_path", "read_manifest", "write_manifest"]
+__all__ = ["MANIFEST", "InputRef", "Manifest", "input_ref", "manifest_path", "read_manifest", "seal_again", "write_manifest"]
 
-MANIFEST = "manifest.json"
 FORMAT_VERSION = 1
 
 
@@ -40,7 +44,8 @@ class Manifest:
 
     ``kind`` is collection, run, checkpoint, vectors, results or study. ``content`` holds checksums and counts
     that follow from the settings and inputs alone. ``notes`` states the project's own decisions that
-    the artefact depends on, in words.
+    the artefact depends on, in words. ``files`` has the digests of the artefact's files by their path within it (of a single file by its
+    name); None in one of before there were any.
     """
 
     kind: str
@@ -54,12 +59,13 @@ class Manifest:
     notes: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     provenance: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, FileSeal] | None = None
     format_version: int = FORMAT_VERSION
 
     def comparable(self) -> dict[str, Any]:
-        """Everything but ``provenance``: equal for two artefacts made alike."""
+        """Everything but ``provenance`` and the files' digests: equal for two artefacts made alike."""
         record = asdict(self)
-        del record["provenance"]
+        del record["provenance"], record["files"]
         return record
 
     def input(self, role: str) -> InputRef | None:
@@ -97,20 +103,54 @@ def provenance(**more: Any) -> dict[str, Any]:
 
 
 def write_manifest(path: Path | str, manifest: Manifest) -> None:
-    """Write a manifest to exactly ``path``."""
-    write_json(path, asdict(manifest))
+    """Write a manifest to exactly ``path``, with the digests of what it speaks of, which must stand there whole.
+
+    That is the folder which ``path`` is in, or of ``FILE.manifest.json`` the file, or folder, beside it.
+    """
+    path = Path(path)
+    if path.name == MANIFEST:
+        files = seal_folder(path.parent)
+    else:
+        name = path.name.removesuffix(f".{MANIFEST}")
+        file = path.with_name(name)
+        files = {name: seal_file(file)} if file.is_file() else seal_folder(file)
+    record = json.loads(json.dumps(asdict(replace(manifest, files=files)), allow_nan=False))  # as it will be read
+    write_json(path, {**record, "digest": manifest_digest(record)})
+
+
+def seal_again(folder: Path) -> None:
+    """Write a folder's manifest anew, with the digests of what was added to the folder since."""
+    write_manifest(folder / MANIFEST, read_manifest(folder))
 
 
 def read_manifest(artefact: Path | str, *, kind: str | None = None) -> Manifest:
-    """Read an artefact's manifest; with ``kind``, insist that it is one of that kind.
+    """Read an artefact's manifest, and see that its files are there with the sizes it names; with ``kind``, insist on one of that kind.
 
     Raises:
-        InputError: no manifest, not ours, of a newer format, or of another kind.
+        InputError: no manifest, not ours, damaged, of a newer format, of another kind, or a file of another size.
     """
+    recover(artefact)
     path = manifest_path(artefact)
     wanted = f"a posbias {kind or 'artefact'}"
     if not path.is_file():
         raise bad_input(artefact, wanted=wanted, found=f"no {path.name}", do="check the path")
+    manifest = read_manifest_file(path)
+    if kind is not None and manifest.kind != kind:
+        raise bad_input(artefact, wanted=wanted, found=f"a {manifest.kind}", do="give the right path")
+    check_sizes(path, manifest)
+    if manifest.files is None:
+        remark(
+            f"{artefact}: made before artefacts had digests, so damage to it is not noticed; posbias verify --seal adds them"
+        )
+    return manifest
+
+
+def read_manifest_file(path: Path) -> Manifest:
+    """Read a manifest by its own path, and nothing else.
+
+    Raises:
+        InputError: not a manifest of ours, of a newer format, or damaged.
+    """
     record = read_json(path, what="a posbias manifest")
     if not isinstance(record, dict) or "kind" not in record or "format_version" not in record:
         raise bad_input(path, wanted="a posbias manifest", found="other JSON", do="check the path")
@@ -121,11 +161,26 @@ def read_manifest(artefact: Path | str, *, kind: str | None = None) -> Manifest:
             found=f"format {record['format_version']}",
             do="make the artefact again with this version, or install the version that made it",
         )
-    if kind is not None and record["kind"] != kind:
-        raise bad_input(artefact, wanted=wanted, found=f"a {record['kind']}", do="give the right path")
-    try:
-        inputs = tuple(InputRef(**item) for item in record.pop("inputs", ()))
-        notes = tuple(record.pop("notes", ()))
-        return Manifest(inputs=inputs, notes=notes, **record)
-    except TypeError as error:
-        raise bad_input(path, wanted="a posbias manifest", found=str(error), do="make the artefact again") from error
+    check_digest(path, record)
+    record.pop("digest", None)
+    manifest = read_as(Manifest, record, path, do=AGAIN)
+    for name in manifest.files or ():
+        if not name or os.path.isabs(name) or ".." in name.split("/"):
+            raise bad_input(path, wanted="files within the artefact", found=repr(name), do=AGAIN)
+    return manifest
+
+
+def check_sizes(path: Path, manifest: Manifest) -> None:
+    """See that every file that the manifest at ``path`` names is there, and of its size.
+
+    Raises:
+        InputError: one is not.
+    """
+    for name, seal in (manifest.files or {}).items():
+        file = path.parent / name
+        try:
+            found = f"{size:,}" if (size := file.stat().st_size) != seal.bytes else ""
+        except OSError as error:
+            found = error.strerror or str(error)
+        if found:
+            raise bad_input(file, wanted=f"{seal.bytes:,} bytes, as its manifest says", found=found, do=AGAIN)

@@ -14,10 +14,11 @@ from typing import Any, Protocol, TextIO, TypeVar
 from positionbias.core.duration import duration_in_words
 from positionbias.core.terminal import guarded_streams, neutral, unguarded
 
-__all__ = ["Progress", "in_worker", "is_quiet", "set_quiet", "step", "track"]
+__all__ = ["Progress", "in_worker", "is_quiet", "remark", "set_quiet", "step", "track"]
 
 T = TypeVar("T")
 _quiet = False
+_said: set[str] = set()
 _bars = True
 _LINE_EVERY = 30.0  # seconds
 _LOOKS = 30  # between two lines
@@ -141,6 +142,14 @@ def in_worker(*, quiet: bool) -> None:
     global _bars
     _bars = False
     set_quiet(quiet)
+
+
+def remark(text: str) -> None:
+    """Say one thing on standard error, once a process; nothing with ``--quiet`` or in a worker."""
+    if not _quiet and _bars and text not in _said and sys.stderr is not None:
+        _said.add(text)
+        with suppress(OSError, ValueError):
+            sys.stderr.write(f"posbias: {text}\n")
 
 
 @contextmanager

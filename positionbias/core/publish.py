@@ -26,10 +26,10 @@ from uuid import uuid4
 from positionbias.core.durable import exchange, locked, make_folders, rename_new, sync, sync_tree
 from positionbias.core.errors import OutputExistsError, PositionBiasError
 from positionbias.core.files import remove, storage_errors
+from positionbias.core.seal import MANIFEST
 
 __all__ = ["atomic_file", "atomic_folder", "put_file", "put_folder", "recover", "refuse_existing", "sweep", "write_json"]
 
-_MANIFEST = "manifest.json"  # core.manifest imports this module
 _OURS = {"kind", "command", "format_version"}
 
 
@@ -58,7 +58,7 @@ def refuse_existing(final: Path | str, *, overwrite: bool, folder: bool | None =
         raise OutputExistsError(f"{final}: wanted a {wanted} to replace; found a {found}; give another --out")
     if stands and not owned and not _is_ours(final):
         raise OutputExistsError(
-            f"{final}: wanted an artefact of posbias to replace; found a folder without its {_MANIFEST}; "
+            f"{final}: wanted an artefact of posbias to replace; found a folder without its {MANIFEST}; "
             "give another --out, or remove it yourself"
         )
 
@@ -67,7 +67,7 @@ def _is_ours(folder: Path) -> bool:
     try:
         if not any(folder.iterdir()):
             return True
-        record = json.loads((folder / _MANIFEST).read_bytes())
+        record = json.loads((folder / MANIFEST).read_bytes())
     except (OSError, ValueError):
         return False
     return isinstance(record, dict) and record.keys() >= _OURS
@@ -233,7 +233,7 @@ def _retire(made: Path, final: Path) -> None:
 
 def put_file(folder: Path, final: Path, *, overwrite: bool) -> None:
     """Move ``final.name``, and its manifest where there is one, from ``folder`` into place in one step; the rest of ``folder`` is dropped."""
-    manifest = folder / f"{final.name}.{_MANIFEST}"
+    manifest = folder / f"{final.name}.{MANIFEST}"
     with_manifest = manifest.exists()
     for path in (folder / final.name, *([manifest] if with_manifest else [])):
         sync(path)
@@ -272,7 +272,7 @@ def _complete(commit: Path, final: Path) -> None:
         folder = os.open(commit, os.O_RDONLY | os.O_DIRECTORY)
     except FileNotFoundError:
         return
-    manifest = f"{final.name}.{_MANIFEST}"
+    manifest = f"{final.name}.{MANIFEST}"
     try:
         for name in os.listdir(folder):
             if name not in (final.name, manifest):

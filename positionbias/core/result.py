@@ -20,6 +20,7 @@ from positionbias.core.manifest import MANIFEST, Manifest, write_manifest
 from positionbias.core.order_payloads import order_fields
 from positionbias.core.payloads import KINDS, Contrast, Effect, Example, Interval, Payload, PerQuery, Preference, Question
 from positionbias.core.publish import atomic_folder, write_json
+from positionbias.core.seal import verified
 from positionbias.core.suspicion import suspicion_fields
 
 __all__ = ["Facts", "Result", "load_results", "save_results", "write_results"]
@@ -207,7 +208,7 @@ def load_results(folder: Path | str) -> list[Result]:
         for record in read_json(path, what="results")["results"]:
             items = record.pop("items", None)
             if items is not None:
-                table = pq.read_table(folder / Path(items).name)
+                table = pq.read_table(verified(folder / Path(items).name))
                 record["payload"]["query_ids"] = table.column("query_id").to_pylist()
                 record["payload"]["values"] = table.column("value").to_pylist()
                 if "cluster" in table.column_names:

@@ -18,6 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
+from positionbias.core.arrow_files import ArrowFile, read_arrow
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.records import Passage
 
@@ -26,6 +27,7 @@ __all__ = [
     "Shard",
     "Strings",
     "not_unicode",
+    "open_shard",
     "pairs_checksum",
     "read_shard",
     "rows_checksum",
@@ -36,6 +38,7 @@ BATCH_PASSAGES = 4_096
 BATCH_BYTES = 4 << 20
 CHECKSUM_MODULUS = 1 << 128
 PASSAGES = pa.schema([("passage_id", pa.string()), ("text", pa.string())])
+_AGAIN = "restore it from a copy, or make the collection again"
 _LENGTH = struct.Struct("<q").pack
 _BETWEEN = struct.Struct("<ii").unpack_from  # two neighbouring offsets
 
@@ -140,40 +143,68 @@ def _strings(encoded: Sequence[bytes]) -> pa.Array:
 
 
 def read_shard(path: Path) -> pa.Table:
-    """One passage shard, memory-mapped: nothing is copied until a text is asked for, and no file stays open.
+    """One passage shard, verified whole and mapped: nothing is copied until a text is asked for, and no file stays open.
 
     Raises:
-        InputError: it is not whole.
+        InputError: it is damaged.
     """
-    try:
-        with pa.memory_map(str(path)) as mapped:
-            return ipc.open_file(mapped).read_all()
-    except (pa.ArrowInvalid, OSError) as error:
-        raise bad_input(
-            path, wanted="a whole passage shard", found=str(error).splitlines()[0], do="make the collection again"
-        ) from error
+    return read_arrow(path, PASSAGES, do=_AGAIN)
+
+
+def open_shard(path: Path) -> ArrowFile:
+    """One passage shard, mapped, each batch verified when it is first asked for: for a few passages of many.
+
+    Raises:
+        InputError: it is not whole; from its batches, one that is damaged.
+    """
+    return ArrowFile(path, PASSAGES, do=_AGAIN)
 
 
 class Strings:
-    """One column of strings over mapped shards: any row's text, straight from the mapped bytes."""
+    """One column of strings over mapped files: any row's text, straight from the mapped bytes; each batch is verified when first touched."""
 
-    def __init__(self, shards: Sequence[pa.Table], column: str) -> None:
-        chunks = [chunk for shard in shards for chunk in shard.column(column).chunks if len(chunk)]
-        self._starts = np.cumsum([0, *(len(chunk) for chunk in chunks)], dtype=np.int64)
-        self._offsets = [memoryview(chunk.buffers()[1]) for chunk in chunks]
-        self._data = [memoryview(data) if (data := chunk.buffers()[2]) else memoryview(b"") for chunk in chunks]
-        self._first = np.array([chunk.offset for chunk in chunks], dtype=np.int64)
+    def __init__(self, files: Sequence[ArrowFile], column: str) -> None:
+        self._column = column
+        self._places = [(file, number) for file in files for number in range(file.batches)]
+        sizes = [size for file in files for size in np.diff(file.starts).tolist()]
+        self._starts = np.cumsum([0, *sizes], dtype=np.int64)
+        self._offsets: list[memoryview] = [memoryview(b"")] * len(sizes)
+        self._data: list[memoryview] = [memoryview(b"")] * len(sizes)
+        self._first = np.zeros(len(sizes), dtype=np.int64)
+        self._opened = np.zeros(len(sizes), dtype=bool)
+        self._closed = len(sizes)
 
     def __len__(self) -> int:
         return int(self._starts[-1])
 
     def take(self, rows: np.ndarray) -> list[str]:
-        """The texts of these rows, in the order asked for."""
+        """The texts of these rows, in the order asked for.
+
+        Raises:
+            InputError: what holds one of them is damaged.
+        """
         chunks = np.searchsorted(self._starts, rows, side="right") - 1
+        if self._closed:
+            for chunk in np.unique(chunks[~self._opened[chunks]]).tolist():
+                self._open(chunk)
         places = (rows - self._starts[chunks] + self._first[chunks]) * 4 if len(rows) else rows
         offsets, data = self._offsets, self._data
         taken = []
-        for chunk, place in zip(chunks.tolist(), places.tolist(), strict=True):
-            start, end = _BETWEEN(offsets[chunk], place)
-            taken.append(str(data[chunk][start:end], "utf-8"))
+        try:
+            for chunk, place in zip(chunks.tolist(), places.tolist(), strict=True):
+                start, end = _BETWEEN(offsets[chunk], place)
+                taken.append(str(data[chunk][start:end], "utf-8"))
+        except UnicodeDecodeError as error:
+            path = self._places[chunk][0].path
+            raise bad_input(path, wanted="text in UTF-8", found=f"bytes that are not ({error.reason})", do=_AGAIN) from error
         return taken
+
+    def _open(self, chunk: int) -> None:
+        file, number = self._places[chunk]
+        column = file.batch(number).column(self._column)
+        _, offsets, data = column.buffers()
+        self._offsets[chunk] = memoryview(offsets) if offsets else memoryview(b"")
+        self._data[chunk] = memoryview(data) if data else memoryview(b"")
+        self._first[chunk] = column.offset
+        self._opened[chunk] = True
+        self._closed -= 1

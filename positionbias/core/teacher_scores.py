@@ -10,6 +10,7 @@ asked for, and only the ids of the queries are held. The checksum does not depen
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
@@ -19,10 +20,22 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.ipc as ipc
 
+from positionbias.core.arrow_files import ArrowFile
 from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
-from positionbias.core.manifest import MANIFEST, InputRef, Manifest, package_versions, provenance, read_manifest, write_manifest
+from positionbias.core.manifest import (
+    MANIFEST,
+    InputRef,
+    Manifest,
+    manifest_path,
+    package_versions,
+    provenance,
+    read_manifest,
+    write_manifest,
+)
 from positionbias.core.run import Ranking, Run
+from positionbias.core.schema import read_as
+from positionbias.core.seal import verified
 from positionbias.core.shard_work import make_shards
 from positionbias.core.shards import CHECKSUM_MODULUS, rows_checksum
 from positionbias.core.teacher_files import read_teacher_file, teacher_name
@@ -32,8 +45,21 @@ __all__ = ["ScoredBlock", "TeacherScores", "open_teacher_scores", "write_teacher
 Item = TypeVar("Item")
 ScoredBlock = tuple[Iterable[Ranking], Mapping[str, int]]
 KIND = "teacher-scores"
+_AGAIN = "restore it from a copy, or score with the teacher again"
 _BATCH = 1_024  # queries
 _SCORES = pa.schema([("query_id", pa.string()), ("passage_ids", pa.list_(pa.string())), ("scores", pa.list_(pa.float32()))])
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What the manifest of all teacher scores says of their content; some say more."""
+
+    checksum: str
+    queries: int
+    pairs: int
+    shards: int
+    splits: tuple[str, ...]
+    order_only: bool
 
 
 class TeacherScores:
@@ -58,12 +84,9 @@ class TeacherScores:
             self.name = teacher_name(self.path)
             return
         self.manifest = read_manifest(self.path, kind=KIND)
-        content = self.manifest.content
-        if missing := {"checksum", "queries", "pairs", "shards", "splits", "order_only"} - content.keys():
-            found = f"one without {min(missing)!r}"
-            raise bad_input(self.path, wanted="a whole manifest", found=found, do="score with the teacher again")
-        self.name, self.order_only = self.manifest.name, bool(content["order_only"])
-        self.splits = tuple(content["splits"])
+        facts = read_as(_Content, self.manifest.content, manifest_path(self.path), do=_AGAIN, more=True)
+        self.name, self.order_only, self.splits = self.manifest.name, facts.order_only, facts.splits
+        self._shards, self._queries = facts.shards, facts.queries
 
     @property
     def split(self) -> str | None:
@@ -118,7 +141,7 @@ class TeacherScores:
     def _rankings(self) -> Mapping[str, Ranking]:
         if self.manifest is None:
             return Run(self.name, read_teacher_file(self.path))
-        return _Stored(self.path, int(self.manifest.content["shards"]))
+        return _Stored(self.path, self._shards, self._queries)
 
 
 def open_teacher_scores(path: Path | str) -> TeacherScores:
@@ -133,16 +156,18 @@ class _Stored(Mapping[str, Ranking]):
         InputError: a shard is not there or not whole.
     """
 
-    def __init__(self, path: Path, shards: int) -> None:
+    def __init__(self, path: Path, shards: int, queries: int) -> None:
         # by number: the hundred-thousandth has a digit more
         paths = sorted((path / "scores").glob("*.arrow"), key=lambda shard: (len(shard.name), shard.name))
         if len(paths) != shards:
-            do = "score with the teacher again"
-            raise bad_input(path, wanted=f"{shards} shards of scores", found=str(len(paths)), do=do)
-        self._batches = [batch for shard in paths for batch in _mapped(shard)]
+            raise bad_input(path, wanted=f"{shards} shards of scores", found=str(len(paths)), do=_AGAIN)
+        files = [ArrowFile(verified(shard), _SCORES, do=_AGAIN) for shard in paths]
+        self._batches = [batch for file in files for batch in file]
         self._starts = np.cumsum([0, *(batch.num_rows for batch in self._batches)], dtype=np.int64)
         ids = (query_id for batch in self._batches for query_id in batch.column("query_id").to_pylist())
         self._rows = {query_id: row for row, query_id in enumerate(ids)}
+        if len(self._rows) != queries:
+            raise bad_input(path, wanted=f"scores of {queries:,} queries", found=f"{len(self._rows):,}", do=_AGAIN)
 
     def __getitem__(self, query_id: str) -> Ranking:
         row = self._rows[query_id]
@@ -159,19 +184,6 @@ class _Stored(Mapping[str, Ranking]):
 
     def __len__(self) -> int:
         return len(self._rows)
-
-
-def _mapped(path: Path) -> list[pa.RecordBatch]:
-    try:
-        with pa.memory_map(str(path)) as mapped:
-            table = ipc.open_file(mapped).read_all()
-    except (pa.ArrowInvalid, OSError) as error:
-        found = str(error).splitlines()[0]
-        raise bad_input(path, wanted="a whole shard of scores", found=found, do="score with the teacher again") from error
-    if table.schema != _SCORES:
-        found = ", ".join(table.schema.names)
-        raise bad_input(path, wanted=f"columns {', '.join(_SCORES.names)}", found=found, do="score with the teacher again")
-    return list(table.to_batches())
 
 
 def write_teacher_scores(

@@ -147,7 +147,7 @@ def open_ann(vectors: Vectors, kind: Ann, settings: AnnSettings) -> AnnIndex:
     )
     folder = vectors.cache / "-".join([kind, *(f"{name}-{value}" for name, value in made.items())])
     index, origin = open_or_build(
-        folder, manifest, AnnIndex, lambda place: _build(vectors, kind, made, settings.threads, place), hashed=True
+        folder, manifest, AnnIndex, lambda place: _build(vectors, kind, made, settings.threads, place)
     )
     index.origin = origin
     return index

@@ -21,7 +21,7 @@ from positionbias.core.progress import Progress, step
 from positionbias.core.shard_work import make_shards, resumable_folder
 from positionbias.dense.passage_blocks import ON_DISK, Rows, encoded_blocks
 from positionbias.dense.single_vectors import SingleVectors
-from positionbias.dense.vectors import IDS, KIND, SHARD_PASSAGES, SHARDS, Vectors
+from positionbias.dense.vectors import ID_COLUMN, IDS, KIND, SHARD_PASSAGES, SHARDS, Vectors
 from positionbias.models.checkpoint import Checkpoint, shape_of
 from positionbias.ranking.config import RankingConfig
 
@@ -133,11 +133,10 @@ class _IdWriter:
         self.collection = collection
 
     def __call__(self, rows: Rows, path: Path) -> Mapping[str, Any]:
-        schema = pa.schema([("passage_id", pa.string())])
-        with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, schema) as file:
+        with pa.OSFile(str(path), "wb") as sink, ipc.new_file(sink, ID_COLUMN) as file:
             for first in range(rows.first, rows.last, _ID_ROWS):
                 ids = self.collection.passage_ids_at(np.arange(first, min(first + _ID_ROWS, rows.last)))
-                file.write_batch(pa.record_batch([pa.array(ids, pa.string())], schema=schema))
+                file.write_batch(pa.record_batch([pa.array(ids, pa.string())], schema=ID_COLUMN))
         return {}
 
 

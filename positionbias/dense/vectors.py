@@ -11,30 +11,47 @@ A row speaks of the passage whose id stands at the same place, whatever a collec
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.ipc as ipc
 
+from positionbias.core.arrow_files import ArrowFile, read_arrow
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
-from positionbias.core.manifest import Manifest, read_manifest
+from positionbias.core.manifest import Manifest, manifest_path, read_manifest
 from positionbias.core.nearest import Block
+from positionbias.core.schema import read_as
+from positionbias.core.seal import SealedFile
 from positionbias.core.shards import Strings
 from positionbias.core.vector_blocks import stored_blocks
 from positionbias.models.checkpoint import Checkpoint, shape_of
 
-__all__ = ["IDS", "KIND", "SHARDS", "SHARD_PASSAGES", "Vectors", "descending_rows"]
+__all__ = ["IDS", "ID_COLUMN", "KIND", "SHARDS", "SHARD_PASSAGES", "Vectors", "descending_rows"]
 
 KIND = "vectors"
 SHARDS, IDS = "vectors", "ids.arrow"
 SHARD_PASSAGES = 8_192
-_AGAIN = "encode the collection again"
-_FACTS = ("checksum", "passages", "dimension", "similarity", "precision", "passages_checksum", "shards", "shard_passages")
+ID_COLUMN = pa.schema([("passage_id", pa.string())])
+_AGAIN = "restore it from a copy, or encode the collection again"
+
+
+@dataclass(frozen=True, slots=True)
+class _Content:
+    """What the manifest of all vectors says of their content; some say more."""
+
+    checksum: str
+    passages: int
+    dimension: int
+    similarity: str
+    precision: Literal["float16", "float32"]
+    passages_checksum: str
+    shards: int
+    shard_passages: int
 
 
 class Vectors:
@@ -49,17 +66,12 @@ class Vectors:
     def __init__(self, path: Path | str) -> None:
         self.path = Path(path)
         self.manifest: Manifest = read_manifest(self.path, kind=KIND)
-        content = self.manifest.content
-        if missing := sorted(set(_FACTS) - content.keys()):
-            raise bad_input(self.path, wanted="a whole manifest", found=f"one without {missing[0]!r}", do=_AGAIN)
-        self.checksum: str = content["checksum"]
-        self.dimension: int = content["dimension"]
-        self.precision: str = content["precision"]
-        self._rows: int = content["passages"]
-        self._shard: int = content["shard_passages"]
-        found = len(self.shard_paths)
-        if found != content["shards"]:
-            raise bad_input(self.path, wanted=f"{content['shards']} shards of vectors", found=f"{found}", do=_AGAIN)
+        facts = read_as(_Content, self.manifest.content, manifest_path(self.path), do=_AGAIN, more=True)
+        self.checksum, self.dimension, self.precision = facts.checksum, facts.dimension, facts.precision
+        self._rows, self._shard = facts.passages, facts.shard_passages
+        found, needed = len(self.shard_paths), -(-facts.passages // max(1, facts.shard_passages))
+        if not found == facts.shards == needed:
+            raise bad_input(self.path, wanted=f"{needed} shards of vectors", found=f"{found}", do=_AGAIN)
 
     def __len__(self) -> int:
         return self._rows
@@ -77,21 +89,13 @@ class Vectors:
     # -- ids -----------------------------------------------------------------------------------------
 
     @cached_property
-    def _table(self) -> pa.Table:
-        path = self.path / IDS
-        try:
-            with pa.memory_map(str(path)) as mapped:
-                table = ipc.open_file(mapped).read_all()
-        except (pa.ArrowInvalid, OSError) as error:
-            raise bad_input(path, wanted="passage ids", found=str(error).splitlines()[0], do=_AGAIN) from error
-        if table.num_rows != len(self):
-            raise bad_input(path, wanted=f"{len(self):,} passage ids", found=f"{table.num_rows:,}", do=_AGAIN)
-        return table
-
-    @cached_property
     def ids(self) -> Strings:
         """The passages' ids by row, from the mapped file."""
-        return Strings([self._table], "passage_id")
+        path = self.path / IDS
+        file = ArrowFile(path, ID_COLUMN, do=_AGAIN)
+        if len(file) != len(self):
+            raise bad_input(path, wanted=f"{len(self):,} passage ids", found=f"{len(file):,}", do=_AGAIN)
+        return Strings([file], "passage_id")
 
     def by_descending_id(self) -> np.ndarray:
         """The rows in descending order of their ids ``(n,)`` int64: the tie rule. About 20 bytes a passage while it works, 8 from then on."""
@@ -99,7 +103,7 @@ class Vectors:
 
     @cached_property
     def _descending(self) -> np.ndarray:
-        return descending_rows(self._table.column("passage_id"))
+        return descending_rows(read_arrow(self.path / IDS, ID_COLUMN, do=_AGAIN).column("passage_id"))
 
     def ids_at(self, rows: np.ndarray) -> list[str]:
         """The ids of the passages at these rows."""
@@ -127,19 +131,37 @@ class Vectors:
 
     @cached_property
     def _mapped(self) -> list[np.ndarray]:
-        mapped = [np.asarray(np.load(path, mmap_mode="r")) for path in self.shard_paths]
-        for place, shard in enumerate(mapped):
-            if shard.shape != (shape := self._shape(place * self._shard)):
-                raise bad_input(self.shard_paths[place], wanted=f"{shape} numbers", found=f"{shard.shape}", do=_AGAIN)
+        mapped = []
+        for place, path in enumerate(self.shard_paths):
+            try:
+                shard = np.asarray(np.load(path, mmap_mode="r"))
+            except (OSError, ValueError, EOFError) as error:
+                raise bad_input(path, wanted="vectors", found=str(error).splitlines()[0], do=_AGAIN) from error
+            shape, kind = self._shape(place * self._shard), np.dtype(self.precision)
+            if shard.shape != shape or shard.dtype != kind or not shard.flags.c_contiguous:
+                found = f"{shard.shape} of {shard.dtype}"
+                raise bad_input(path, wanted=f"{shape} numbers of {kind}, row by row", found=found, do=_AGAIN)
+            mapped.append(shard)
         return mapped
 
+    @cached_property
+    def _sealed(self) -> list[SealedFile]:
+        return [SealedFile(path) for path in self.shard_paths]
+
     def take(self, rows: np.ndarray) -> np.ndarray:
-        """The vectors of these rows, ``(len(rows), dim)`` float32, in the order asked for."""
+        """The vectors of these rows, ``(len(rows), dim)`` float32, in the order asked for.
+
+        Raises:
+            InputError: what holds one of them is damaged.
+        """
         out = np.empty((len(rows), self.dimension), np.float32)
         shards, places = np.divmod(rows, self._shard)
         for shard in np.unique(shards).tolist():
             asked = shards == shard
-            out[asked] = self._mapped[shard][places[asked]]
+            mapped, file = self._mapped[shard], self._sealed[shard]
+            first = len(file) - mapped.nbytes + places[asked] * mapped.strides[0]
+            file.touch_each(first, first + mapped.strides[0])
+            out[asked] = mapped[places[asked]]
         return out
 
     # -- whose they are ------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from typing import Any
 from positionbias.core.blocks import Block
 from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
+from positionbias.core.manifest import seal_again
 from positionbias.core.progress import track
 from positionbias.core.publish import atomic_file
 from positionbias.core.records import Passage, Query
@@ -187,6 +188,7 @@ class _Import(ReleaseImport):
         if lines:
             with atomic_file(collection.path / ABSENT, overwrite=True) as partial:
                 partial.write_text("".join(lines), encoding="utf-8")
+            seal_again(collection.path)
 
     def add_late(self, role: str, source: Source, collection: Collection, out: Path) -> None:
         if kind_of(role) == "runs":

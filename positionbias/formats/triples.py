@@ -28,7 +28,7 @@ from positionbias.core.progress import track
 from positionbias.core.records import Passage, Query
 from positionbias.core.seeds import key64, keys64
 from positionbias.core.shard_work import MapShards
-from positionbias.core.shards import Strings, read_shard
+from positionbias.core.shards import Strings, open_shard, read_shard
 from positionbias.formats.sources import Source
 
 __all__ = ["split_triple", "text_id", "triple_passages", "write_triples"]
@@ -193,7 +193,7 @@ def _text_tables(place: tuple[str, str]) -> tuple[_TextTable, _TextTable]:
     queries = _training_queries(collection)
     ids = [query.query_id for query in queries]
     by_query = _sorted(keys64(0, _HASH, [query.text.encode() for query in queries]))
-    shards = [read_shard(path) for path in collection.shard_paths]
+    shards = [open_shard(path) for path in collection.shard_paths]
     hashes, rows = (np.load(collection.path / _TABLE / f"{part}.npy", mmap_mode="r") for part in ("hashes", "rows"))
     return (
         _TextTable(*by_query, lambda rows: [ids[row] for row in rows.tolist()]),

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from positionbias.core.errors import StorageError, bad_input
 from positionbias.core.files import storage_errors
+from positionbias.core.seal import verified
 
 __all__ = ["MEND", "load_tensors", "load_weights", "save_tensors", "weight_errors"]
 
@@ -65,7 +66,7 @@ def load_tensors(path: Path) -> dict[str, Tensor]:
     from safetensors.torch import load_file
 
     try:
-        return load_file(path)
+        return load_file(verified(path))
     except (OSError, SafetensorError) as error:
         found = "no such file" if not path.exists() else str(error).splitlines()[0]
         raise bad_input(path, wanted="a safetensors file", found=found, do=MEND) from error

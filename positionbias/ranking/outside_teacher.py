@@ -51,7 +51,7 @@ def take_in(
     repeats = Repeats()
     taken = _Intake(collection, split, path, only_known=only_known, order_only=order_only)
     with atomic_folder(out, overwrite=overwrite) as folder:
-        spills = folder / "spilled"
+        spills = folder / ".spilled"
         spills.mkdir()
         write_teacher_scores(
             folder,

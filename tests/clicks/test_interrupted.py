@@ -31,7 +31,7 @@ def test_an_interrupted_run_goes_on(clicks: tuple[Collection, Path], tmp_path: P
     blocks = len(list(run_blocks(clicks[1], 700)))
     assert list(draw(tmp_path / "set", clicks)) == whole
     assert len(made) == blocks + 1  # three blocks were kept, the fourth was begun twice
-    assert not (tmp_path / "set" / "draws").exists()
+    assert not (tmp_path / "set" / ".draws").exists()
 
 
 def stop_at(monkeypatch: pytest.MonkeyPatch, name: str, time: int) -> list[int]:

@@ -12,6 +12,7 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError, StorageError
 from positionbias.core.manifest import read_manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
+from tests.sealing import reseal
 
 from .making import make_collection
 
@@ -181,6 +182,7 @@ def test_an_empty_collection_and_an_empty_split_are_whole(tmp_path: Path) -> Non
 
 def test_a_broken_table_is_one_line(small_collection: Collection) -> None:
     (small_collection.path / "queries" / "test.parquet").write_bytes(b"PAR1 not really")
+    reseal(small_collection.path)
     with pytest.raises(InputError, match=r"test.parquet: wanted a table of query_id, text, fields; found"):
         small_collection.queries("test")
 
@@ -205,16 +207,14 @@ def test_find_collection_by_path_then_by_name(
 
 
 def test_the_manifest_of_another_kind_is_refused(small_collection: Collection) -> None:
-    path = small_collection.path / "manifest.json"
-    path.write_text(path.read_text().replace('"kind": "collection"', '"kind": "checkpoint"'))
+    reseal(small_collection.path, lambda record: record.update(kind="checkpoint"))
     with pytest.raises(InputError, match="wanted a posbias collection; found a checkpoint"):
         Collection(small_collection.path)
 
 
 def test_a_manifest_without_its_content_is_refused(small_collection: Collection) -> None:
-    path = small_collection.path / "manifest.json"
-    path.write_text(path.read_text().replace('"passages": 7', '"pages": 7'))
-    with pytest.raises(InputError, match="wanted a whole manifest; found one without 'passages'"):
+    reseal(small_collection.path, lambda record: record["content"].pop("passages"))
+    with pytest.raises(InputError, match="missing required field `passages`"):
         Collection(small_collection.path)
 
 

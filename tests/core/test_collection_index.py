@@ -65,7 +65,7 @@ def test_the_index_is_the_same_however_it_is_merged(tmp_path: Path, monkeypatch:
             writer.add_blocks(list, [passages[at : at + 700] for at in range(0, 5_000, 700)], map_shards)
             writer.finish(name=name, command="a test", settings={})
         folder = tmp_path / name / "cache" / "passages"
-        assert sorted(path.name for path in folder.iterdir()) == ["buckets.npy", "records.npy"]
+        assert sorted(path.name for path in folder.iterdir()) == ["buckets.npy", "manifest.json", "records.npy"]
         return [(folder / name).read_bytes() for name in ("buckets.npy", "records.npy")]
 
     at_once = index("a", 1 << 20, map)

@@ -15,6 +15,7 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
 from positionbias.core.groups import Groups, TrainingGroup, Triples, group_queries, write_groups
 from positionbias.core.records import Query
+from tests.sealing import reseal
 
 GROUPS = [TrainingGroup(f"q{n % 7}", (f"p{n}", f"n{n}"), (1, 0)) for n in range(40)]
 NONE = Triples(pa.array([], pa.string()), [], [])
@@ -77,18 +78,21 @@ def test_a_lost_or_cut_shard_is_one_line(tmp_path: Path) -> None:
     stored = make(tmp_path / "set", [GROUPS[:20], GROUPS[20:]])
     shard = stored.path / "groups" / "00001.arrow"
     shard.write_bytes(shard.read_bytes()[:200])
-    with pytest.raises(InputError, match="wanted whole shards of groups"):
+    with pytest.raises(InputError, match=r"00001.arrow: wanted .* bytes, as its manifest says; found 200"):
+        list(Groups(stored.path))
+    reseal(stored.path)
+    with pytest.raises(InputError, match="00001.arrow: wanted a whole Arrow file; found .*; restore it"):
         list(Groups(stored.path))
     shard.unlink()
+    reseal(stored.path)
     with pytest.raises(InputError, match="wanted 2 shards of groups; found 1"):
         list(Groups(stored.path))
 
 
 def test_a_manifest_without_its_splits_is_one_line(tmp_path: Path) -> None:
     stored = make(tmp_path / "set", [GROUPS])
-    text = (stored.path / "manifest.json").read_text()
-    (stored.path / "manifest.json").write_text(text.replace('"splits"', '"split"'))
-    with pytest.raises(InputError, match="wanted a whole manifest; found one without 'splits'; make the training set again"):
+    reseal(stored.path, lambda record: record["content"].pop("splits"))
+    with pytest.raises(InputError, match=r"manifest.json: wanted fields .*; found .* missing required field `splits`"):
         Groups(stored.path)
 
 

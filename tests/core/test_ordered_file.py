@@ -13,6 +13,7 @@ import pytest
 
 from positionbias.core.errors import OutputExistsError
 from positionbias.core.files import open_bytes
+from positionbias.core.manifest import Manifest, write_manifest
 from positionbias.core.ordered_file import OrderedFile, Packing, pack, packing_of, resumable_file, resumed_file, unpack
 from positionbias.core.shard_work import work_folder
 
@@ -39,7 +40,7 @@ def write(final: Path, pieces: list[bytes], *, stop_after: int | None = None, pa
                 made.append(piece)
             assert file.checksum == hashlib.sha256(b"".join(pieces)).hexdigest()
             assert file.size == len(b"".join(pieces))
-        (folder / f"{final.name}.manifest.json").write_text("{}")
+        write_manifest(folder / f"{final.name}.manifest.json", Manifest("file", final.name, "a test"))
     return made
 
 

@@ -387,13 +387,13 @@ def test_what_two_renames_have_left_is_put_back_at_the_next_open(tmp_path: Path)
 
 def test_a_run_is_completed_by_whoever_reads_it(tmp_path: Path) -> None:
     """A process was killed when the run had been moved and its manifest had not."""
-    write_pair(tmp_path / "a.run", "q1 Q0 p1 1 0.5 new\n")
+    write_pair(tmp_path / "a.run", "q1 Q0 p1 1 0.5 new\n", manifest=False)
     commit = tmp_path / ".a.run.commit"
     commit.mkdir()
-    os.replace(tmp_path / "a.run.manifest.json", commit / "a.run.manifest.json")
-    (tmp_path / "a.run.manifest.json").write_text("of another")
+    (commit / "a.run.manifest.json").write_text('{"of": "this"}')
+    (tmp_path / "a.run.manifest.json").write_text('{"of": "another"}')
     assert read_run(tmp_path / "a.run").name == "new"
-    assert (tmp_path / "a.run.manifest.json").read_text() == "of q1 Q0 p1 1 0.5 new\n"
+    assert (tmp_path / "a.run.manifest.json").read_text() == '{"of": "this"}'
     assert names(tmp_path) == ["a.run", "a.run.manifest.json"]
 
 

@@ -39,6 +39,7 @@ from positionbias.core.payloads import (
 )
 from positionbias.core.result import Facts, Result, load_results, save_results
 from positionbias.core.suspicion import CleanInTurn, ErrorRates, Excess, Obstacle, Signal, Suspected, Suspicion
+from tests.sealing import reseal
 
 MANIFEST = Manifest(kind="results", name="r", command="a test")
 PAYLOADS: list[Payload] = [
@@ -241,6 +242,7 @@ def test_a_folder_that_holds_no_results_is_one_line(tmp_path: Path, breakage: st
             document = [1]
         if breakage != "no results":
             path.write_text(json.dumps(document))
+        reseal(folder)
     with pytest.raises(InputError, match=r"wanted (a folder of results|results of this version); found"):
         load_results(folder)
 
@@ -282,5 +284,6 @@ def test_a_field_of_another_type_is_one_clear_line(tmp_path: Path, where: tuple[
         place = place[name]
     place[where[-1]] = value
     (tmp_path / "r" / "results.json").write_text(json.dumps(document))
+    reseal(tmp_path / "r")
     with pytest.raises(InputError, match="wanted results of this version; found .*; run the measuring command again"):
         load_results(tmp_path / "r")

@@ -14,6 +14,7 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.shards import pairs_checksum, rows_checksum, write_shard
+from tests.sealing import reseal
 
 from .making import make_collection
 
@@ -72,9 +73,11 @@ def test_the_checksum_is_the_published_sum_of_hashes(tmp_path: Path) -> None:
 def test_a_missing_or_cut_shard_is_one_line(small_collection: Collection) -> None:
     shard = small_collection.shard_paths[0]
     shard.write_bytes(shard.read_bytes()[:-40])
-    with pytest.raises(InputError, match=r"00000.arrow: wanted a whole passage shard; found .*; make the collection again"):
+    reseal(small_collection.path)
+    with pytest.raises(InputError, match=r"00000.arrow: wanted a whole Arrow file; found .*; restore it from a copy, or make"):
         list(Collection(small_collection.path).passages())
     shard.unlink()
+    reseal(small_collection.path)
     with pytest.raises(InputError, match="wanted 1 passage shards; found 0"):
         list(Collection(small_collection.path).passages())
 

@@ -14,6 +14,7 @@ from positionbias.core.errors import InputError
 from positionbias.core.run import Ranking
 from positionbias.core.teacher_files import Repeats, read_teacher_file, scored_pairs, spilled_parts
 from positionbias.core.teacher_scores import TeacherScores, open_teacher_scores, write_teacher_scores
+from tests.sealing import reseal
 
 RANKINGS = [
     Ranking("q1", ["b", "c", "a"], np.array([2.5, 1, 1], np.float32)),
@@ -77,16 +78,17 @@ def test_what_is_not_whole_is_one_line(tmp_path: Path) -> None:
     teacher = stored(tmp_path / "scores", [RANKINGS[:1], RANKINGS[1:]])
     shard = teacher.path / "scores" / "00001.arrow"
     shard.write_bytes(shard.read_bytes()[:100])
-    with pytest.raises(InputError, match="00001.arrow: wanted a whole shard of scores"):
+    reseal(teacher.path)
+    with pytest.raises(InputError, match="00001.arrow: wanted a whole Arrow file"):
         open_teacher_scores(teacher.path).scores("q1", ["a"])
     shard.unlink()
+    reseal(teacher.path)
     with pytest.raises(InputError, match="wanted 2 shards of scores; found 1"):
         open_teacher_scores(teacher.path).ranked("q1", 1)
-    manifest = teacher.path / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"order_only"', '"order"'))
-    with pytest.raises(InputError, match="found one without 'order_only'"):
+    reseal(teacher.path, lambda record: record["content"].pop("order_only"))
+    with pytest.raises(InputError, match="missing required field `order_only`"):
         open_teacher_scores(teacher.path)
-    manifest.write_text(manifest.read_text().replace('"teacher-scores"', '"trainset"'))
+    reseal(teacher.path, lambda record: record.update(kind="trainset"))
     with pytest.raises(InputError, match="wanted a posbias teacher-scores; found a trainset"):
         open_teacher_scores(teacher.path)
 

@@ -24,6 +24,7 @@ from positionbias.dense.vectors import Vectors
 from positionbias.models.bert_dot import BertDot
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint
 from positionbias.ranking.config import RankingConfig
+from tests.sealing import reseal
 
 from .conftest import passages, saved_dot
 
@@ -214,9 +215,7 @@ def test_other_words_over_the_same_weights_are_another_model(collection: Collect
 
 
 def damaged_manifest(folder: Path) -> None:
-    record = json.loads((folder / "manifest.json").read_text())
-    del record["content"]["dimension"]
-    (folder / "manifest.json").write_text(json.dumps(record))
+    reseal(folder, lambda record: record["content"].pop("dimension"))
 
 
 DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
@@ -226,8 +225,8 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda folder: np.save(folder / "vectors" / "00000.npy", np.ones((3, 16), np.float16)),
         r"00000.npy: wanted \(60, 16\) numbers; found \(3, 16\)",
     ),
-    "ids cut": (lambda folder: cut(folder / "ids.arrow"), "ids.arrow: wanted passage ids"),
-    "a manifest without the width": (damaged_manifest, "wanted a whole manifest; found one without 'dimension'"),
+    "ids cut": (lambda folder: cut(folder / "ids.arrow"), "ids.arrow: wanted a whole Arrow file"),
+    "a manifest without the width": (damaged_manifest, "missing required field `dimension`"),
 }
 
 
@@ -240,6 +239,7 @@ def test_damaged_vectors_are_one_clear_line(name: str, checkpoint: Checkpoint, c
     encode_collection(checkpoint, collection, tmp_path / "v")
     damage, message = DAMAGES[name]
     damage(tmp_path / "v")
+    reseal(tmp_path / "v")
 
     def read() -> None:
         vectors = Vectors(tmp_path / "v")

@@ -5,7 +5,6 @@ All tests that start Java in their own process stand in this file, so that one t
 
 from __future__ import annotations
 
-import json
 import math
 import shutil
 import warnings
@@ -21,12 +20,14 @@ from hypothesis import strategies as st
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, StorageError
+from positionbias.core.manifest import read_manifest
 from positionbias.core.records import Passage, Query
 from positionbias.core.run import Ranking, Run, read_run
 from positionbias.firststage import lucene
 from positionbias.firststage.bm25 import PRESETS, Bm25Settings, open_index, retrieve, search
 from positionbias.firststage.java import java_class
 from positionbias.formats.squad import import_squad
+from tests.sealing import reseal
 
 pytestmark = pytest.mark.skipif(
     find_spec("pyserini") is None or find_spec("jnius") is None, reason='needs pip install "positionbias[lucene]"'
@@ -159,10 +160,8 @@ def test_one_index_serves_every_setting(animals):
 def test_an_index_that_does_not_belong_is_built_anew(animals, tmp_path):
     origin(animals)
     folder = animals.cache / "lucene" / "english"
-    manifest = json.loads((folder / "manifest.json").read_text())
-    assert {"pyserini", "anserini", "lucene"} < set(manifest["versions"])
-    manifest["versions"]["lucene"] = "8.0.0"
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    assert {"pyserini", "anserini", "lucene"} < set(read_manifest(folder).versions)
+    reseal(folder, lambda record: record["versions"].update(lucene="8.0.0"))
     assert origin(animals) == "built"
     other = collection_of(tmp_path / "other", {"p9": "red whale"})
     shutil.copytree(animals.cache / "lucene", other.cache / "lucene")

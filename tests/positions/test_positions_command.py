@@ -11,6 +11,7 @@ import pytest
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.result import load_results
+from tests.sealing import reseal
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[int, str, str]:
@@ -103,9 +104,10 @@ def test_bad_input_is_one_line_and_exit_code_2(
 def test_a_damaged_shard_is_one_line(small_collection: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shard = small_collection.shard_paths[0]
     shard.write_bytes(shard.read_bytes()[:200])
+    reseal(small_collection.path)
     for workers in ("1", "2"):
         code, _, err = run(capsys, "debias", small_collection.path, "--out", tmp_path / "r", "--workers", workers)
         assert code == 2
-        assert "wanted a whole passage shard" in err
+        assert "wanted a whole Arrow file" in err
         assert err.count("\n") == 1
         assert not (tmp_path / "r").exists()

@@ -1,0 +1,131 @@
+"""Arrow IPC files of ours, mapped: no batch is read before its bytes are compared with the manifest and its offsets are checked.
+
+Arrow trusts the offsets that a file holds, and reads wherever they point; so damage, or a file that somebody made up, would end the
+process or show its memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.ipc as ipc
+import pyarrow.types as types
+
+from positionbias.core.errors import InputError, bad_input
+from positionbias.core.seal import SealedFile, verified
+
+__all__ = ["ArrowFile", "check_offsets", "read_arrow"]
+
+_HEAD = 1 << 16  # bytes before a batch's columns that describe them: under 2 KB for all schemas here
+
+
+class ArrowFile:
+    """An uncompressed Arrow IPC file with exactly the columns of ``schema``, opened for reading batch by batch.
+
+    ``starts``: the row at which each batch begins, and the number of rows, ``(batches + 1,)`` int64. A column may hold nulls only where
+    ``nulls`` names it.
+
+    Raises:
+        InputError: not such a file; from ``batch``, one that is damaged. The message ends with ``do``.
+    """
+
+    def __init__(self, path: Path, schema: pa.Schema, *, do: str, nulls: frozenset[str] = frozenset()) -> None:
+        self.path, self._do, self._nulls = path, do, nulls
+        self._file = SealedFile(path)
+        whole = pa.py_buffer(self._file.bytes)
+        try:
+            reader = ipc.open_file(pa.BufferReader(whole))
+            if reader.schema != schema:
+                raise self._refused(f"columns {', '.join(schema.names)}", ", ".join(map(str, reader.schema)) or "no columns")
+            self._batches = [reader.get_batch(number) for number in range(reader.num_record_batches)]
+        except (pa.ArrowException, OSError) as error:
+            raise self._refused("a whole Arrow file", str(error).splitlines()[0]) from error
+        self.starts = np.cumsum([0, *(batch.num_rows for batch in self._batches)], dtype=np.int64)
+        self._ends = [0, *(self._end(batch, whole.address) for batch in self._batches)]
+        self._file.touch(max(self._ends), len(self._file))  # what says where the batches are
+        self._checked = np.zeros(len(self._batches), dtype=bool)
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    @property
+    def batches(self) -> int:
+        """The number of batches."""
+        return len(self._batches)
+
+    def batch(self, number: int) -> pa.RecordBatch:
+        """One batch, checked when it is first asked for."""
+        batch = self._batches[number]
+        if not self._checked[number]:
+            start, end = self._ends[number], self._ends[number + 1]
+            self._file.touch(start, max(end, min(start + _HEAD, len(self._file))))
+            try:
+                batch.validate()
+                for field, column in zip(batch.schema, batch.columns, strict=True):
+                    check_offsets(column, may_be_null=field.name in self._nulls)
+            except (pa.ArrowException, ValueError) as error:
+                raise self._refused("a whole Arrow file", f"{str(error).splitlines()[0]} in batch {number}") from error
+            self._checked[number] = True
+        return batch
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return map(self.batch, range(len(self._batches)))
+
+    def _end(self, batch: pa.RecordBatch, base: int) -> int:
+        """The byte of the file at which a batch's columns end."""
+        buffers = [buffer for column in batch.columns for buffer in column.buffers() if buffer is not None and buffer.size]
+        ends = [buffer.address + buffer.size - base for buffer in buffers]
+        if any(end > len(self._file) or end < buffer.size for end, buffer in zip(ends, buffers, strict=True)):
+            raise self._refused("uncompressed columns", "columns that stand elsewhere than in the file")
+        return max(ends, default=0)
+
+    def _refused(self, wanted: str, found: str) -> InputError:
+        return bad_input(self.path, wanted=wanted, found=found, do=self._do)
+
+
+def read_arrow(path: Path, schema: pa.Schema, *, do: str, nulls: frozenset[str] = frozenset()) -> pa.Table:
+    """All of a file as ``ArrowFile`` checks it, mapped: nothing is copied until a value is asked for.
+
+    Raises:
+        InputError: as ``ArrowFile``.
+    """
+    return pa.Table.from_batches(ArrowFile(verified(path), schema, do=do, nulls=nulls), schema)
+
+
+def check_offsets(array: pa.Array, *, may_be_null: bool = False) -> None:
+    """See that every offset of a column of text or of lists, at any depth, points into what it speaks of.
+
+    Raises:
+        ValueError: one does not, or a value is null where none may be.
+    """
+    if array.null_count and not may_be_null:
+        raise ValueError(f"{array.null_count:,} nulls")
+    kind = array.type
+    if types.is_string(kind) or types.is_binary(kind) or types.is_large_string(kind) or types.is_large_binary(kind):
+        _, offsets, data = array.buffers()
+        _check_rising(
+            _offsets(offsets, array, large=types.is_large_string(kind) or types.is_large_binary(kind)), data.size if data else 0
+        )
+    elif types.is_list(kind) or types.is_large_list(kind):
+        offsets = array.buffers()[1]
+        _check_rising(_offsets(offsets, array, large=types.is_large_list(kind)), len(array.values))
+        check_offsets(array.values)
+    elif not types.is_primitive(kind):
+        raise ValueError(f"a column of {kind}")
+
+
+def _offsets(buffer: pa.Buffer | None, array: pa.Array, *, large: bool) -> np.ndarray:
+    if not len(array):
+        return np.zeros(1, np.int64)
+    width = np.dtype(np.int64 if large else np.int32)
+    if buffer is None or buffer.size < (array.offset + len(array) + 1) * width.itemsize:
+        raise ValueError("too few offsets")
+    return np.frombuffer(buffer, width, len(array) + 1, array.offset * width.itemsize)
+
+
+def _check_rising(offsets: np.ndarray, limit: int) -> None:
+    if offsets[0] < 0 or offsets[-1] > limit or (offsets[1:] < offsets[:-1]).any():
+        raise ValueError("offsets that point outside of their column")

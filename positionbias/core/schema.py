@@ -1,0 +1,34 @@
+"""JSON that is read back, as the dataclass that it was written from: every field there and of its type."""
+
+from __future__ import annotations
+
+from dataclasses import fields, is_dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from positionbias.core.errors import bad_input
+
+__all__ = ["read_as"]
+
+T = TypeVar("T")
+
+
+def read_as(kind: type[T], record: Any, path: Path | str, *, do: str, more: bool = False) -> T:
+    """Return the dataclass ``kind`` from what a JSON file at ``path`` held; with ``more`` it may hold further fields.
+
+    Raises:
+        InputError: a field is missing, unknown or of another type; it is named, with the type that is wanted.
+    """
+    try:
+        if (
+            not more
+            and is_dataclass(kind)
+            and isinstance(record, dict)
+            and (unknown := set(record) - {field.name for field in fields(kind)})
+        ):
+            raise msgspec.ValidationError(f"the unknown field `{min(unknown)}`")
+        return msgspec.convert(record, kind, strict=True)
+    except msgspec.ValidationError as error:
+        raise bad_input(path, wanted="fields as posbias writes them", found=f"{error}".replace("$.", ""), do=do) from error

@@ -1,0 +1,255 @@
+"""Digests of an artefact's files, by blocks, and readers that compare them: damage is found where it is read.
+
+A manifest names each file of its artefact with its size and one XXH3-64 a MiB. They find damage (a bad disk, a cut copy, a file of
+another artefact); they prove nothing about who wrote it. What claims identity is a SHA-256 or a checksum of records.
+
+A file finds its digests by itself: in ``manifest.json`` of the nearest folder above it that has one, or in ``FILE.manifest.json``. A
+file that no manifest names (an artefact in the making, one of before there were digests, a published release) is read as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import xxhash
+
+from positionbias.core.errors import InputError, bad_input
+
+__all__ = ["BLOCK", "CACHE", "MANIFEST", "FileSeal", "SealedFile", "named_files", "seal_file", "seal_folder", "verified"]
+
+BLOCK = 1 << 20
+MANIFEST = "manifest.json"
+CACHE = "cache"
+AGAIN = "restore it from a copy, or make it again"
+_WIDTH = 16  # hexadecimal digits a block
+
+
+@dataclass(frozen=True, slots=True)
+class FileSeal:
+    """A file's size in bytes, and the XXH3-64 of each of its blocks of 1 MiB: 16 hexadecimal digits a block."""
+
+    bytes: int
+    digest: str
+
+    def __post_init__(self) -> None:
+        if self.bytes < 0 or len(self.digest) != _WIDTH * self.blocks:
+            raise ValueError(f"{len(self.digest)} digits of digests for {self.bytes:,} bytes")
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks the file has; an empty file has none."""
+        return -(-self.bytes // BLOCK)
+
+    def holds(self, block: int, content: Any) -> bool:
+        """Whether ``content`` (bytes, or a view of them) is this block."""
+        return xxhash.xxh3_64_hexdigest(content) == self.digest[block * _WIDTH : (block + 1) * _WIDTH]
+
+
+def seal_file(path: Path) -> FileSeal:
+    """Read a file once, and return its size and digests."""
+    digests, size = [], 0
+    for block in _blocks(path):
+        digests.append(xxhash.xxh3_64_hexdigest(block))
+        size += len(block)
+    return FileSeal(size, "".join(digests))
+
+
+def _blocks(path: Path) -> Iterator[memoryview]:
+    """The blocks of a file, each valid until the next is asked for: no page of it stays with this process."""
+    buffer = memoryview(bytearray(BLOCK))
+    with open(path, "rb", buffering=0) as handle:
+        while True:
+            held = 0
+            while held < BLOCK and (count := handle.readinto(buffer[held:])):
+                held += count
+            if held:
+                yield buffer[:held]
+            if held < BLOCK:
+                return
+
+
+def named_files(folder: Path) -> list[Path]:
+    """The files that belong to an artefact's content, in order: not its manifest, nothing in ``cache`` and nothing hidden.
+
+    Raises:
+        InputError: a link, or something else that is neither a file nor a folder.
+    """
+    found = []
+    for path in sorted(folder.rglob("*")):
+        parts = path.relative_to(folder).parts
+        if CACHE in parts[:1] or parts == (MANIFEST,) or any(part.startswith(".") for part in parts):
+            continue
+        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            raise bad_input(path, wanted="a regular file in an artefact", found="a link or a special file", do="remove it")
+        if path.is_file():
+            found.append(path)
+    return found
+
+
+def seal_folder(folder: Path) -> dict[str, FileSeal]:
+    """The digests of all files of an artefact's content, by their path within it."""
+    return {path.relative_to(folder).as_posix(): seal_file(path) for path in named_files(folder)}
+
+
+# -- reading ---------------------------------------------------------------------------------------------
+
+
+class _State(NamedTuple):
+    """What tells one state of a file from another within a process."""
+
+    path: Path
+    bytes: int
+    changed: int  # of the inode: nobody can set it back
+    inode: int
+
+
+def _state(path: Path) -> _State:
+    found = path.stat()
+    return _State(path, found.st_size, found.st_ctime_ns, found.st_ino)
+
+
+def manifest_digest(record: Mapping[str, Any]) -> str:
+    """The XXH3-64 of a manifest's JSON without its own ``digest``, whatever the order of its keys."""
+    content = {key: value for key, value in record.items() if key != "digest"}
+    return xxhash.xxh3_64_hexdigest(json.dumps(content, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+
+
+def seal_of(path: Path) -> FileSeal | None:
+    """The digests that a manifest has of a file; None where no manifest names it.
+
+    Raises:
+        InputError: the manifest is damaged.
+    """
+    path = Path(os.path.abspath(path))
+    if path.name == MANIFEST or path.name.endswith(f".{MANIFEST}"):
+        return None  # it has its own digest in it
+    beside = path.with_name(f"{path.name}.{MANIFEST}")
+    if beside.is_file():
+        return _seals(_state(beside)).get(path.name)
+    for folder in path.parents:
+        manifest = folder / MANIFEST
+        if manifest.is_file():
+            return _seals(_state(manifest)).get(path.relative_to(folder).as_posix())
+    return None
+
+
+@lru_cache(maxsize=64)
+def _seals(manifest: _State) -> Mapping[str, FileSeal]:
+    try:
+        record = json.loads(manifest.path.read_bytes())
+        if not isinstance(record, dict) or not record.get("files"):
+            return {}  # of before there were digests, or somebody else's
+        seals = {name: FileSeal(**seal) for name, seal in record["files"].items()}
+    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        found = str(error).splitlines()[0]
+        raise bad_input(manifest.path, wanted="a posbias manifest", found=found, do=AGAIN) from error
+    check_digest(manifest.path, record)
+    return seals
+
+
+def check_digest(manifest: Path, record: Mapping[str, Any]) -> None:
+    """See that a manifest's record is what its own digest says; both it and the files' digests are there, or neither.
+
+    Raises:
+        InputError: it is not.
+    """
+    digest = record.get("digest")
+    if digest is not None and digest != manifest_digest(record):
+        raise bad_input(manifest, wanted="a manifest as it was written", found="one that was changed since", do=AGAIN)
+    if (digest is None) != (record.get("files") is None):
+        raise bad_input(manifest, wanted="a manifest with its digest", found="one without", do=AGAIN)
+
+
+def verified(path: Path) -> Path:
+    """Return the same path, after the whole file has been compared with its manifest; once a process for each state of a file.
+
+    Raises:
+        InputError: its content is not what the manifest names, or it cannot be read.
+    """
+    seal = seal_of(path)
+    if seal is not None:
+        try:
+            _verify(_state(path), seal)
+        except OSError as error:
+            raise bad_input(path, wanted="a readable file", found=error.strerror or str(error), do=AGAIN) from error
+    return path
+
+
+@lru_cache(maxsize=4_096)
+def _verify(state: _State, seal: FileSeal) -> None:
+    _check_size(state.path, state.bytes, seal)
+    for number, block in enumerate(_blocks(state.path)):
+        if not seal.holds(number, block):
+            raise damaged(state.path, number)
+
+
+def _check_size(path: Path, size: int, seal: FileSeal) -> None:
+    if size != seal.bytes:
+        raise bad_input(path, wanted=f"{seal.bytes:,} bytes, as its manifest says", found=f"{size:,}", do=AGAIN)
+
+
+def damaged(path: Path, block: int) -> InputError:
+    """The error about a block that is not what the manifest names."""
+    found = f"other bytes in the MiB from byte {block * BLOCK:,} on"
+    return bad_input(path, wanted="the content that its manifest names", found=found, do=AGAIN)
+
+
+class SealedFile:
+    """A mapped file whose blocks are compared with the manifest when they are first touched.
+
+    ``bytes``: the whole file, mapped. Without digests nothing is compared.
+
+    Raises:
+        InputError: the file is not there, or not of the size that its manifest names.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._seal = seal_of(path)
+        try:
+            with open(path, "rb") as handle:
+                size = os.fstat(handle.fileno()).st_size
+                if self._seal is not None:
+                    _check_size(path, size, self._seal)
+                self.bytes: mmap.mmap | bytes = mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ) if size else b""
+        except OSError as error:
+            raise bad_input(path, wanted="a readable file", found=error.strerror or str(error), do="check the path") from error
+        self._unchecked = np.ones(self._seal.blocks if self._seal else 0, dtype=bool)
+        self._left = len(self._unchecked)
+
+    def __len__(self) -> int:
+        return len(self.bytes)
+
+    def touch(self, start: int, end: int) -> None:
+        """Compare the blocks that hold the bytes from ``start`` to before ``end``.
+
+        Raises:
+            InputError: one of them is damaged.
+        """
+        if self._left and start < end:
+            first, last = max(0, start) // BLOCK, min(end - 1, len(self) - 1) // BLOCK
+            self._compare(first + np.flatnonzero(self._unchecked[first : last + 1]))
+
+    def touch_each(self, starts: np.ndarray, ends: np.ndarray) -> None:
+        """As ``touch`` for many ranges, each of less than a MiB."""
+        if self._left and len(starts):
+            blocks = np.unique(np.concatenate([starts, np.maximum(ends - 1, starts)]) // BLOCK)
+            blocks = blocks[(blocks >= 0) & (blocks < len(self._unchecked))]
+            self._compare(blocks[self._unchecked[blocks]])
+
+    def _compare(self, blocks: np.ndarray) -> None:
+        assert self._seal is not None
+        content = memoryview(self.bytes)
+        for block in blocks.tolist():
+            if not self._seal.holds(block, content[block * BLOCK : (block + 1) * BLOCK]):
+                raise damaged(self.path, block)
+            self._unchecked[block] = False
+        self._left -= len(blocks)

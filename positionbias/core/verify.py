@@ -1,0 +1,116 @@
+"""Compare artefacts with their manifests, file by file; give digests to those of before there were any."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from positionbias.core.collection import KIND, Collection
+from positionbias.core.collection_writer import split_checksum
+from positionbias.core.errors import InputError, bad_input
+from positionbias.core.manifest import check_sizes, manifest_path, read_manifest_file, write_manifest
+from positionbias.core.seal import MANIFEST, named_files, verified
+from positionbias.core.shards import CHECKSUM_MODULUS, pairs_checksum, read_shard
+
+__all__ = ["Verified", "manifests_in", "seal", "verify"]
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What was found of one artefact: its path and kind, how many files and bytes its manifest names, and ``fault``, empty where all is whole.
+
+    ``sealed``: its manifest has digests; without them nothing could be compared. ``strange``: files that it does not name.
+    """
+
+    path: Path
+    kind: str
+    files: int
+    bytes: int
+    sealed: bool
+    strange: int
+    fault: str
+
+
+def manifests_in(path: Path) -> Iterator[Path]:
+    """The manifests of an artefact or of all artefacts in a folder, caches included, in order.
+
+    Raises:
+        InputError: nothing there, or no manifest of ours.
+    """
+    if not path.exists():
+        raise bad_input(path, wanted="an artefact, or a folder of some", found="nothing there", do="check the path")
+    found = sorted([*path.rglob(MANIFEST), *path.rglob(f"*.{MANIFEST}")]) if path.is_dir() else [manifest_path(path)]
+    if not any(manifest.is_file() for manifest in found):
+        raise bad_input(path, wanted="an artefact of posbias", found=f"no {MANIFEST}", do="check the path")
+    # what stands in a hidden folder is still in the making
+    return (
+        manifest for manifest in found if not any(part.startswith(".") for part in manifest.relative_to(path.parent).parts[1:])
+    )
+
+
+def verify(manifest: Path) -> Verified:
+    """Compare the artefact of a manifest with it."""
+    path = _artefact(manifest)
+    try:
+        found = read_manifest_file(manifest)
+    except InputError as error:
+        return Verified(path, "", 0, 0, sealed=True, strange=0, fault=str(error))
+    files, fault, strange = found.files or {}, "", 0
+    try:
+        check_sizes(manifest, found)
+        for name in files:
+            verified(manifest.parent / name)
+        if path.is_dir() and found.files is not None:
+            strange = sum(file.relative_to(path).as_posix() not in files for file in named_files(path))
+    except InputError as error:
+        fault = str(error)
+    size = sum(seal.bytes for seal in files.values())
+    return Verified(path, found.kind, len(files), size, found.files is not None, strange, fault)
+
+
+def seal(manifest: Path) -> Verified:
+    """Give digests to the artefact of a manifest that has none, after its content was compared with what its manifest says of it.
+
+    Raises:
+        InputError: the content is another; what has digests already is compared with them.
+        StorageError: the file system refused.
+    """
+    found = read_manifest_file(manifest)
+    path = _artefact(manifest)
+    if found.files is None:
+        if check := _CHECKS.get(found.kind):
+            check(path)
+        write_manifest(manifest, replace(found))
+    result = verify(manifest)
+    if result.fault:
+        raise InputError(result.fault)
+    return result
+
+
+def _artefact(manifest: Path) -> Path:
+    return manifest.parent if manifest.name == MANIFEST else manifest.with_name(manifest.name.removesuffix(f".{MANIFEST}"))
+
+
+def _check_collection(path: Path) -> None:
+    """Compare all records with the checksums that the manifest has of them."""
+    collection = Collection(path)
+    content = collection.manifest.content
+    total = 0
+    for shard in collection.shard_paths:
+        for batch in read_shard(shard).to_batches():
+            ids, texts = ([item.encode() for item in batch.column(name).to_pylist()] for name in ("passage_id", "text"))
+            total += pairs_checksum(ids, texts)
+    found = {"passages": f"{total % CHECKSUM_MODULUS:032x}"}
+    wanted = {"passages": content.get("passages_checksum", found["passages"])}
+    for split in collection.splits:
+        sets = {name: collection.qrels(split, name) for name in collection.qrels_names(split)}
+        parts = collection.queries(split), collection.qrels(split), collection.answers(split)
+        found[f"split {split!r}"] = split_checksum(*parts, sets)
+        wanted[f"split {split!r}"] = content["splits"][split]["checksum"]
+    for name, checksum in found.items():
+        if checksum != wanted[name]:
+            raise bad_input(path, wanted=f"{name} with the checksum {wanted[name]}", found=checksum, do="make it again")
+
+
+_CHECKS: dict[str, Callable[[Path], None]] = {KIND: _check_collection}

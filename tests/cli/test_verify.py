@@ -1,0 +1,53 @@
+"""``posbias verify`` as it is called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from positionbias.cli.main import main
+from positionbias.core.collection import Collection
+from tests.sealing import unseal
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as stop:
+        main(["-q", "verify", *arguments])
+    out, err = capsys.readouterr()
+    return stop.value.code, out, err  # type: ignore[return-value]
+
+
+def test_all_artefacts_in_a_folder_are_compared(small_collection: Collection, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, str(small_collection.path.parent))
+    assert (code, err) == (0, "")
+    kinds = [line.split()[:2] for line in out.splitlines()]
+    assert kinds == [["whole", "index"], ["whole", "collection"]]
+
+
+def test_damage_is_named_and_the_exit_code_is_2(small_collection: Collection, capsys: pytest.CaptureFixture[str]) -> None:
+    (small_collection.path / "queries" / "test.parquet").write_bytes(b"")
+    code, out, err = run(capsys, str(small_collection.path))
+    assert code == 2
+    assert out.splitlines()[-2].startswith("damaged     collection")
+    assert "test.parquet: wanted" in out.splitlines()[-1]
+    assert err.startswith("posbias: wanted 2 artefacts as they were written; found 1 damaged; restore")
+
+
+def test_seal_adds_digests(small_collection: Collection, capsys: pytest.CaptureFixture[str]) -> None:
+    place = str(small_collection.path)
+    unseal(small_collection.path)
+    code, out, _ = run(capsys, place)
+    assert code == 0
+    assert out.startswith("whole       index")
+    assert "\nno digests  collection" in out
+    assert run(capsys, place, "--seal")[:2] == run(capsys, place)[:2]
+    assert "no digests" not in run(capsys, place)[1]
+
+
+def test_what_is_no_artefact_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, str(tmp_path))[::2] == (
+        2,
+        f"posbias: {tmp_path}: wanted an artefact of posbias; found no manifest.json; check the path\n",
+    )
+    assert "found nothing there" in run(capsys, str(tmp_path / "no"))[2]

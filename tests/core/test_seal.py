@@ -1,0 +1,218 @@
+"""Damage is found where it is read: every file of an artefact, whole or by the block, and manifests that were changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xxhash
+
+from positionbias.core.collection import Collection
+from positionbias.core.collection_writer import create_collection
+from positionbias.core.errors import InputError
+from positionbias.core.manifest import Manifest, manifest_path, read_manifest, write_manifest
+from positionbias.core.records import Answer, Passage, Qrel, Query
+from positionbias.core.run import Run, read_rankings, read_run, write_run
+from positionbias.core.seal import BLOCK, FileSeal, SealedFile, manifest_digest, seal_file, seal_folder
+from positionbias.core.verify import manifests_in, seal, verify
+from tests.sealing import reseal, unseal
+
+
+@pytest.fixture
+def collection(tmp_path: Path) -> Path:
+    place = tmp_path / "c"
+    with create_collection(place) as writer:
+        writer.add_passages(Passage(f"p{number}", f"text {number} " * 40) for number in range(9_000))
+        writer.add_split("test", [Query("q1", "what")], [Qrel("q1", "p1", 1)], [Answer("q1", "p1", "text", 0, 4)])
+        writer.add_qrels("test", "more", [Qrel("q1", "p2", 2)])
+        writer.finish(name="c", command="a test", settings={})
+    return place
+
+
+def flip(path: Path, at: int) -> None:
+    """Change one byte, and neither size nor time."""
+    before = path.stat()
+    content = bytearray(path.read_bytes())
+    content[at] ^= 0x01
+    path.write_bytes(content)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def test_a_seal_has_a_digest_a_block(tmp_path: Path) -> None:
+    content = bytes(range(256)) * (BLOCK // 256) + b"the rest"
+    (tmp_path / "file").write_bytes(content)
+    wanted = xxhash.xxh3_64_hexdigest(content[:BLOCK]) + xxhash.xxh3_64_hexdigest(b"the rest")
+    assert seal_file(tmp_path / "file") == FileSeal(BLOCK + 8, wanted)
+    (tmp_path / "empty").touch()
+    assert seal_file(tmp_path / "empty") == FileSeal(0, "")
+
+
+def test_content_is_named_and_nothing_else(tmp_path: Path) -> None:
+    for name in ("manifest.json", "a/manifest.json", "a/b", ".partial", "cache/index", "a/cache/b"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(name)
+    assert list(seal_folder(tmp_path)) == ["a/b", "a/cache/b", "a/manifest.json"]
+    (tmp_path / "link").symlink_to(tmp_path / "a" / "b")
+    with pytest.raises(InputError, match="link: wanted a regular file in an artefact; found a link"):
+        seal_folder(tmp_path)
+
+
+READS: dict[str, Callable[[Path], object]] = {
+    "passages/00000.arrow": lambda place: list(Collection(place).passages()),
+    "queries/test.parquet": lambda place: Collection(place).queries("test"),
+    "qrels/test.parquet": lambda place: Collection(place).qrels("test"),
+    "qrels/test.more.parquet": lambda place: Collection(place).qrel_table("test", "more"),
+    "answers/test.parquet": lambda place: Collection(place).answers("test"),
+}
+
+
+@pytest.mark.parametrize("name", READS)
+def test_one_changed_byte_is_found_where_it_is_read(collection: Path, name: str) -> None:
+    READS[name](collection)
+    flip(collection / name, (collection / name).stat().st_size // 2)
+    with pytest.raises(InputError, match=rf"{name}: wanted the content that its manifest names; found other bytes"):
+        READS[name](collection)
+
+
+def test_random_access_verifies_what_it_touches_and_no_more(collection: Path) -> None:
+    shard = collection / "passages" / "00000.arrow"
+    assert shard.stat().st_size > 3 * BLOCK
+    flip(shard, 5 * BLOCK // 2)  # in the second of three batches; the first ends before the third MiB
+    opened = Collection(collection)
+    assert opened.texts(["p1"]) == ["text 1 " * 40]
+    with pytest.raises(InputError, match="00000.arrow: wanted the content that its manifest names"):
+        opened.texts(["p5000"])
+
+
+def test_a_shard_of_another_collection_is_refused(collection: Path, tmp_path: Path) -> None:
+    with create_collection(tmp_path / "d") as writer:
+        writer.add_passages(Passage(f"p{number}", f"TEXT {number} " * 40) for number in range(9_000))
+        writer.finish(name="d", command="a test", settings={})
+    shutil.copyfile(tmp_path / "d" / "passages" / "00000.arrow", collection / "passages" / "00000.arrow")
+    with pytest.raises(InputError, match="wanted the content that its manifest names"):
+        Collection(collection).texts(["p1"])
+
+
+def test_a_rolled_index_does_not_give_other_texts(collection: Path) -> None:
+    path = collection / "cache" / "passages" / "records.npy"
+    records = np.load(path)
+    records[:, 2] = np.roll(records[:, 2], 1)
+    np.save(path, records)
+    with pytest.raises(
+        InputError, match="records.npy: wanted the index as it was written; found other bytes; delete its folder"
+    ):
+        Collection(collection).texts(["p1"])
+
+
+def test_an_index_of_another_collection_is_built_again(collection: Path, tmp_path: Path) -> None:
+    with create_collection(tmp_path / "d") as writer:
+        writer.add_passages(Passage(f"p{number}", "") for number in reversed(range(9_000)))
+        writer.finish(name="d", command="a test", settings={})
+    shutil.rmtree(collection / "cache")
+    shutil.copytree(tmp_path / "d" / "cache", collection / "cache")
+    assert Collection(collection).texts(["p1", "p8"]) == ["text 1 " * 40, "text 8 " * 40]
+
+
+def test_an_index_that_names_rows_beyond_the_collection_is_refused(collection: Path) -> None:
+    folder = collection / "cache" / "passages"
+    records = np.load(folder / "records.npy")
+    records[:, 2] += 1 << 40
+    np.save(folder / "records.npy", records)
+    reseal(folder)
+    with pytest.raises(InputError, match=r"records.npy: wanted rows of the collection; found row 1,099"):
+        Collection(collection).texts(["p1"])
+
+
+def test_a_changed_manifest_is_refused(collection: Path) -> None:
+    path = collection / "manifest.json"
+    path.write_text(path.read_text().replace('"passages": 9000', '"passages": 9001'))
+    with pytest.raises(
+        InputError, match="manifest.json: wanted a manifest as it was written; found one that was changed since"
+    ):
+        Collection(collection)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda record: record.update(seed="three"), "found Expected `int | null`, got `str` - at `seed`"),
+        (lambda record: record.update(inputs={}), "found Expected `array`, got `object` - at `inputs`"),
+        (lambda record: record["content"].update(passages="many"), "found Expected `int`, got `str` - at `passages`"),
+        (lambda record: record["content"].update(splits=["test"]), "found Expected `object`, got `array` - at `splits`"),
+        (lambda record: record.update(colour="green"), "found the unknown field `colour`"),
+        (lambda record: record.pop("name"), "missing required field `name`"),
+    ],
+)
+def test_a_field_of_another_type_is_one_line(collection: Path, change: Callable[[dict], object], message: str) -> None:
+    reseal(collection, change)
+    with pytest.raises(InputError) as error:
+        Collection(collection)
+    assert message in str(error.value)
+
+
+def test_a_manifest_names_files_within_its_artefact(collection: Path) -> None:
+    unseal(collection, lambda record: record.update(files={"../secret": {"bytes": 0, "digest": ""}}))
+    with pytest.raises(InputError, match="wanted a manifest with its digest"):
+        Collection(collection)
+    path = collection / "manifest.json"
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps({**record, "digest": manifest_digest(record)}))
+    with pytest.raises(InputError, match=r"wanted files within the artefact; found '\.\./secret'"):
+        Collection(collection)
+
+
+def test_a_run_and_its_manifest_belong_together(tmp_path: Path) -> None:
+    path = tmp_path / "bm25.run"
+    write_run(path, Run("bm25", [("q1", ["a", "b"], [2.0, 1.0])]))
+    write_manifest(manifest_path(path), Manifest("run", "bm25", "retrieve"))
+    assert list(read_run(path)["q1"].passage_ids) == ["a", "b"]
+    path.write_text(path.read_text().replace(" a ", " c "))
+    for read in (read_run, lambda path: list(read_rankings(path))):
+        with pytest.raises(InputError, match="bm25.run: wanted the content that its manifest names"):
+            read(path)
+
+
+def test_old_artefacts_open_with_one_remark_and_can_be_sealed(collection: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    unseal(collection)
+    for _ in range(2):
+        assert Collection(collection).texts(["p1"]) == ["text 1 " * 40]
+    assert capsys.readouterr().err.count("made before artefacts had digests") == 1
+    manifest = manifest_path(collection)
+    assert not verify(manifest).sealed
+    found = seal(manifest)
+    assert (found.sealed, found.files, found.fault) == (True, 5, "")
+    assert read_manifest(collection).files == seal_folder(collection)
+
+
+def test_what_is_not_what_its_manifest_says_is_not_sealed(collection: Path) -> None:
+    shard = collection / "passages" / "00000.arrow"
+    flip(shard, shard.read_bytes().index(b"text 77 "))
+    unseal(collection)
+    with pytest.raises(InputError, match="c: wanted passages with the checksum"):
+        seal(manifest_path(collection))
+
+
+def test_verify_names_what_is_damaged(collection: Path) -> None:
+    assert [verify(path).fault for path in manifests_in(collection.parent)] == ["", ""]  # the collection and its index of ids
+    flip(collection / "cache" / "passages" / "buckets.npy", 200)
+    (collection / "answers" / "test.parquet").unlink()
+    (collection / "notes.txt").write_text("mine")
+    index, whole = (verify(path) for path in manifests_in(collection.parent))
+    assert "buckets.npy: wanted the content" in index.fault
+    assert "test.parquet: wanted" in whole.fault
+    assert "No such file" in whole.fault
+
+
+def test_a_file_that_shrinks_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "vectors").write_bytes(b"x" * 100)
+    write_manifest(tmp_path / "manifest.json", Manifest("vectors", "v", "encode"))
+    (tmp_path / "vectors").write_bytes(b"x" * 99)
+    with pytest.raises(InputError, match="vectors: wanted 100 bytes, as its manifest says; found 99"):
+        SealedFile(tmp_path / "vectors")
+    with pytest.raises(InputError, match="vectors: wanted 100 bytes, as its manifest says; found 99"):
+        read_manifest(tmp_path)

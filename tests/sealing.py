@@ -1,0 +1,34 @@
+"""Artefacts as somebody else might hand them in: damaged, and with manifests that vouch for the damage, or with none that vouches."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from positionbias.core.manifest import manifest_path
+from positionbias.core.seal import MANIFEST, manifest_digest, seal_file, seal_folder
+
+
+def reseal(artefact: Path, change: Callable[[dict[str, Any]], object] | None = None) -> None:
+    """Give the artefact's manifest the digests of what now stands there, after ``change`` was made to its record."""
+    path = manifest_path(artefact)
+    record = json.loads(path.read_text("utf-8"))
+    record.pop("digest", None)
+    if change is not None:
+        change(record)
+    seals = seal_folder(path.parent) if path.name == MANIFEST else {artefact.name: seal_file(artefact)}
+    record["files"] = {name: {"bytes": seal.bytes, "digest": seal.digest} for name, seal in seals.items()}
+    path.write_text(json.dumps({**record, "digest": manifest_digest(record)}), "utf-8")
+
+
+def unseal(artefact: Path, change: Callable[[dict[str, Any]], object] | None = None) -> None:
+    """Take the digests out of the artefact's manifest, as in one of before there were any."""
+    path = manifest_path(artefact)
+    record = json.loads(path.read_text("utf-8"))
+    del record["digest"]
+    record["files"] = None
+    if change is not None:
+        change(record)
+    path.write_text(json.dumps(record), "utf-8")
