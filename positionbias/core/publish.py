@@ -295,6 +295,7 @@ def _complete(commit: Path, final: Path) -> None:
 def _move(folder: int, name: str, target: Path, *, gone: bool) -> None:
     if gone and not os.stat(name, dir_fd=folder).st_size:
         target.unlink(missing_ok=True)
+        sync(target.parent)  # before what says that it is to go
         os.unlink(name, dir_fd=folder)
     else:
         os.replace(name, target, src_dir_fd=folder)
