@@ -1,0 +1,216 @@
+"""Every system call of a step failed in turn: ``python benchmarks/system_calls.py``.
+
+A step is a command of posbias in a folder of its own. Its calls that open, write, sync, lock, rename, link, make or remove something there are
+counted (``failing_calls.c`` stands before libc's); then, for each of them, it is run again with that call failing once, with it and all later ones
+failing, and killed at it. After each the next open must find the artefact as it was before, or the new one whole; a step that ended well must have left
+the new one, one that was not killed must have ended well or by refusing, not by an internal error; and the same command must then succeed and leave nothing hidden.
+Not failed: reads, and what is written through memory maps.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import ctypes
+import errno
+import hashlib
+import importlib
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from measuring import hardware, result_place
+
+MODES = {"failed once": (1, errno.EIO), "failed from then on": (2, errno.ENOSPC), "killed": (3, 0)}
+WORDS = "the of river stone north wheel grain salt copper winter bridge engine".split()
+# what stands before, the command, and where its artefact is
+STEPS: dict[str, tuple[Iterable[str], str, str]] = {
+    "import": ((), "import msmarco release --out ./col", "col"),
+    "import, replaced": (("import msmarco older --out ./col",), "import msmarco release --out ./col --overwrite", "col"),
+    "retrieve": ((), "retrieve ./base --split train --out ./a.run", "a.run"),
+    "retrieve, replaced": (
+        ("retrieve ./base --split train --depth 1 --out ./a.run",),
+        "retrieve ./base --split train --out ./a.run --overwrite",
+        "a.run",
+    ),
+    "debias of a file, replaced": (
+        ("debias older/collection.tsv --format tsv --out ./b.tsv",),
+        "debias release/collection.tsv --format tsv --out ./b.tsv --overwrite",
+        "b.tsv",
+    ),
+    "evaluate": ((), "evaluate base.run --collection ./base --split train --out ./found", "found"),
+    "evaluate, replaced": (
+        ("evaluate base.run --collection ./base --split train --measure RR@10 --out ./found",),
+        "evaluate base.run --collection ./base --split train --out ./found --overwrite",
+        "found",
+    ),
+}
+
+
+def _release(folder: Path, passages: int) -> None:
+    folder.mkdir()
+    texts = (" ".join(WORDS[(number * step) % len(WORDS)] for step in range(1, 9)) for number in range(passages))
+    (folder / "collection.tsv").write_text("".join(f"p{number}\t{text}.\n" for number, text in enumerate(texts)))
+    (folder / "queries.train.tsv").write_text("".join(f"q{number}\t{WORDS[number]}\n" for number in range(4)))
+    (folder / "qrels.train.tsv").write_text("".join(f"q{number}\t0\tp{number}\t1\n" for number in range(4)))
+
+
+def run(command: str, folder: Path, before: Callable[[], Any] = lambda: None, after: Callable[[], Any] = lambda: None) -> int:
+    """The exit code of a command in a forked child, negative for a signal; ``before`` and ``after`` are called there."""
+    sys.stdout.flush()
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    code = 70
+    try:
+        os.chdir(folder)
+        from positionbias.cli.main import main
+
+        before()
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            try:
+                main([*command.split()])
+            except SystemExit as stop:
+                code = stop.code if isinstance(stop.code, int) else 70
+        after()
+    finally:
+        os._exit(code)
+
+
+def state(place: Path) -> str | None:
+    """What an artefact is, as the next open finds it; times and machines left out."""
+    from positionbias.core.publish import recover
+
+    recover(place)
+    if not place.exists():
+        return None
+    digest = hashlib.sha256()
+    beside = place.with_name(f"{place.name}.manifest.json")
+    files = sorted(path for path in place.rglob("*") if path.is_file()) if place.is_dir() else [place, beside]
+    for path in files:
+        data = path.read_bytes() if path.exists() else b""
+        if path.name.endswith("manifest.json") and data:
+            record = json.loads(data)
+            record.pop("provenance", None)
+            data = json.dumps(record, sort_keys=True).encode()
+        digest.update(f"{path.name} {len(data)}\n".encode() + data)
+    return digest.hexdigest()
+
+
+def hidden(folder: Path, name: str) -> list[str]:
+    """What is left that nobody sees."""
+    return [path.name for path in folder.iterdir() if path.name.startswith(f".{name}.")]
+
+
+def loop(step: str, base: Path, scratch: Path, shim: ctypes.CDLL, *, every: int = 1) -> Counter[str]:
+    """Fail each call of a step in each way; counts."""
+    first, command, name = STEPS[step]
+    prepared = scratch / "prepared"
+    shutil.copytree(base, prepared)
+    for earlier in first:
+        assert run(earlier, prepared) == 0, earlier
+    here, told = scratch / "here", scratch / "calls"
+
+    def fresh() -> None:
+        shutil.rmtree(here, ignore_errors=True)
+        shutil.copytree(prepared, here, symlinks=True)
+
+    fresh()
+    old = state(here / name)
+    arm, log = shim.arm, lambda: told.write_text(str(shim.counted()))
+    assert run(command, here, lambda: arm(os.fsencode(here), 0, 0, 0), log) == 0, command
+    new, calls = state(here / name), int(told.read_text())
+    counts: Counter[str] = Counter({"calls": calls})
+    for mode, (how, error) in MODES.items():
+        for number in range(1, calls + 1, every):
+            fresh()
+            code = run(command, here, lambda number=number, how=how, error=error: arm(os.fsencode(here), number, how, error))
+            counts["failed" if how < 3 else "killed"] += 1
+            found = state(here / name)
+            fault = ""
+            if found not in (old, new) or (code == 0 and found != new):
+                fault = "lost"
+            elif code not in (0, 2) and code != -signal.SIGKILL:
+                fault = "internal error"
+            again = command if "--overwrite" in command else f"{command} --overwrite"
+            if not fault and (run(again, here) != 0 or state(here / name) != new or hidden(here, name)):
+                fault = "left behind"
+            if fault:
+                counts[fault] += 1
+                print(f"{step}: call {number} {mode}: {fault} (exit code {code}; {hidden(here, name)})", file=sys.stderr)
+            else:
+                counts["new" if found == new else "old" if old else "nothing"] += 1
+    shutil.rmtree(prepared)
+    return counts
+
+
+def preloaded() -> ctypes.CDLL:
+    """The shim, in this process; starts it anew with the shim before libc where that is not yet so."""
+    if place := os.environ.get("POSBIAS_SHIM"):
+        return ctypes.CDLL(place)
+    folder = tempfile.mkdtemp()
+    place = f"{folder}/failing_calls.so"
+    source = Path(__file__).with_name("failing_calls.c")
+    subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", place, str(source), "-ldl"], check=True)
+    # one thread: what is forked then is whole
+    environment = {**os.environ, "LD_PRELOAD": place, "POSBIAS_SHIM": place, "POSBIAS_HOME": folder, "OMP_NUM_THREADS": "1"}
+    os.execve(sys.executable, [sys.executable, *sys.argv], environment)  # which does not come back
+    raise AssertionError
+
+
+def warm(base: Path, scratch: Path) -> None:
+    """Import in this process, once, what the forked children import."""
+    told = scratch / "modules"
+    for first, command, _ in STEPS.values():
+        for one in (*first, command):
+            run(one, base, after=lambda: told.write_text(" ".join(sys.modules)))
+            for name in told.read_text().split():
+                with contextlib.suppress(Exception):
+                    importlib.import_module(name)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--step", choices=STEPS, action="append")
+    parser.add_argument("--every", type=int, default=1, help="Only every n-th call.")
+    options = parser.parse_args()
+    shim = preloaded()
+    columns = ("calls", "failed", "killed", "old", "nothing", "new", "lost", "internal error", "left behind")
+    lines = [f"| step | {' | '.join(columns)} |", f"|---|{'---:|' * len(columns)}"]
+    total: Counter[str] = Counter()
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(dir=memory) as place:
+        scratch, base = Path(place), Path(place) / "base"
+        base.mkdir()
+        _release(base / "release", 40)
+        _release(base / "older", 20)
+        assert run("import msmarco release --out ./base", base) == 0
+        assert run("retrieve ./base --split train --out ./base.run", base) == 0
+        shutil.copytree(base, scratch / "warm")
+        warm(scratch / "warm", scratch)
+        for step in options.step or STEPS:
+            found = loop(step, base, scratch, shim, every=options.every)
+            total.update(found)
+            lines.append(f"| {step} | {' | '.join(f'{found[column]:,}' for column in columns)} |")
+            print(lines[-1], flush=True)
+    lines.append(f"| all | {' | '.join(f'{total[column]:,}' for column in columns)} |")
+    text = "\n".join(lines)
+    if not options.step:
+        head = f"# Every system call failed in turn\n\n`{' '.join(['python', 'benchmarks/system_calls.py', *sys.argv[1:]])}`, {hardware()}."
+        told = (__doc__ or "").partition("\n")[2].strip()
+        result_place("system_calls").write_text(f"{head}\n\n{told}\n\n{text}\n", encoding="utf-8")
+    print(lines[-1])
+    sys.exit(1 if total["lost"] or total["internal error"] or total["left behind"] else 0)
+
+
+if __name__ == "__main__":
+    main()
