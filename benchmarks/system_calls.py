@@ -100,7 +100,8 @@ def state(place: Path) -> str | None:
         data = path.read_bytes() if path.exists() else b""
         if path.name.endswith("manifest.json") and data:
             record = json.loads(data)
-            record.pop("provenance", None)
+            for changing in ("provenance", "digest"):  # which goes over the former
+                record.pop(changing, None)
             data = json.dumps(record, sort_keys=True).encode()
         digest.update(f"{path.name} {len(data)}\n".encode() + data)
     return digest.hexdigest()
