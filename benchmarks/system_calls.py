@@ -95,7 +95,8 @@ def state(place: Path) -> str | None:
         return None
     digest = hashlib.sha256()
     beside = place.with_name(f"{place.name}.manifest.json")
-    files = sorted(path for path in place.rglob("*") if path.is_file()) if place.is_dir() else [place, beside]
+    found = (path for path in place.rglob("*") if path.is_file() and "cache" not in path.relative_to(place).parts)
+    files = sorted(found) if place.is_dir() else [place, beside]  # a cache names the manifest's digest, and is no artefact
     for path in files:
         data = path.read_bytes() if path.exists() else b""
         if path.name.endswith("manifest.json") and data:
