@@ -12,8 +12,10 @@ from positionbias.core.seal import MANIFEST, manifest_digest, seal_file, seal_fo
 
 
 def reseal(artefact: Path, change: Callable[[dict[str, Any]], object] | None = None) -> None:
-    """Give the artefact's manifest the digests of what now stands there, after ``change`` was made to its record."""
+    """Give the artefact's manifest, if it has one, the digests of what now stands there, after ``change`` was made to its record."""
     path = manifest_path(artefact)
+    if not path.is_file():
+        return
     record = json.loads(path.read_text("utf-8"))
     record.pop("digest", None)
     if change is not None:

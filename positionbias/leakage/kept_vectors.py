@@ -8,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from positionbias.core.errors import StorageError
+from positionbias.core.errors import InputError, StorageError
 from positionbias.core.files import home
+from positionbias.core.manifest import Manifest, manifest_path, read_manifest, write_manifest
 from positionbias.core.publish import atomic_file
+from positionbias.core.seal import verified
 from positionbias.leakage.nearest import Encode
 
 __all__ = ["FOLDER", "KeptVectors"]
@@ -41,8 +43,10 @@ class KeptVectors:
         vectors = np.asarray(self.encode(texts), np.float32)
         self.made += len(texts)
         try:
-            with atomic_file(place, overwrite=True) as partial, open(partial, "wb") as handle:
-                np.save(handle, vectors)
+            with atomic_file(place, overwrite=True) as partial:
+                with open(partial, "wb") as handle:
+                    np.save(handle, vectors)
+                write_manifest(manifest_path(partial), Manifest("query-vectors", place.stem, "leakage find"))
         except StorageError:  # a full disk costs the next search its time, and this one nothing
             pass
         return vectors
@@ -58,7 +62,8 @@ class KeptVectors:
 def _read(place: Path, count: int) -> np.ndarray | None:
     """The vectors of a block; None where there are none, or others than there should be."""
     try:
-        vectors = np.load(place)
-    except (OSError, ValueError, EOFError):
+        read_manifest(place)
+        vectors = np.load(verified(place))
+    except (OSError, ValueError, EOFError, InputError):
         return None
     return vectors if vectors.dtype == np.float32 and vectors.ndim == 2 and len(vectors) == count else None

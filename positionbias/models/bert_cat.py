@@ -17,7 +17,7 @@ from positionbias.models.encoder_source import check_encoder_folder
 from positionbias.models.protocols import Role, Tokens
 from positionbias.models.relevance import log_relevance
 from positionbias.models.sentence_transformers import DENSE, write_cross_encoder
-from positionbias.models.tensors import load_weights, save_tensors
+from positionbias.models.tensors import load_weights, read_shape, save_tensors
 
 __all__ = ["BertCat", "BertCatConfig"]
 
@@ -128,7 +128,7 @@ class BertCat(nn.Module):
     @classmethod
     def load(cls, folder: Path, shape: Mapping[str, Any]) -> Self:
         """As ``Ranker.load``."""
-        config = BertCatConfig(**shape)
+        config = read_shape(BertCatConfig, shape, folder)
         model = cls(config, open_encoder(check_encoder_folder(folder), classifier=config.head == "transformers"))
         if model.head is not None:
             load_weights(nn.ModuleDict({"linear": model.head}), folder / DENSE / WEIGHTS)

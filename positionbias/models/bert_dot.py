@@ -16,6 +16,7 @@ from positionbias.models.dual_encoder import DualEncoder, check_lengths
 from positionbias.models.encoder import open_encoder
 from positionbias.models.encoder_source import check_encoder_folder
 from positionbias.models.sentence_transformers import write_bi_encoder
+from positionbias.models.tensors import read_shape
 
 __all__ = ["BertDot", "BertDotConfig", "Pooling"]
 
@@ -96,4 +97,4 @@ class BertDot(DualEncoder):
     @classmethod
     def load(cls, folder: Path, shape: Mapping[str, Any]) -> Self:
         """As ``Ranker.load``."""
-        return cls(BertDotConfig(**shape), open_encoder(check_encoder_folder(folder)))
+        return cls(read_shape(BertDotConfig, shape, folder), open_encoder(check_encoder_folder(folder)))

@@ -25,17 +25,17 @@ from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import read_json, sha256_file
 from positionbias.core.manifest import MANIFEST, Manifest, package_versions, read_manifest, write_manifest
 from positionbias.core.publish import atomic_folder, write_json
+from positionbias.core.schema import read_as
 from positionbias.models.identity import model_checksum, weights_checksum
 from positionbias.models.kinds import KINDS, model_class
 from positionbias.models.layout import OURS, has_modules
 from positionbias.models.protocols import AnyRanker, Ranker
-from positionbias.models.tensors import MEND
+from positionbias.models.tensors import FACTS, MEND
 from positionbias.models.user_code import is_code_name, load_user_code
 
 __all__ = ["Checkpoint", "ending_of", "load_checkpoint", "save_checkpoint", "shape_of"]
 
 KIND = "checkpoint"
-FACTS = "posbias.json"
 LOG = "training.json"
 
 
@@ -149,18 +149,29 @@ def load_checkpoint(path: Path | str, kind: str | None = None) -> Checkpoint:
     return found
 
 
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What a checkpoint says of its model beside the weights; ``shape`` are the fields of the kind's own settings."""
+
+    kind: str
+    depth: int | None
+    shape: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        if self.depth is not None and self.depth < 1:
+            raise ValueError(f"a re-ranking depth of {self.depth}")
+
+
 def _load_ours(folder: Path) -> Checkpoint:
     manifest = read_manifest(folder, kind=KIND)
-    facts = read_json(folder / FACTS, what="a checkpoint's facts")
+    place = folder / FACTS
+    facts = read_as(_Facts, read_json(place, what="a checkpoint's facts"), place, do=MEND, more=True)
     try:
         with torch.random.fork_rng(devices=[]):  # random weights, to be filled: the caller's generator stays as it was
-            model = model_class(facts["kind"]).load(folder, facts["shape"])
-        depth = facts["depth"] if facts["depth"] is None else int(facts["depth"])
-        if depth is not None and depth < 1:
-            raise ValueError(f"a re-ranking depth of {depth}")
+            model = model_class(facts.kind).load(folder, facts.shape)
     except (KeyError, TypeError, ValueError, SettingError) as error:
         found = f"none of {error}" if isinstance(error, KeyError) else str(error)
-        raise bad_input(folder / FACTS, wanted="a checkpoint's facts", found=found, do=MEND) from error
+        raise bad_input(place, wanted="a checkpoint's facts", found=found, do=MEND) from error
     named, checksum = manifest.content.get("checksum"), model_checksum(folder)
     # a checkpoint of before names its weights alone
     if named != checksum and named != weights_checksum(folder):
@@ -168,7 +179,8 @@ def _load_ours(folder: Path) -> Checkpoint:
         raise bad_input(folder, wanted=wanted, found="other content", do=MEND)
     manifest = replace(manifest, content={**manifest.content, "checksum": checksum})
     model.eval()
-    return Checkpoint(folder, model, manifest, depth, read_json(folder / LOG, what="a training log"))
+    log = read_as(dict[str, Any], read_json(folder / LOG, what="a training log"), folder / LOG, do=MEND)
+    return Checkpoint(folder, model, manifest, facts.depth, log)
 
 
 def _may_be_foreign(folder: Path) -> bool:

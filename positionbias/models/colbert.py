@@ -17,7 +17,7 @@ from positionbias.models.encoder import Encoder, open_encoder
 from positionbias.models.encoder_source import check_encoder_folder
 from positionbias.models.linear import use_fast_linears
 from positionbias.models.sentence_transformers import PROJECTION, write_multi_vector
-from positionbias.models.tensors import load_weights, save_tensors
+from positionbias.models.tensors import load_weights, read_shape, save_tensors
 
 __all__ = ["ColBERT", "ColBERTConfig", "Similarity"]
 
@@ -105,6 +105,6 @@ class ColBERT(DualEncoder):
     @classmethod
     def load(cls, folder: Path, shape: Mapping[str, Any]) -> Self:
         """As ``Ranker.load``."""
-        model = cls(ColBERTConfig(**shape), open_encoder(check_encoder_folder(folder)))
+        model = cls(read_shape(ColBERTConfig, shape, folder), open_encoder(check_encoder_folder(folder)))
         load_weights(nn.ModuleDict({"linear": model.projection}), folder / PROJECTION / WEIGHTS)
         return model

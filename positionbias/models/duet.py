@@ -17,10 +17,11 @@ from torch import Tensor, nn
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import read_json
 from positionbias.core.publish import write_json
+from positionbias.core.schema import read_as
 from positionbias.models.linear import FastLinear
 from positionbias.models.ngraphs import NGraphs
 from positionbias.models.protocols import Role, Tokens, pad_rows
-from positionbias.models.tensors import MEND, load_weights, save_tensors
+from positionbias.models.tensors import MEND, load_weights, read_shape, save_tensors
 from positionbias.models.word_model import check_sizes
 from positionbias.text.vocabulary import PADDING, words_of
 
@@ -207,10 +208,11 @@ class Duet(nn.Module):
     def load(cls, folder: Path, shape: Mapping[str, Any]) -> Self:
         """As ``Ranker.load``."""
         try:
-            graphs = NGraphs(read_json(folder / GRAPHS, what="a checkpoint's n-graphs"))
+            place = folder / GRAPHS
+            graphs = NGraphs(read_as(list[str], read_json(place, what="a checkpoint's n-graphs"), place, do=MEND))
         except (TypeError, ValueError) as error:
             raise bad_input(folder / GRAPHS, wanted="a checkpoint's n-graphs", found=str(error), do=MEND) from error
-        model = cls(DuetConfig(**shape), graphs)
+        model = cls(read_shape(DuetConfig, shape, folder), graphs)
         load_weights(model, folder / "model.safetensors")
         return model
 

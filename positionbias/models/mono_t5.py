@@ -18,6 +18,7 @@ from positionbias.models.encoder_template import Frame, Template
 from positionbias.models.linear import use_fast_linears
 from positionbias.models.protocols import Role, Tokens
 from positionbias.models.relevance import log_relevance
+from positionbias.models.tensors import read_shape
 
 __all__ = ["T5", "MonoT5", "MonoT5Config", "load_t5"]
 
@@ -153,7 +154,7 @@ class MonoT5(nn.Module):
     @classmethod
     def load(cls, folder: Path, shape: Mapping[str, Any]) -> Self:
         """As ``Ranker.load``."""
-        return cls(MonoT5Config(**shape), load_t5(check_encoder_folder(folder)))
+        return cls(read_shape(MonoT5Config, shape, folder), load_t5(check_encoder_folder(folder)))
 
 
 def load_t5(name: str | Path) -> T5:

@@ -5,17 +5,30 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 
 from positionbias.core.errors import StorageError, bad_input
 from positionbias.core.files import storage_errors
+from positionbias.core.schema import read_as
 from positionbias.core.seal import verified
 
-__all__ = ["MEND", "load_tensors", "load_weights", "save_tensors", "weight_errors"]
+__all__ = ["FACTS", "MEND", "load_tensors", "load_weights", "read_shape", "save_tensors", "weight_errors"]
 
+Shape = TypeVar("Shape")
+FACTS = "posbias.json"
 MEND = "train again, or fetch the checkpoint again"
+
+
+def read_shape(kind: type[Shape], shape: Mapping[str, Any], folder: Path) -> Shape:
+    """A model's settings from what its checkpoint in ``folder`` says of them.
+
+    Raises:
+        InputError: a setting is unknown, of another type, or out of its range.
+    """
+    return read_as(kind, dict(shape), folder / FACTS, do=MEND)
 
 
 def save_tensors(path: Path, tensors: Mapping[str, Tensor]) -> None:

@@ -14,8 +14,9 @@ from torch import Tensor, nn
 from positionbias.core.errors import SettingError
 from positionbias.core.files import read_json
 from positionbias.core.publish import write_json
+from positionbias.core.schema import read_as
 from positionbias.models.protocols import Role, Tokens, pad_rows
-from positionbias.models.tensors import load_weights, save_tensors
+from positionbias.models.tensors import MEND, load_weights, read_shape, save_tensors
 from positionbias.text.vocabulary import PADDING, Vocabulary
 
 __all__ = ["WordModel", "check_embedding_deviation", "check_sizes"]
@@ -169,8 +170,9 @@ class WordModel(nn.Module):
     @classmethod
     def load(cls, folder: Path, shape: Mapping[str, Any]) -> Self:
         """As ``Ranker.load``."""
-        words = read_json(folder / "vocabulary.json", what="a checkpoint's words")
-        model = cls(cls.shape(**shape), Vocabulary(words))
+        place = folder / "vocabulary.json"
+        words = read_as(list[str], read_json(place, what="a checkpoint's words"), place, do=MEND)
+        model = cls(read_shape(cls.shape, shape, folder), Vocabulary(words))
         load_weights(model, folder / "model.safetensors")
         return model
 

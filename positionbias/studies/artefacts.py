@@ -17,7 +17,8 @@ from positionbias.core.manifest import Manifest, input_ref, manifest_path, packa
 from positionbias.core.result import Facts, Result, save_results
 from positionbias.core.shard_work import MapShards
 from positionbias.engine.local import map_shards
-from positionbias.models.checkpoint import FACTS, LOG, ending_of
+from positionbias.models.checkpoint import LOG, ending_of
+from positionbias.models.tensors import FACTS
 from positionbias.studies.calibrate import Calibration
 from positionbias.studies.step import Planned, Steps
 from positionbias.training.plan import TrainPlan

@@ -18,13 +18,13 @@ from positionbias import __version__
 from positionbias.core.errors import InputError
 from positionbias.core.files import read_json
 from positionbias.core.publish import write_json
+from positionbias.core.schema import read_as
+from positionbias.core.seal import seal_file
 from positionbias.core.shard_work import MapShards
 
 __all__ = ["Planned", "Step", "Steps", "Work", "content_of", "shown_time"]
 
 RECEIPTS = "steps"
-WHOLE = 1 << 26  # a larger file is known by its size, its beginning and its end
-EDGE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,21 +95,11 @@ class _Job:
 
 
 def content_of(artefact: Path) -> str:
-    """A checksum by which a change made by hand shows, quick whatever the size: of large files size, beginning and end.
-
-    ``cache`` folders, which are rebuilt at will, do not count.
-    """
+    """A digest of all files of an artefact. ``cache`` folders, which are rebuilt at will, do not count."""
     digest = hashlib.sha256()
     for path in [artefact] if artefact.is_file() else _files(artefact):
-        size = path.stat().st_size
-        digest.update(f"{path.relative_to(artefact).as_posix()}\x1f{size}\x1f".encode())
-        with open(path, "rb") as handle:
-            if size <= WHOLE:
-                digest.update(handle.read())
-            else:
-                digest.update(handle.read(EDGE))
-                handle.seek(size - EDGE)
-                digest.update(handle.read(EDGE))
+        seal = seal_file(path)
+        digest.update(f"{path.relative_to(artefact).as_posix()}\x1f{seal.bytes}\x1f{seal.digest}\x1f".encode())
     return digest.hexdigest()
 
 
@@ -174,7 +164,7 @@ class Steps:
     @staticmethod
     def _holds(receipt: Path, artefact: Path, fingerprint: str) -> bool:
         record = _read(receipt) if artefact.exists() else None
-        return record is not None and record.get("fingerprint") == fingerprint and record.get("content") == content_of(artefact)
+        return record is not None and record.fingerprint == fingerprint and record.content == content_of(artefact)
 
     def _seconds(self, work: Work | None) -> float | None:
         """By what the study's own steps of this kind have taken, else by what one is said to take."""
@@ -182,27 +172,41 @@ class Steps:
             return None
         seconds = amount = 0.0
         for record in self._records():
-            done = record.get("work")
-            if isinstance(done, dict) and done.get("unit") == work.unit:
-                seconds, amount = seconds + record["seconds"], amount + done["amount"]
+            if record.work and record.work.unit == work.unit:
+                seconds, amount = seconds + record.seconds, amount + record.work.amount
         each = seconds / amount if amount else work.seconds_each()
         return None if each is None else each * work.amount
 
-    def _records(self) -> Iterator[dict[str, Any]]:
+    def _records(self) -> Iterator[_Receipt]:
         for path in sorted((self.folder / RECEIPTS).rglob("*.json")):
             if record := _read(path):
                 yield record
 
 
-def _read(receipt: Path) -> dict[str, Any] | None:
+@dataclass(frozen=True, slots=True)
+class _Done:
+    unit: str
+    amount: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Receipt:
+    """What is read of a step's receipt; it holds the step's settings and inputs too."""
+
+    fingerprint: str
+    content: str
+    seconds: float
+    work: _Done | None = None
+
+
+def _read(receipt: Path) -> _Receipt | None:
     """A receipt; a missing or damaged one proves nothing: the step is made again."""
     if not receipt.exists():
         return None
     try:
-        record = read_json(receipt, what="a step's receipt")
+        return read_as(_Receipt, read_json(receipt, what="a step's receipt"), receipt, do="remove it", more=True)
     except InputError:
         return None
-    return record if isinstance(record, dict) else None
 
 
 def shown_time(seconds: float) -> str:

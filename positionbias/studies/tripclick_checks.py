@@ -13,8 +13,8 @@ from positionbias.core.groups import Groups
 from positionbias.core.run import Run, read_rankings, read_run
 from positionbias.dense.approximate import check_faiss
 from positionbias.evaluation.evaluate import check_run
-from positionbias.models.checkpoint import FACTS
 from positionbias.models.encoder_source import MINILM, encoder_folder
+from positionbias.models.tensors import FACTS
 from positionbias.studies.artefacts import checkpoint_facts
 from positionbias.studies.tripclick_settings import OWN_JUDGEMENTS, JudgedSplit, TripClickSettings
 

@@ -2,8 +2,8 @@
 
 It lives in a working folder beside the checkpoint to be (``.NAME.training``):
 
-state-STEP/  model.safetensors, optimizers.safetensors, state.json (settings, counters, log, the scale of half precision)
-best-STEP/   model.safetensors, the weights with the best validation so far
+state-STEP/  model.safetensors, optimizers.safetensors, state.json (settings, counters, log, the scale of half precision), manifest.json
+best-STEP/   model.safetensors, the weights with the best validation so far, manifest.json
 log.jsonl    a line a validation, for whoever looks on; what a resumed training goes on from stands in the state
 
 Each save is whole before what it replaces goes, so a training killed at any moment continues from its last save to the weights
@@ -22,11 +22,14 @@ from torch import Tensor, nn
 
 from positionbias.core.errors import InputError, OutputExistsError, bad_input
 from positionbias.core.files import read_json
+from positionbias.core.manifest import MANIFEST, Manifest, read_manifest, write_manifest
 from positionbias.core.publish import atomic_folder, write_json
 from positionbias.models.protocols import Ranker
 from positionbias.models.tensors import load_tensors, load_weights, save_tensors
 
 __all__ = ["find_state", "load_best", "restore_state", "save_best", "save_state", "unfinished", "working_folder"]
+
+_KIND = "training-state"
 
 
 def working_folder(out: Path) -> Path:
@@ -55,6 +58,8 @@ def find_state(out: Path, settings: Mapping[str, Any], *, resume: bool) -> dict[
         raise OutputExistsError(
             f"{folder}: wanted no unfinished training here; found one; continue it with --resume, or remove the folder"
         )
+    if (latest / MANIFEST).is_file():  # one of before had none
+        read_manifest(latest, kind=_KIND)
     path = latest / "state.json"
     record = read_json(path, what="a training's state")
     if not (isinstance(record, dict) and all(isinstance(record.get(key), dict) for key in ("settings", "record"))):
@@ -119,6 +124,7 @@ def save_state(
         save_tensors(partial / "model.safetensors", model.state_dict())
         save_tensors(partial / "optimizers.safetensors", _optimizer_tensors(optimizers))
         write_json(partial / "state.json", {**record, "scaler": scaler.state_dict()})
+        write_manifest(partial / MANIFEST, Manifest(_KIND, final.name, "train"))
     kept = {final, _best(folder, record["record"]["best_step"])}
     for older in {*folder.glob("state-*"), *folder.glob("best-*")} - kept:
         shutil.rmtree(older)
@@ -147,6 +153,7 @@ def save_best(folder: Path, model: Ranker, step: int) -> None:
     """Keep these weights. Those kept before stay until ``save_state`` has written a state that names these."""
     with atomic_folder(_best(folder, step), overwrite=True, owned=True) as partial:
         save_tensors(partial / "model.safetensors", model.state_dict())
+        write_manifest(partial / MANIFEST, Manifest(_KIND, _best(folder, step).name, "train"))
 
 
 def load_best(folder: Path, model: Ranker, step: int) -> None:

@@ -11,6 +11,7 @@ import pytest
 from positionbias.core.errors import SettingError, StorageError
 from positionbias.leakage.kept_vectors import KeptVectors
 from positionbias.leakage.thresholds import KNOWN, known_threshold, threshold_for
+from tests.sealing import reseal
 
 
 def test_an_encoders_own_threshold_and_no_others() -> None:
@@ -57,11 +58,13 @@ def test_a_block_is_encoded_once_by_a_model(tmp_path: Path) -> None:
 def test_a_damaged_file_is_made_anew(tmp_path: Path) -> None:
     encode = Counted()
     KeptVectors(encode, "one", tmp_path)(["lamp"])
-    (file,) = tmp_path.iterdir()
-    for damage in (b"", file.read_bytes()[:-3], b"nothing of an array"):
+    (file,) = tmp_path.glob("*.npy")
+    whole = file.read_bytes()
+    for damage in (b"", whole[:-3], b"nothing of an array", whole[:-1] + b"\x01"):
         file.write_bytes(damage)
         np.testing.assert_array_equal(KeptVectors(encode, "one", tmp_path)(["lamp"]), [[4, 1]])
     np.save(file, np.zeros((2, 2), np.float32))  # of another block
+    reseal(file)
     np.testing.assert_array_equal(KeptVectors(encode, "one", tmp_path)(["lamp"]), [[4, 1]])
 
 

@@ -19,6 +19,7 @@ from positionbias.core.errors import InputError, OutputExistsError
 from positionbias.core.manifest import Manifest
 from positionbias.models.checkpoint import load_checkpoint, save_checkpoint
 from positionbias.models.protocols import pad_rows
+from tests.sealing import reseal
 
 from ..tiny import tiny_tk
 
@@ -105,17 +106,17 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "no kind": (
         lambda p: record(p, "posbias.json", lambda c: c.pop("kind")),
-        "a checkpoint's facts; found none of 'kind'",
+        "posbias.json: wanted fields .*; found .*missing required field `kind`",
     ),
     "an unknown setting": (
         lambda p: record(p, "posbias.json", lambda c: c["shape"].update(colour=1)),
-        "a checkpoint's facts; found .*unexpected keyword argument 'colour'",
+        "posbias.json: wanted fields .*; found the unknown field `colour`",
     ),
     "a setting out of range": (
         lambda p: record(p, "posbias.json", lambda c: c["shape"].update(heads=0)),
         "posbias.json: wanted a checkpoint's facts; found --heads",
     ),
-    "no depth": (lambda p: record(p, "posbias.json", lambda c: c.pop("depth")), "found none of 'depth'"),
+    "no depth": (lambda p: record(p, "posbias.json", lambda c: c.pop("depth")), "missing required field `depth`"),
     "depth 0": (lambda p: record(p, "posbias.json", lambda c: c.update(depth=0)), "found a re-ranking depth of 0"),
     "configuration cut short": (
         lambda p: cut(p, "posbias.json"),
@@ -144,6 +145,7 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
 def test_one_clear_line(place: Path, fault: str) -> None:
     damage, complaint = FAULTS[fault]
     damage(place)
+    reseal(place)
     with pytest.raises(InputError, match=complaint) as stop:
         load_checkpoint(place)
     assert "\n" not in str(stop.value)

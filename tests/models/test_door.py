@@ -21,6 +21,7 @@ from positionbias.models.door import check_door
 from positionbias.models.door_rules import config_offence
 from positionbias.models.encoder import load_encoder
 from positionbias.models.encoder_source import encoder_folder
+from tests.sealing import reseal
 
 from ..tiny import tiny_encoder
 from .library import bi_encoder, head, kept, pooling, transformer
@@ -183,10 +184,12 @@ def said(made: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> dic
         for name, (file, facts) in FILES.items():
             place = copy(loader)
             change(place / file, **facts)
+            reseal(place)
             asked[f"{loader}, {name}"] = place, kind
     for name, spoil in PARTS.items():
         place = copy("sentence-transformers")
         spoil(place)
+        reseal(place)
         asked[f"part: {name}"] = place, None
     return dict(zip(asked, load_beside_them(list(asked.values()), root), strict=True))
 

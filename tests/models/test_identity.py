@@ -17,6 +17,7 @@ from positionbias.models.checkpoint import load_checkpoint, save_checkpoint
 from positionbias.models.encoder import load_encoder
 from positionbias.models.identity import model_checksum, weights_checksum
 from positionbias.training.plan import TrainPlan
+from tests.sealing import reseal, unseal
 
 from ..tiny import tiny_encoder
 
@@ -94,6 +95,7 @@ def test_what_a_model_does_not_compute_with_changes_nothing(made: Path, place: P
 @pytest.mark.parametrize("what", OTHER)
 def test_what_a_model_computes_with_makes_it_another(made: Path, place: Path, what: str) -> None:
     OTHER[what](place)
+    reseal(place)
     assert model_checksum(place) != model_checksum(made)
     with pytest.raises(InputError, match="wanted the weights, settings and words that manifest.json names; found other"):
         load_checkpoint(place)
@@ -109,7 +111,7 @@ def test_a_folder_of_a_list_of_modules_is_of_the_model(made: Path, place: Path) 
 
 
 def test_a_checkpoint_of_before_is_known_by_all_that_it_holds(made: Path, place: Path) -> None:
-    change("manifest.json", lambda m: m["content"].update(checksum=weights_checksum(place)))(place)
+    unseal(place, lambda m: m["content"].update(checksum=weights_checksum(place)))
     assert load_checkpoint(place).manifest.content["checksum"] == load_checkpoint(made).manifest.content["checksum"]
     OTHER["activation"](place)
     assert load_checkpoint(place).manifest.content["checksum"] != load_checkpoint(made).manifest.content["checksum"]
@@ -121,6 +123,7 @@ def test_a_plan_knows_its_encoder_by_more_than_weights(made: Path, place: Path, 
         checksum = "of a collection"
 
     (OTHER | SAME)[what](place)
+    reseal(place)
     plans = [
         [TrainPlan(kind="bert_cat", trainset=None, candidates=made / "posbias.json", encoder=str(folder)),
          TrainPlan(kind="bert_dot", candidates=made / "posbias.json", start=folder)] for folder in (made, place)

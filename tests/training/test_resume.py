@@ -15,6 +15,7 @@ from positionbias.models.checkpoint import Checkpoint
 from positionbias.positions.rotate import Rotation
 from positionbias.training import loop
 from positionbias.training.state import unfinished, working_folder
+from tests.sealing import reseal
 
 from .conftest import Task, stop_at
 
@@ -227,9 +228,19 @@ def damaged(state: Path, change) -> None:
 )
 def test_a_damaged_state_is_one_line(task: Task, stopped: Path, damage, complaint: str) -> None:
     damage(unfinished(stopped))
+    reseal(unfinished(stopped))
     with pytest.raises(InputError, match=complaint) as stop:
         task.train(stopped, resume=True)
     assert "\n" not in str(stop.value)
+
+
+def test_weights_of_another_moment_are_not_gone_on_from(task: Task, stopped: Path) -> None:
+    path = unfinished(stopped) / "model.safetensors"
+    content = bytearray(path.read_bytes())
+    content[-1] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="model.safetensors: wanted the content that its manifest names"):
+        task.train(stopped, resume=True)
 
 
 def test_states_of_two_trainings_do_not_meet(task: Task, stopped: Path) -> None:
