@@ -30,6 +30,8 @@ MANIFEST = "manifest.json"
 CACHE = "cache"
 AGAIN = "restore it from a copy, or make it again"
 _WIDTH = 16  # hexadecimal digits a block
+_MOST = 1 << 28  # bytes of a manifest: those of 16 TB
+_OURS = {"kind", "format_version", "files"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,24 +133,30 @@ def seal_of(path: Path) -> FileSeal | None:
     path = Path(os.path.abspath(path))
     if path.name == MANIFEST or path.name.endswith(f".{MANIFEST}"):
         return None  # it has its own digest in it
-    beside = path.with_name(f"{path.name}.{MANIFEST}")
-    if beside.is_file():
-        return _seals(_state(beside)).get(path.name)
-    for folder in path.parents:
-        manifest = folder / MANIFEST
-        if manifest.is_file():
-            return _seals(_state(manifest)).get(path.relative_to(folder).as_posix())
+    try:
+        beside = path.with_name(f"{path.name}.{MANIFEST}")
+        if beside.is_file():
+            return _seals(_state(beside), ours=True).get(path.name)
+        for folder in path.parents:
+            manifest = folder / MANIFEST
+            if manifest.is_file():
+                return _seals(_state(manifest), ours=False).get(path.relative_to(folder).as_posix())
+    except OSError:
+        pass  # a folder above that may not be looked into has no artefact of ours
     return None
 
 
 @lru_cache(maxsize=64)
-def _seals(manifest: _State) -> Mapping[str, FileSeal]:
+def _seals(manifest: _State, *, ours: bool) -> Mapping[str, FileSeal]:
+    """The digests in a manifest; ``ours``: its name says that it is one of ours, and any folder may hold somebody else's manifest.json."""
     try:
-        record = json.loads(manifest.path.read_bytes())
-        if not isinstance(record, dict) or not record.get("files"):
-            return {}  # of before there were digests, or somebody else's
-        seals = {name: FileSeal(**seal) for name, seal in record["files"].items()}
-    except (OSError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        record = json.loads(manifest.path.read_bytes()) if manifest.bytes <= _MOST else None
+        if not isinstance(record, dict) or not record.keys() >= _OURS:
+            return {}  # somebody else's, or of before there were digests
+        seals = {name: FileSeal(**seal) for name, seal in (record["files"] or {}).items()}
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        if not ours:
+            return {}  # whoever opens the artefact reads its manifest, and says what is wrong with it
         found = str(error).splitlines()[0]
         raise bad_input(manifest.path, wanted="a posbias manifest", found=found, do=AGAIN) from error
     check_digest(manifest.path, record)

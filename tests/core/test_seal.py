@@ -177,6 +177,19 @@ def test_a_run_and_its_manifest_belong_together(tmp_path: Path) -> None:
             read(path)
 
 
+@pytest.mark.parametrize("content", ['{"files": ["a"]}', '{"files": 3, "kind": 1}', "nothing of JSON", '{"version": 2}', ""])
+def test_a_manifest_of_somebody_else_above_a_file_is_nothing_to_us(tmp_path: Path, content: str) -> None:
+    (tmp_path / "manifest.json").write_text(content)
+    (tmp_path / "data").mkdir()
+    write_run(tmp_path / "data" / "a.run", Run("a", [("q1", ["a"], [2.0])]))
+    assert list(read_run(tmp_path / "data" / "a.run")["q1"].passage_ids) == ["a"]
+
+
+def test_a_damaged_table_of_buckets_is_built_again(collection: Path) -> None:
+    flip(collection / "cache" / "passages" / "buckets.npy", 300)
+    assert Collection(collection).texts(["p1"]) == ["text 1 " * 40]
+
+
 def test_old_artefacts_open_with_one_remark_and_can_be_sealed(collection: Path, capsys: pytest.CaptureFixture[str]) -> None:
     unseal(collection)
     for _ in range(2):
