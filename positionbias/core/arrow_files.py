@@ -1,4 +1,4 @@
-"""Arrow IPC files of ours, mapped: no batch is read before its bytes are compared with the manifest and its offsets are checked.
+"""Arrow IPC files of ours, mapped: no batch is read before its bytes are compared with the manifest, and its offsets and texts are checked.
 
 Arrow trusts the offsets that a file holds, and reads wherever they point; so damage, or a file that somebody made up, would end the
 process or show its memory.
@@ -63,7 +63,7 @@ class ArrowFile:
             start, end = self._ends[number], self._ends[number + 1]
             self._file.touch(start, max(end, min(start + _HEAD, len(self._file))))
             try:
-                batch.validate()
+                batch.validate(full=True)  # UTF-8 too
                 for field, column in zip(batch.schema, batch.columns, strict=True):
                     check_offsets(column, may_be_null=field.name in self._nulls)
             except (pa.ArrowException, ValueError) as error:

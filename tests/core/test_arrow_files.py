@@ -96,3 +96,10 @@ def test_no_damage_is_more_than_one_line(tmp_path: Path, seed: int) -> None:
             read(tmp_path / "f.arrow", LISTS, frozenset({"scores"}))
         except (InputError, UnicodeDecodeError):
             continue
+
+
+def test_text_that_is_not_unicode_is_one_line(tmp_path: Path) -> None:
+    path = write(tmp_path / "f.arrow", TEXT, {"id": ["a", "bb", "ccc"], "text": ["one", "two", "forty-four"]})
+    path.write_bytes(path.read_bytes().replace(b"forty-four", b"forty\xfffour"))
+    with pytest.raises(InputError, match=r"f.arrow: wanted a whole Arrow file; found .*UTF8.*; make it again"):
+        read(path)
