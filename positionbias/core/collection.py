@@ -176,11 +176,12 @@ class Collection:
     @cached_property
     def _index(self) -> PassageIndex:
         folder, passages = self.path / INDEX, self._facts.passages_checksum
+        sealed = self.manifest.files is not None
         try:
-            return PassageIndex(folder, len(self), passages)
+            return PassageIndex(folder, len(self), passages, sealed=sealed)
         except (OSError, ValueError, InputError):
             build_index(self.shard_paths, folder, passages)
-            return PassageIndex(folder, len(self), passages)
+            return PassageIndex(folder, len(self), passages, sealed=sealed)
 
     @property
     def cache(self) -> Path:

@@ -47,20 +47,26 @@ _DO = "delete its folder, and it is built again"
 class PassageIndex:
     """The rows of passages by their ids. What a look-up reads is verified when it is first read.
 
+    ``sealed``: the collection has digests, so the index must have a manifest; one of before there were any has none.
+
     Raises:
         ValueError, OSError, InputError: there is none in ``folder``, it is not whole, or it is of other passages.
     """
 
-    def __init__(self, folder: Path, passages: int, checksum: str) -> None:
-        # one of before had no manifest; so had its collection no digests
-        if manifest_path(folder).is_file() and read_manifest(folder, kind=_KIND).content.get(_OF) != checksum:
+    def __init__(self, folder: Path, passages: int, checksum: str, *, sealed: bool) -> None:
+        if (sealed or manifest_path(folder).is_file()) and read_manifest(folder, kind=_KIND).content.get(_OF) != checksum:
             raise ValueError(f"{folder}: an index of other passages")
         self._file = SealedFile(folder / RECORDS)
         # as plain arrays: indexing a numpy.memmap costs more than the look-up itself
         self._records = np.asarray(mapped := np.load(folder / RECORDS, mmap_mode="r"))
         self._buckets = np.load(verified(folder / BUCKETS))
         self._start = len(self._file) - self._records.nbytes  # of the first record in its file
-        rising = self._buckets.ndim == 1 and len(self._buckets) > 1 and (self._buckets[1:] >= self._buckets[:-1]).all()
+        rising = (
+            self._buckets.dtype == np.int64
+            and self._buckets.ndim == 1
+            and len(self._buckets) > 1
+            and (self._buckets[1:] >= self._buckets[:-1]).all()
+        )
         if (
             not rising
             or mapped.dtype != RECORD
@@ -130,7 +136,7 @@ class _Run(NamedTuple):
 
 
 def _write_manifest(folder: Path, checksum: str) -> None:
-    manifest = Manifest(_KIND, folder.name, "index", content={_OF: checksum})
+    manifest = Manifest(_KIND, INDEX.name, "index", content={_OF: checksum})
     write_manifest(folder / MANIFEST, manifest)
 
 

@@ -97,7 +97,7 @@ class CollectionWriter:
         with suppress(OSError):  # an index is built anew where it cannot be had
             _copy_files(collection.cache, self.folder / CACHE)
         with suppress(OSError, ValueError, InputError):
-            PassageIndex(self.folder / INDEX, len(collection), checksum)
+            PassageIndex(self.folder / INDEX, len(collection), checksum, sealed=True)
             self._indexed = True
 
     def _add(self, shard: Shard) -> None:
@@ -186,7 +186,7 @@ class CollectionWriter:
         passages = f"{checksum % CHECKSUM_MODULUS:032x}"
         if not self._indexed:
             build_index([self.shard_path(i) for i in range(self._shards)], self.folder / INDEX, passages, self._map_shards)
-        absent = self._absent(PassageIndex(self.folder / INDEX, count, passages), allow_absent)
+        absent = self._absent(PassageIndex(self.folder / INDEX, count, passages, sealed=True), allow_absent)
         # the split's name counts: a query that moves from one split to another changes the collection
         checksum += rows_checksum((name, split["checksum"]) for name, split in self._splits.items())
         manifest = Manifest(

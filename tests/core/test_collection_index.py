@@ -17,11 +17,13 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_index import id_hashes
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError
+from positionbias.core.manifest import read_manifest
 from positionbias.core.records import Passage
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard
 from positionbias.engine.local import map_shards
 
+from ..sealing import reseal
 from .making import make_collection
 
 
@@ -140,3 +142,25 @@ def test_the_index_is_rebuilt_when_it_is_gone(small_collection: Collection) -> N
     records = small_collection.cache / "passages" / "records.npy"
     records.write_bytes(records.read_bytes()[:-8])
     assert Collection(small_collection.path).texts(["p-word"]) == ["Mirren"]
+
+
+def test_an_index_that_nothing_vouches_for_is_rebuilt(small_collection: Collection) -> None:
+    wanted = small_collection.texts(small_collection.passage_ids())
+    folder = small_collection.path / "cache" / "passages"
+    (folder / "manifest.json").unlink()
+    records = np.load(folder / "records.npy")
+    np.save(folder / "records.npy", np.column_stack([records[:, :2], np.roll(records[:, 2], 1)]))
+    assert Collection(small_collection.path).texts(small_collection.passage_ids()) == wanted
+
+
+def test_an_index_of_another_type_is_rebuilt(small_collection: Collection) -> None:
+    wanted = small_collection.texts(small_collection.passage_ids())
+    folder = small_collection.path / "cache" / "passages"
+    np.save(folder / "buckets.npy", np.load(folder / "buckets.npy").astype(np.float64))
+    reseal(folder)
+    assert Collection(small_collection.path).texts(small_collection.passage_ids()) == wanted
+
+
+def test_an_index_is_named_for_its_place(small_collection: Collection) -> None:
+    small_collection.find(["p"])
+    assert read_manifest(small_collection.path / "cache" / "passages").name == "passages"
