@@ -2,7 +2,7 @@
 
 The pieces come back to this process, so a file is written once and its SHA-256 computed in passing. Shards of their own, joined at
 the end, would be written twice and read once more. After each piece a line in a log says how long it is, what the SHA-256 of
-everything so far is, and what its maker said; a later run of the same job reads the file up to the first place that does not agree.
+everything so far is, what its maker said, and a digest of all that; a later run of the same job reads the file up to the first place that does not agree.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from typing import IO, Any, Literal
 
 from positionbias.core.files import remove
 from positionbias.core.publish import put_file
+from positionbias.core.seal import as_signed, signed
 from positionbias.core.shard_work import resumable_folder
 
 __all__ = ["OrderedFile", "Packing", "pack", "packing_of", "resumable_file", "resumed_file", "unpack"]
@@ -99,7 +100,7 @@ class OrderedFile:
         self._count(unpack(piece, self.packing), facts)
         if self._log is not None:
             line = {"bytes": len(piece), "checksum": self.checksum, "facts": facts}
-            self._log.write(json.dumps(line).encode() + b"\n")
+            self._log.write(json.dumps(signed(line)).encode() + b"\n")
             self._log.flush()
 
     def _settle(self, written: int) -> None:
@@ -122,7 +123,7 @@ class OrderedFile:
         whole, logged = 0, 0
         for line in log:
             try:
-                told = json.loads(line)
+                told = as_signed(json.loads(line))
                 piece = self._handle.read(told["bytes"])
                 content = unpack(piece, self.packing)
                 hash_ = self._hash.copy()
@@ -130,7 +131,7 @@ class OrderedFile:
                 if len(piece) != told["bytes"] or hash_.hexdigest() != told["checksum"]:
                     break
                 self._count(content, told["facts"])
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, RecursionError):
                 break
             whole, logged = whole + len(piece), logged + len(line)
         for handle, length in ((self._handle, whole), (log, logged)):

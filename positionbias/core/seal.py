@@ -119,9 +119,25 @@ def _state(path: Path) -> _State:
 
 
 def manifest_digest(record: Mapping[str, Any]) -> str:
-    """The XXH3-64 of a manifest's JSON without its own ``digest``, whatever the order of its keys."""
+    """The XXH3-64 of a record's JSON without its own ``digest``, whatever the order of its keys."""
     content = {key: value for key, value in record.items() if key != "digest"}
     return xxhash.xxh3_64_hexdigest(json.dumps(content, sort_keys=True, ensure_ascii=False).encode("utf-8", "surrogatepass"))
+
+
+def signed(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a record with its digest, as ``manifest_digest`` computes it."""
+    return {**record, "digest": manifest_digest(record)}
+
+
+def as_signed(record: Any) -> Mapping[str, Any]:
+    """Return a record that was ``signed``.
+
+    Raises:
+        ValueError: it is not what its digest says.
+    """
+    if not isinstance(record, dict) or record.get("digest") != manifest_digest(record):
+        raise ValueError("a record that was changed since it was written")
+    return record
 
 
 def seal_of(path: Path) -> FileSeal | None:

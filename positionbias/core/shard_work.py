@@ -8,7 +8,7 @@ An artefact in the making stands in a hidden work folder beside its final place:
     .NAME.work.lock         held by the run at work
 
 A shard gets its name when it is whole, and its receipt after that; so at whatever step a run ends, a later run of the same job
-keeps the shards that their receipts vouch for, byte by byte, and makes the others. A run of another job starts afresh.
+keeps the shards that their receipts vouch for, byte by byte, and makes the others. A receipt has a digest of itself. A run of another job starts afresh.
 When all is there the content gets its final name, and the rest of the work folder goes. Where it replaces an older artefact, that one then
 stands at ``content`` for a moment: it has another number, so that nobody goes on with it.
 """
@@ -31,6 +31,7 @@ from positionbias.core.errors import InputError, PositionBiasError, SettingError
 from positionbias.core.files import remove, sha256_file, storage_errors
 from positionbias.core.input_state import file_mark
 from positionbias.core.publish import put_folder, refuse_existing, sweep, write_json
+from positionbias.core.seal import as_signed, signed
 
 __all__ = ["GO_ON", "MapShards", "make_shards", "resumable_folder", "work_folder"]
 
@@ -128,7 +129,7 @@ def _take_over(root: Path, job: Mapping[str, Any]) -> None:
     try:
         record = json.loads((root / JOB).read_text("utf-8"))
         same = json.dumps(record["job"], sort_keys=True) == wanted and record["content"] == content.stat().st_ino
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         same = False
     if not same:
         remove(root)
@@ -195,10 +196,10 @@ def _make(task: _Task, item: str = "") -> Mapping[str, Any]:
     with _put(task.target) as partial:
         # through JSON, so that a shard says the same whether it was made now or before
         facts: Mapping[str, Any] = json.loads(json.dumps(task.make(task.item, partial)))
-        receipt = {"item": item, "checksum": sha256_file(partial), "facts": facts} if task.receipt else None
+        receipt = {"item": item, "checksum": sha256_file(partial), "facts": facts}
     if task.receipt:
         with _put(task.receipt) as partial:
-            partial.write_text(json.dumps(receipt), encoding="utf-8")
+            partial.write_text(json.dumps(signed(receipt)), encoding="utf-8")
     return facts
 
 
@@ -227,9 +228,9 @@ def _finished(task: _Task, item: str) -> Mapping[str, Any] | None:
     """What the receipt says, where it belongs to this item and to the bytes that stand there."""
     assert task.receipt is not None
     try:
-        receipt = json.loads(task.receipt.read_text("utf-8"))
+        receipt = as_signed(json.loads(task.receipt.read_text("utf-8")))
         if receipt["item"] == item and receipt["checksum"] == sha256_file(task.target):
             return dict(receipt["facts"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         pass
     return None

@@ -64,6 +64,8 @@ def test_a_killed_run_goes_on_after_the_last_piece(tmp_path: Path, name: str) ->
         ("content longer than the log", 1),
         ("log cut in its second line", 2),
         ("log of other JSON", 3),
+        ("log nested", 3),
+        ("log's facts changed", 3),
         ("no log", 3),
     ],
 )
@@ -84,6 +86,10 @@ def test_only_what_the_log_agrees_with_is_kept(tmp_path: Path, damage: str, made
             log.write_bytes(log.read_bytes()[:-7])
         case "log", "of":
             log.write_bytes(json.dumps([1]).encode() + b"\n")
+        case "log", "nested":
+            log.write_bytes(b"[" * 100_000)
+        case "log's", _:
+            log.write_bytes(log.read_bytes().replace(b'"number": 0', b'"number": 7'))
         case _:
             log.unlink()
     assert write(final, PIECES) == PIECES[-made_again:]

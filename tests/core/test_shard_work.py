@@ -452,3 +452,22 @@ def check_rerun(final: Path, mode: str, rerun: Callable[[], int]) -> None:
 def made(final: Path) -> list[str]:
     log = final.parent.with_name("made")
     return log.read_text().split() if log.exists() else []
+
+
+@pytest.mark.parametrize("change", [{"length": 4}, {"width": 3}, {"length": "3"}, [], None])
+def test_a_receipt_that_says_something_else_is_not_trusted(tmp_path: Path, change: Any) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "out", Maker(fail_at="three", error=KeyboardInterrupt()))
+    receipt = work_folder(tmp_path / "out") / "receipts" / "0.json"
+    receipt.write_text(json.dumps({**json.loads(receipt.read_text()), "facts": change}))
+    maker = Maker()
+    assert run(tmp_path / "out", maker) == LENGTHS
+    assert maker.made == ["one", "three", "four"]
+
+
+@pytest.mark.parametrize("name", ["job.json", "receipts/0.json"])
+def test_what_is_nested_too_deep_is_not_trusted(tmp_path: Path, name: str) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "out", Maker(fail_at="three", error=KeyboardInterrupt()))
+    (work_folder(tmp_path / "out") / name).write_text("[" * 100_000)
+    assert run(tmp_path / "out", Maker()) == LENGTHS
