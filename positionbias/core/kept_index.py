@@ -35,8 +35,8 @@ def open_or_build(
     if _belongs(folder, manifest):
         try:
             return open_index(folder), "reused"
-        except (PositionBiasError, OSError, ValueError, KeyError, EOFError, TypeError):
-            pass  # damaged: build it anew
+        except Exception:  # damaged, and a library says so in its own way: build it anew
+            pass
     try:
         with resumable_folder(folder, manifest.comparable(), overwrite=True, owned=True) as work:
             _build(work, manifest, build)

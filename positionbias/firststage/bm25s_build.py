@@ -28,9 +28,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.ipc as ipc
 
+from positionbias.core.arrow_files import ArrowFile
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
-from positionbias.core.files import remove
+from positionbias.core.files import read_json, remove
 from positionbias.core.progress import step
 from positionbias.core.shard_work import MapShards, make_shards
 from positionbias.core.shards import read_shard
@@ -38,7 +39,7 @@ from positionbias.firststage.passage_order import places_by_id
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.firststage.terms import Analyzer, TermNumbers
 
-__all__ = ["DATA", "INDICES", "INDPTR", "METHOD", "PARAMS", "PLACES", "TERMS", "build_bm25s", "write_postings"]
+__all__ = ["DATA", "INDICES", "INDPTR", "METHOD", "PARAMS", "PLACES", "TERMS", "build_bm25s", "check_bm25s", "write_postings"]
 
 METHOD = "lucene"  # bm25s's name for Lucene's variant of the formula
 DATA, INDICES, INDPTR = "data.csc.index.npy", "indices.csc.index.npy", "indptr.csc.index.npy"
@@ -149,7 +150,12 @@ def _merge(shards: Sequence[_Shard], settings: Bm25Settings, folder: Path) -> No
             bar.advance(len(rows))
     np.save(folder / INDPTR, starts)
     _write_arrow(folder / TERMS, [terms], _TERM)
-    params = {
+    (folder / PARAMS).write_text(json.dumps(_params(settings, passages), indent=4), encoding="utf-8")
+
+
+def _params(settings: Bm25Settings, passages: int) -> dict[str, Any]:
+    """What bm25s reads of its settings."""
+    return {
         "k1": settings.k1,
         "b": settings.b,
         "delta": 0.5,
@@ -161,7 +167,30 @@ def _merge(shards: Sequence[_Shard], settings: Bm25Settings, folder: Path) -> No
         "backend": "numpy",
         "csc_backend": "numpy",
     }
-    (folder / PARAMS).write_text(json.dumps(params, indent=4), encoding="utf-8")
+
+
+def check_bm25s(folder: Path, settings: Bm25Settings, passages: int) -> None:
+    """See that the files of an index fit together, so that a search reads nothing outside of them, whoever made them.
+
+    Raises:
+        ValueError, OSError, InputError: they do not.
+    """
+    terms = ArrowFile(folder / TERMS, _TERM, do="it is built again")
+    data, rows, starts, places = (np.load(folder / name, mmap_mode="r") for name in (DATA, INDICES, INDPTR, PLACES))
+    shapes = (
+        (data, np.float32, rows.size),
+        (rows, np.int32, rows.size),
+        (starts, np.int64, len(terms) + 1),
+        (places, np.int32, passages),
+    )
+    if terms.batches != 1 or any(array.dtype != kind or array.shape != (length,) for array, kind, length in shapes):
+        raise ValueError(f"{folder}: arrays of other types or shapes")
+    terms.batch(0)
+    rising = starts[0] == 0 and starts[-1] == rows.size and (starts[1:] >= starts[:-1]).all()
+    if not rising or (rows.size and not 0 <= rows.min() <= rows.max() < passages):
+        raise ValueError(f"{folder}: postings of other passages")
+    if read_json(folder / PARAMS) != _params(settings, passages):
+        raise ValueError(f"{folder}: an index by other settings")
 
 
 def _numbered(shards: Sequence[_Shard]) -> tuple[pa.Array, list[np.ndarray]]:

@@ -19,7 +19,7 @@ from positionbias.core.kept_index import open_or_build
 from positionbias.core.manifest import Manifest, package_versions, provenance
 from positionbias.core.records import Query
 from positionbias.core.shard_work import MapShards
-from positionbias.firststage.bm25s_build import METHOD, PLACES, TERMS, build_bm25s
+from positionbias.firststage.bm25s_build import METHOD, PLACES, TERMS, build_bm25s, check_bm25s
 from positionbias.firststage.passage_order import StoredIds, order_checksum
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.firststage.terms import ANALYSIS, Analyzer
@@ -112,6 +112,11 @@ def _search(index: MappedIndex, depth: int, texts: Sequence[str]) -> list[Found]
     return [index.rows(text, depth) for text in texts]
 
 
+def _open(settings: Bm25Settings, passages: int, folder: Path) -> MappedIndex:
+    check_bm25s(folder, settings, passages)
+    return MappedIndex(folder)
+
+
 def open_bm25s(collection: Collection, settings: Bm25Settings, map_shards: MapShards = map) -> Bm25sIndex:
     """The collection's index for these settings: from its cache where it belongs, else built and kept there.
 
@@ -132,7 +137,6 @@ def open_bm25s(collection: Collection, settings: Bm25Settings, map_shards: MapSh
         provenance=provenance(),
     )
     folder = collection.cache / "bm25s" / f"k1-{settings.k1:g}-b-{settings.b:g}"
-    mapped, origin = open_or_build(
-        folder, manifest, MappedIndex, lambda place: build_bm25s(collection, settings, place, map_shards)
-    )
+    build = partial(build_bm25s, collection, settings, map_shards=map_shards)
+    mapped, origin = open_or_build(folder, manifest, partial(_open, settings, len(collection)), build)
     return Bm25sIndex(mapped, StoredIds(collection), origin, map_shards)

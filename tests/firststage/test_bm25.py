@@ -6,6 +6,8 @@ import shutil
 from collections import Counter
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.ipc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -17,6 +19,8 @@ from positionbias.core.records import Passage, Query
 from positionbias.firststage.bm25 import PRESETS, Bm25Settings, open_index, retrieve, search
 from positionbias.firststage.terms import Analyzer
 from positionbias.formats.squad import import_squad
+
+from ..sealing import reseal
 
 FOLDER = "k1-0.9-b-0.4"
 
@@ -201,3 +205,51 @@ def test_squad_questions_find_their_paragraph(posbias_data, tmp_path):
     assert (len(collection), len(reciprocal)) == (4_497, 10_570)
     # without stemming and with bm25s's own words it is 0.80 to 0.81
     assert sum(reciprocal) / len(reciprocal) == pytest.approx(0.825, abs=0.01)
+
+
+def _one_term_less(folder):
+    terms = pa.ipc.open_file(folder / "terms.arrow").read_all()
+    with pa.ipc.new_file(str(folder / "terms.arrow"), terms.schema) as writer:
+        writer.write_table(terms.slice(1))
+
+
+def _offsets_outside(folder):
+    path = folder / "terms.arrow"
+    terms = pa.ipc.open_file(path).get_batch(0).column("term")
+    offsets = np.frombuffer(terms.buffers()[1], np.int64)
+    path.write_bytes(path.read_bytes().replace(offsets.tobytes(), np.where(offsets, offsets + (1 << 40), 0).tobytes()))
+
+
+def _saved(name, change):
+    def damage(folder):
+        np.save(folder / name, change(np.load(folder / name)))
+
+    return damage
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        _one_term_less,
+        _offsets_outside,
+        _saved("data.csc.index.npy", lambda data: data[1:]),
+        _saved("data.csc.index.npy", lambda data: data.astype("S3")),
+        _saved("indices.csc.index.npy", lambda rows: rows + 100),
+        _saved("indices.csc.index.npy", lambda rows: rows - 100),
+        _saved("indices.csc.index.npy", lambda rows: rows.astype(np.float64)),
+        _saved("indptr.csc.index.npy", lambda starts: starts[::-1]),
+        _saved("indptr.csc.index.npy", lambda starts: starts.reshape(1, -1)),
+        _saved("places.npy", lambda places: places[1:]),
+        lambda folder: (folder / "params.index.json").write_text("[]"),
+        lambda folder: (folder / "params.index.json").write_text(
+            (folder / "params.index.json").read_text().replace('"num_docs": ', '"num_docs": 1000000000000')
+        ),
+    ],
+)
+def test_an_index_that_somebody_made_up_is_built_anew(animals, damage):
+    before = rank(animals, "red fox").scores
+    folder = animals.cache / "bm25s" / FOLDER
+    damage(folder)
+    reseal(folder)
+    assert open_index(animals, Bm25Settings()).origin == "built"
+    assert rank(animals, "red fox").scores.tolist() == before.tolist()
