@@ -18,7 +18,7 @@ from pathlib import Path
 from measuring import hardware, result_place
 
 from positionbias.core.collection import Collection
-from positionbias.core.files import sha256_file
+from positionbias.core.files import read_json, sha256_file
 from positionbias.core.formatting import decimal
 from positionbias.core.payloads import Comparison
 from positionbias.core.run import read_run
@@ -27,6 +27,7 @@ from positionbias.evaluation.significance import clusters_by_passage, compare
 from positionbias.evaluation.trainings import compare_trainings
 from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.formats.squad import import_squad
+from positionbias.models.checkpoint import LOG
 from positionbias.models.distil import DistilSettings, distil
 from positionbias.models.encoder_source import MINILM
 from positionbias.models.tk import TKConfig
@@ -141,8 +142,8 @@ def main() -> None:
     rows, best = [], (0.0, "", "")
     trainings = [at.training(name, tried, SEEDS[0]) for name, tried in TRIED.items()]
     for name, model in zip(TRIED, at.shop.trained_each(trainings), strict=True):
-        facts = checkpoint_facts(model)
-        cells = [f"step {facts['best_step']:,}, depth {facts['depth']}"]
+        facts, log = checkpoint_facts(model), read_json(model / LOG)
+        cells = [f"step {log['best_step']:,}, depth {facts['depth']}"]
         for way, values in (("alone", at.alone), ("with BM25", at.with_bm25)):
             validation = _mean(values(model, "validation"))
             best = max(best, (validation, name, way))

@@ -45,7 +45,6 @@ class ArrowFile:
             raise self._refused("a whole Arrow file", str(error).splitlines()[0]) from error
         self.starts = np.cumsum([0, *(batch.num_rows for batch in self._batches)], dtype=np.int64)
         self._ends = [0, *(self._end(batch, whole.address) for batch in self._batches)]
-        self._file.touch(max(self._ends), len(self._file))  # what says where the batches are
         self._checked = np.zeros(len(self._batches), dtype=bool)
 
     def __len__(self) -> int:
@@ -60,6 +59,7 @@ class ArrowFile:
         """One batch, checked when it is first asked for."""
         batch = self._batches[number]
         if not self._checked[number]:
+            self._file.touch(max(self._ends), len(self._file))  # what says where the batches are
             start, end = self._ends[number], self._ends[number + 1]
             self._file.touch(start, max(end, min(start + _HEAD, len(self._file))))
             try:
