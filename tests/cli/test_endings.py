@@ -17,6 +17,7 @@ from positionbias.core.result import load_results
 from positionbias.core.run import read_run
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.report.tables import systems_table
+from tests.sealing import reseal
 
 from ..tiny import candidates, planted, saved_tk
 from .test_train import SMALL
@@ -44,6 +45,7 @@ def ended(place: Path, collection: Collection, ending: Ending) -> Path:
     """A checkpoint whose training ended so."""
     saved_tk(place, collection, depth=ending.depth or 1)
     (place / "training.json").write_text(json.dumps({"log": [], "ending": ending.to_json()}))
+    reseal(place)
     return place
 
 

@@ -62,7 +62,7 @@ def test_what_is_refused(runs: tuple[Path, Path], capsys, tmp_path: Path) -> Non
         ((runs[0],), "RUN: wanted two runs or more; found 1"),
         ((runs[0], tmp_path / "other.run"), "run 'other': wanted queries of run 'bm25'; found none of them"),
         ((runs[0], tmp_path / "none.run"), "none.run: wanted"),
-        ((*runs, "--overwrite", "--out", runs[0]), "--out: wanted another place than the runs'; found"),
+        ((*runs, "--overwrite", "--out", runs[0]), "--out: wanted a place apart from what is read; found"),
         ((*runs, "--k", 5), "--k: wanted --by reciprocal-ranks beside it; found --by z-scores"),
     ):
         code, _, err = posbias(capsys, "ensemble", "--out", tmp_path / "no.run", *arguments)

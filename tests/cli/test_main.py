@@ -98,6 +98,7 @@ WITHOUT_SEED = {
     "report",
     "vectors distil",
     "completion",
+    "verify",
 }  # they draw nothing
 
 

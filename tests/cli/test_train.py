@@ -119,7 +119,7 @@ def test_resumed(train, tmp_path, monkeypatch):
         patch.setattr(command, "_say_row", stop)
         code, _, err = train("--out", out)
     assert code == 130
-    assert err.splitlines()[1:] == ["", "posbias: stopped; nothing half-written was left under a final name"]
+    assert err.splitlines()[1:] == ["posbias: stopped; nothing half-written was left under a final name"]
     assert not out.exists()
     assert unfinished(out) is not None
     code, _, err = train("--out", out)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,13 @@ def test_seal_adds_digests(small_collection: Collection, capsys: pytest.CaptureF
     assert "\nno digests  collection" in out
     assert run(capsys, place, "--seal")[:2] == run(capsys, place)[:2]
     assert "no digests" not in run(capsys, place)[1]
+
+
+def test_json_has_every_artefact(small_collection: Collection, capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, str(small_collection.path), "--json")
+    found = json.loads(out)["artefacts"]
+    assert (code, [item["kind"] for item in found], [item["fault"] for item in found]) == (0, ["index", "collection"], ["", ""])
+    assert found[1]["path"] == str(small_collection.path)
 
 
 def test_what_is_no_artefact_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -22,6 +22,7 @@ from positionbias.studies.step import content_of
 from positionbias.studies.systems import subject_of
 from positionbias.studies.transfer import _alike
 from positionbias.studies.tripclick_measured import measure_tripclick
+from tests.sealing import reseal
 
 from ..tiny import planted
 from .contaminating import contaminated_study
@@ -45,6 +46,7 @@ def end_as(model: Path, finish: Finish) -> None:
     """Say in a checkpoint's log that its training ended so."""
     log = json.loads((model / "training.json").read_text())
     (model / "training.json").write_text(json.dumps({**log, "ending": {**log["ending"], "finish": finish.value}}))
+    reseal(model)
 
 
 @pytest.fixture(scope="module")

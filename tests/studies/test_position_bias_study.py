@@ -33,6 +33,7 @@ from positionbias.studies.position_bias import StudySettings, position_bias
 from positionbias.studies.workshop import Workshop
 from positionbias.training import loop
 from positionbias.training.config import TrainConfig
+from tests.sealing import reseal
 
 from ..tiny import TINY, planted
 
@@ -237,10 +238,12 @@ def test_a_model_of_other_shape_is_another_though_its_weights_are_the_same(copie
     shop, model = Workshop(copied), copied / "models" / "tk-original-seed-1"
     before = shop.scorer(model)
     (model / "training.json").write_text("{}")
+    reseal(model)
     assert shop.scorer(model) == before  # how the weights came to be scores nothing
     facts = json.loads((model / "posbias.json").read_text())
     facts["shape"]["passage_length"] += 1
     (model / "posbias.json").write_text(json.dumps(facts))
+    reseal(model)
     assert shop.scorer(model) != before
 
 
