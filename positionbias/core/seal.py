@@ -265,9 +265,10 @@ class SealedFile:
     def touch_each(self, starts: np.ndarray, ends: np.ndarray) -> None:
         """As ``touch`` for many ranges, each of less than a MiB."""
         if self._left and len(starts):
-            blocks = np.unique(np.concatenate([starts, np.maximum(ends - 1, starts)]) // BLOCK)
-            blocks = blocks[(blocks >= 0) & (blocks < len(self._unchecked))]
-            self._compare(blocks[self._unchecked[blocks]])
+            wanted = np.zeros(len(self._unchecked), dtype=bool)  # not np.unique, which sorts, and imports numpy.ma
+            for blocks in (starts // BLOCK, np.maximum(ends - 1, starts) // BLOCK):
+                wanted[blocks[(blocks >= 0) & (blocks < len(wanted))]] = True
+            self._compare(np.flatnonzero(wanted & self._unchecked))
 
     def _compare(self, blocks: np.ndarray) -> None:
         assert self._seal is not None

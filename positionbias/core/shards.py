@@ -185,7 +185,9 @@ class Strings:
         """
         chunks = np.searchsorted(self._starts, rows, side="right") - 1
         if self._closed:
-            for chunk in np.unique(chunks[~self._opened[chunks]]).tolist():
+            wanted = np.zeros(len(self._opened), dtype=bool)
+            wanted[chunks] = True
+            for chunk in np.flatnonzero(wanted & ~self._opened).tolist():
                 self._open(chunk)
         places = (rows - self._starts[chunks] + self._first[chunks]) * 4 if len(rows) else rows
         offsets, data = self._offsets, self._data
