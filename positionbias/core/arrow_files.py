@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.ipc as ipc
 import pyarrow.types as types
 
@@ -66,6 +67,7 @@ class ArrowFile:
                 batch.validate(full=True)  # UTF-8 too
                 for field, column in zip(batch.schema, batch.columns, strict=True):
                     check_offsets(column, may_be_null=field.name in self._nulls)
+                _check_lengths(batch)
             except (pa.ArrowException, ValueError) as error:
                 raise self._refused("a whole Arrow file", f"{str(error).splitlines()[0]} in batch {number}") from error
             self._checked[number] = True
@@ -115,6 +117,14 @@ def check_offsets(array: pa.Array, *, may_be_null: bool = False) -> None:
         check_offsets(array.values)
     elif not types.is_primitive(kind):
         raise ValueError(f"a column of {kind}")
+
+
+def _check_lengths(batch: pa.RecordBatch) -> None:
+    """See that the lists of a row are of one length: they speak of the same passages."""
+    lists = [column for column in batch.columns if types.is_list(column.type) or types.is_large_list(column.type)]
+    lengths = [pc.list_value_length(column) for column in lists]
+    if any(pc.any(pc.not_equal(lengths[0], other)).as_py() for other in lengths[1:]):
+        raise ValueError("lists of several lengths in one row")
 
 
 def _offsets(buffer: pa.Buffer | None, array: pa.Array, *, large: bool) -> np.ndarray:

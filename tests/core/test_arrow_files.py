@@ -103,3 +103,9 @@ def test_text_that_is_not_unicode_is_one_line(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"forty-four", b"forty\xfffour"))
     with pytest.raises(InputError, match=r"f.arrow: wanted a whole Arrow file; found .*UTF8.*; make it again"):
         read(path)
+
+
+def test_lists_of_several_lengths_in_a_row_are_one_line(tmp_path: Path) -> None:
+    path = write(tmp_path / "f.arrow", LISTS, {**MANY, "scores": [[0.5, 1.0], [2.0, 3.0]]})
+    with pytest.raises(InputError, match=r"f.arrow: wanted a whole Arrow file; found lists of several lengths in one row"):
+        read(path, LISTS, frozenset({"scores"}))
