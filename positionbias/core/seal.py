@@ -199,6 +199,7 @@ def verified(path: Path) -> Path:
         InputError: its content is not what the manifest names, or it cannot be read.
     """
     seal = seal_of(path)
+    _check_regular(path)
     if seal is not None:
         try:
             _verify(_state(path), seal)
@@ -213,6 +214,12 @@ def _verify(state: _State, seal: FileSeal) -> None:
     for number, block in enumerate(_blocks(state.path)):
         if not seal.holds(number, block):
             raise damaged(state.path, number)
+
+
+def _check_regular(path: Path) -> None:
+    """Refuse a pipe or a device, which whoever opens it may wait for."""
+    if path.exists() and not path.is_file():
+        raise bad_input(path, wanted="a regular file", found="something else", do=AGAIN)
 
 
 def _check_size(path: Path, size: int, seal: FileSeal) -> None:
@@ -238,6 +245,7 @@ class SealedFile:
     def __init__(self, path: Path) -> None:
         self.path = path
         self._seal = seal_of(path)
+        _check_regular(path)
         try:
             with open(path, "rb") as handle:
                 size = os.fstat(handle.fileno()).st_size

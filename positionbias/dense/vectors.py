@@ -134,7 +134,7 @@ class Vectors:
         mapped = []
         for place, path in enumerate(self.shard_paths):
             try:
-                shard = np.asarray(np.load(path, mmap_mode="r"))
+                shard = np.asarray(np.load(self._sealed[place].path, mmap_mode="r"))
             except (OSError, ValueError, EOFError) as error:
                 raise bad_input(path, wanted="vectors", found=str(error).splitlines()[0], do=_AGAIN) from error
             shape, kind = self._shape(place * self._shard), np.dtype(self.precision)

@@ -18,7 +18,7 @@ from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest, manifest_path, read_manifest, write_manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.run import Run, read_rankings, read_run, write_run
-from positionbias.core.seal import BLOCK, FileSeal, SealedFile, manifest_digest, seal_file, seal_folder
+from positionbias.core.seal import BLOCK, FileSeal, SealedFile, manifest_digest, seal_file, seal_folder, verified
 from positionbias.core.verify import manifests_in, seal, verify
 from tests.sealing import reseal, unseal
 
@@ -229,3 +229,10 @@ def test_a_file_that_shrinks_is_refused(tmp_path: Path) -> None:
         SealedFile(tmp_path / "vectors")
     with pytest.raises(InputError, match="vectors: wanted 100 bytes, as its manifest says; found 99"):
         read_manifest(tmp_path)
+
+
+@pytest.mark.parametrize("read", [verified, SealedFile])
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path, read: Callable[[Path], object]) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="pipe: wanted a regular file; found something else"):
+        read(tmp_path / "pipe")
