@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import io
 import json
+import os
 from pathlib import Path
 from typing import Any, cast
 
@@ -143,3 +144,18 @@ def test_a_gzip_member_carries_no_name_and_no_time() -> None:
     packed = pack(b"text", "gzip")
     assert packed[:8] == b"\x1f\x8b\x08\x00\x00\x00\x00\x00"  # magic, deflate, no flags (no name), time 0
     assert gzip.decompress(packed) == b"text"
+
+
+@pytest.mark.parametrize("name", ["out", ".pieces"])
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_nothing_elsewhere_is_written_through_a_link_and_no_pipe_is_waited_for(tmp_path: Path, name: str, kind: str) -> None:
+    final, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    elsewhere.write_text("mine")
+    with pytest.raises(Killed):
+        write(final, PIECES, stop_after=2)
+    (path,) = (each for each in work_folder(final).rglob("*") if each.name == name)
+    path.unlink()
+    path.symlink_to(elsewhere) if kind == "link" else os.mkfifo(path)
+    assert write(final, PIECES) == PIECES
+    assert final.read_bytes() == b"first\nsecond\nthird\n"
+    assert elsewhere.read_text() == "mine"
