@@ -59,7 +59,7 @@ class PassageIndex:
         self._file = SealedFile(folder / RECORDS)
         # as plain arrays: indexing a numpy.memmap costs more than the look-up itself
         self._records = np.asarray(mapped := np.load(folder / RECORDS, mmap_mode="r"))
-        self._buckets = np.load(verified(folder / BUCKETS))
+        self._buckets = np.array(np.load(verified(folder / BUCKETS), mmap_mode="r"))  # mapped first: its head may lie
         self._start = len(self._file) - self._records.nbytes  # of the first record in its file
         rising = (
             self._buckets.dtype == np.int64

@@ -164,3 +164,12 @@ def test_an_index_of_another_type_is_rebuilt(small_collection: Collection) -> No
 def test_an_index_is_named_for_its_place(small_collection: Collection) -> None:
     small_collection.find(["p"])
     assert read_manifest(small_collection.path / "cache" / "passages").name == "passages"
+
+
+def test_an_index_whose_head_lies_is_rebuilt(small_collection: Collection) -> None:
+    wanted = small_collection.texts(small_collection.passage_ids())
+    folder = small_collection.path / "cache" / "passages"
+    with open(folder / "buckets.npy", "wb") as handle:
+        np.lib.format.write_array_header_1_0(handle, {"descr": "<i8", "fortran_order": False, "shape": (1 << 40,)})
+    reseal(folder)
+    assert Collection(small_collection.path).texts(small_collection.passage_ids()) == wanted
