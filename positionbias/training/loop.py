@@ -17,8 +17,9 @@ from threading import Lock
 from typing import Any
 
 from positionbias.core.ahead import ahead
-from positionbias.core.errors import InputError, bad_input
+from positionbias.core.errors import InputError
 from positionbias.core.progress import step as progress_step
+from positionbias.core.schema import read_as
 from positionbias.models.protocols import Ranker
 from positionbias.training.batches import Batch, TrainingTexts, batches
 from positionbias.training.config import TrainConfig
@@ -133,11 +134,7 @@ def _batches(
 
 
 def _recorded(record: Mapping[str, Any], folder: Path) -> Trained:
-    try:
-        return Trained.from_json(record)
-    except (TypeError, KeyError) as error:
-        do = "resume with the version that began it, or remove the folder to begin anew"
-        raise bad_input(folder, wanted="a training's counters", found=str(error), do=do) from error
+    return read_as(Trained, record, folder, do="resume with the version that began it, or remove the folder to begin anew")
 
 
 def _validated(trainer: Trainer, validation: Validation) -> Row:

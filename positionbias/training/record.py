@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from positionbias.core.publish import atomic_file
 
 __all__ = ["TIMES", "Board", "Row", "Sums", "Trained", "summary_writer", "untimed", "write_log"]
 
-Row = dict[str, float | None]
+Row = dict[str, int | float | None]
 
 # what differs from run to run: not in training.json
 TIMES = ("seconds", "pairs_per_second")
@@ -66,15 +66,6 @@ class Trained:
         """Whether it is finished, and what its weights do on validation."""
         after = [row["ndcg"] for row in self.log if row["step"]]
         return Ending(finish_of([value for value in after if value is not None]), self.ndcg, self.depth, self.first_stage)
-
-    @classmethod
-    def from_json(cls, record: Mapping[str, Any]) -> Trained:
-        """What ``asdict`` made.
-
-        Raises:
-            TypeError, KeyError: it is something else.
-        """
-        return cls(**{**record, "since": Sums(**record["since"])})
 
 
 def untimed(log: Sequence[Row]) -> list[Row]:

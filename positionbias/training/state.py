@@ -30,6 +30,7 @@ from positionbias.models.tensors import load_tensors, load_weights, save_tensors
 __all__ = ["find_state", "load_best", "restore_state", "save_best", "save_state", "unfinished", "working_folder"]
 
 _KIND = "training-state"
+_OF_A_WEIGHT = ("step", "exp_avg", "exp_avg_sq")  # what all our optimisers keep
 
 
 def working_folder(out: Path) -> Path:
@@ -94,18 +95,32 @@ def _optimizer_tensors(optimizers: Sequence[torch.optim.Optimizer]) -> dict[str,
     return flat
 
 
-def _restore_optimizers(optimizers: Sequence[torch.optim.Optimizer], flat: Mapping[str, Tensor]) -> None:
+def _restore_optimizers(optimizers: Sequence[torch.optim.Optimizer], path: Path) -> None:
+    flat = load_tensors(path)
     for number, optimizer in enumerate(optimizers):
         record = optimizer.state_dict()
         states: dict[int, dict[str, Any]] = {}
-        for name, value in flat.items():
-            owner, index, key = name.split(".", 2)
-            if int(owner) == number:
-                # SparseAdam counts its steps in a plain integer, Adam in a tensor
-                plain = key == "step" and isinstance(optimizer, torch.optim.SparseAdam)
-                states.setdefault(int(index), {})[key] = int(value.item()) if plain else value
+        for index, weight in enumerate(weight for group in optimizer.param_groups for weight in group["params"]):
+            own: dict[str, Any] = {key: flat.pop(f"{number}.{index}.{key}", None) for key in _OF_A_WEIGHT}
+            if all(value is None for value in own.values()):
+                continue  # a weight that had no gradient yet
+            for key, value in own.items():
+                if value is None or value.shape != (() if key == "step" else weight.shape):
+                    raise _other_state(
+                        path, f"{number}.{index}.{key}", "none" if value is None else f"shape {tuple(value.shape)}"
+                    )
+            # SparseAdam counts its steps in a plain integer, Adam in a tensor
+            plain = isinstance(optimizer, torch.optim.SparseAdam)
+            states[index] = {**own, "step": int(own["step"].item()) if plain else own["step"]}
         record["state"] = states
         optimizer.load_state_dict(record)
+    if flat:
+        raise _other_state(path, "no further tensors", min(flat))
+
+
+def _other_state(path: Path, wanted: str, found: str) -> InputError:
+    what = f"the state of this training's optimisers ({wanted})"
+    return bad_input(path, wanted=what, found=found, do="remove the folder that it is in and train again")
 
 
 def save_state(
@@ -139,7 +154,7 @@ def restore_state(out: Path, model: Ranker, optimizers: Sequence[torch.optim.Opt
     latest = unfinished(out)
     assert latest is not None
     _fill(model, latest)
-    _restore_optimizers(optimizers, load_tensors(latest / "optimizers.safetensors"))
+    _restore_optimizers(optimizers, latest / "optimizers.safetensors")
     scale = read_json(latest / "state.json", what="a training's state").get("scaler")
     if scale:  # empty where there is nothing to scale
         scaler.load_state_dict(scale)

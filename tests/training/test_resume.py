@@ -12,6 +12,7 @@ import pytest
 
 from positionbias.core.errors import InputError, OutputExistsError
 from positionbias.models.checkpoint import Checkpoint
+from positionbias.models.tensors import load_tensors, save_tensors
 from positionbias.positions.rotate import Rotation
 from positionbias.training import loop
 from positionbias.training.state import unfinished, working_folder
@@ -216,12 +217,28 @@ def damaged(state: Path, change) -> None:
     (state / "state.json").write_text(json.dumps(record))
 
 
+def renamed(state: Path, name: str, to: str) -> None:
+    tensors = load_tensors(state / "optimizers.safetensors")
+    save_tensors(state / "optimizers.safetensors", {to if each == name else each: tensor for each, tensor in tensors.items()})
+
+
 @pytest.mark.parametrize(
     ("damage", "complaint"),
     [
         (lambda s: (s / "state.json").write_text("{"), r"state.json:1: wanted a training's state"),
         (lambda s: (s / "state.json").write_text("[]"), r"state.json: wanted a training's state; found other JSON"),
-        (lambda s: damaged(s, lambda r: r["record"].update(colour=1)), "wanted a training's counters; found .*'colour'"),
+        (
+            lambda s: damaged(s, lambda r: r["record"].update(colour=1)),
+            "wanted fields as posbias writes them; found the unknown field `colour`",
+        ),
+        (lambda s: damaged(s, lambda r: r["record"].update(step="4")), "found Expected `int`.*step"),
+        (lambda s: damaged(s, lambda r: r["record"].update(since=[])), "found .*since"),
+        (lambda s: renamed(s, "0.0.step", "step"), "optimizers.safetensors: wanted the state of this training's optimisers"),
+        (lambda s: renamed(s, "0.0.step", "0.0.x"), "optimizers.safetensors: wanted the state of this training's optimisers"),
+        (
+            lambda s: renamed(s, "0.0.step", "0.999.step"),
+            "optimizers.safetensors: wanted the state of this training's optimisers",
+        ),
         (lambda s: (s / "model.safetensors").write_bytes(b"x"), "model.safetensors: wanted a safetensors file"),
         (lambda s: (s / "optimizers.safetensors").unlink(), "optimizers.safetensors: wanted a safetensors file; found no such"),
     ],
