@@ -160,9 +160,7 @@ def resumable_file(final: Path | str, job: Mapping[str, Any], *, overwrite: bool
 def resumed_file(folder: Path, name: str, packing: Packing | None = None) -> Iterator[OrderedFile]:
     """The file ``name`` in the folder of ``resumable_file``, with the pieces that an earlier run has left there."""
     path, log = folder / name, folder / _LOG
-    for each in (path, log):
-        if each.is_symlink() or not each.is_file():  # never written through to what is elsewhere
-            remove(each)
-        each.touch()
+    path.touch()
+    log.touch()
     with open(path, "r+b") as handle, open(log, "r+b") as lines:
         yield OrderedFile(handle, packing, lines)

@@ -124,6 +124,7 @@ def _only_one(root: Path, final: Path) -> Iterator[None]:
 
 def _take_over(root: Path, job: Mapping[str, Any]) -> None:
     """Keep what stands there where it belongs to the same job; else empty it."""
+    _remove_foreign(root)
     wanted = json.dumps(job, sort_keys=True)
     content = root / CONTENT
     try:
@@ -138,6 +139,13 @@ def _take_over(root: Path, job: Mapping[str, Any]) -> None:
     if not same:
         write_json(root / JOB, {"job": json.loads(wanted), "content": content.stat().st_ino})
     _remove_partial(root)
+
+
+def _remove_foreign(folder: Path) -> None:
+    """Clear away links, through which something elsewhere would be written, and pipes, which would be waited for."""
+    for path in folder.rglob("*"):
+        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+            remove(path)
 
 
 def _remove_partial(folder: Path) -> None:

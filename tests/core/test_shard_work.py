@@ -471,3 +471,21 @@ def test_what_is_nested_too_deep_is_not_trusted(tmp_path: Path, name: str) -> No
         run(tmp_path / "out", Maker(fail_at="three", error=KeyboardInterrupt()))
     (work_folder(tmp_path / "out") / name).write_text("[" * 100_000)
     assert run(tmp_path / "out", Maker()) == LENGTHS
+
+
+@pytest.mark.parametrize("name", ["content/manifest", "job.json", "receipts/0.json"])
+@pytest.mark.parametrize("kind", ["link", "link to a folder", "pipe"])
+def test_what_is_no_file_in_a_work_folder_is_cleared_away(tmp_path: Path, kind: str, name: str) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "text").write_text("mine")
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "out", Maker(fail_at="three", error=KeyboardInterrupt()))
+    place = work_folder(tmp_path / "out") / name
+    place.unlink(missing_ok=True)
+    place.symlink_to(elsewhere / "text" if kind == "link" else elsewhere) if kind.startswith("link") else os.mkfifo(place)
+    with resumable_folder(tmp_path / "out", JOB) as folder:
+        assert list(make_shards(Maker(), ITEMS, lambda index: folder / f"{index}")) == LENGTHS
+        (folder / "manifest").write_text("all")  # as what is written beside the shards is
+    assert (elsewhere / "text").read_text() == "mine"
+    assert not (tmp_path / "out" / "manifest").is_symlink()
