@@ -179,7 +179,7 @@ class Collection:
         sealed = self.manifest.files is not None
         try:
             return PassageIndex(folder, len(self), passages, sealed=sealed)
-        except (OSError, ValueError, InputError):
+        except (OSError, ValueError, EOFError, InputError):
             build_index(self.shard_paths, folder, passages)
             return PassageIndex(folder, len(self), passages, sealed=sealed)
 

@@ -166,6 +166,14 @@ def test_an_index_is_named_for_its_place(small_collection: Collection) -> None:
     assert read_manifest(small_collection.path / "cache" / "passages").name == "passages"
 
 
+def test_an_empty_index_is_rebuilt(small_collection: Collection) -> None:
+    wanted = small_collection.texts(small_collection.passage_ids())
+    folder = small_collection.path / "cache" / "passages"
+    (folder / "buckets.npy").write_bytes(b"")
+    reseal(folder)
+    assert Collection(small_collection.path).texts(small_collection.passage_ids()) == wanted
+
+
 def test_an_index_whose_head_lies_is_rebuilt(small_collection: Collection) -> None:
     wanted = small_collection.texts(small_collection.passage_ids())
     folder = small_collection.path / "cache" / "passages"
