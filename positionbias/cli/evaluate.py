@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -136,7 +137,7 @@ def _read_runs(paths: Sequence[Path]) -> list[Run]:
     from positionbias.core.errors import InputError
     from positionbias.core.run import read_run
 
-    if len({path.resolve() for path in paths}) < len(paths):
+    if len(set(map(os.path.realpath, paths))) < len(paths):
         raise InputError("RUN: wanted different runs to compare; found one file twice; give each once")
     loaded = [read_run(path) for path in paths]
     for choose in (lambda path: path.name.removesuffix(".gz").removesuffix(".run"), str):

@@ -181,3 +181,10 @@ def test_missing_files_and_sources(small_collection, runs, capsys):
         code, out, err = posbias(capsys, "evaluate", *arguments)
         assert (code, out, err.count("\n")) == (2, "", 1)
         assert message in err
+
+
+def test_a_run_that_is_a_link_to_itself_is_one_line(small_collection, tmp_path, capsys):
+    (tmp_path / "a.run").symlink_to(tmp_path / "a.run")
+    code, _, err = posbias(capsys, "evaluate", tmp_path / "a.run", "--collection", small_collection.path)
+    assert code == 2
+    assert err.count("\n") == 1
