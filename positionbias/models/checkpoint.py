@@ -169,7 +169,7 @@ def _load_ours(folder: Path) -> Checkpoint:
     try:
         with torch.random.fork_rng(devices=[]):  # random weights, to be filled: the caller's generator stays as it was
             model = model_class(facts.kind).load(folder, facts.shape)
-    except (KeyError, TypeError, ValueError, SettingError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, RuntimeError, MemoryError, SettingError) as error:
         found = f"none of {error}" if isinstance(error, KeyError) else str(error)
         raise bad_input(place, wanted="a checkpoint's facts", found=found, do=MEND) from error
     named, checksum = manifest.content.get("checksum"), model_checksum(folder)

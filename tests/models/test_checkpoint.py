@@ -116,6 +116,10 @@ FAULTS: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda p: record(p, "posbias.json", lambda c: c["shape"].update(heads=0)),
         "posbias.json: wanted a checkpoint's facts; found --heads",
     ),
+    "a length beyond all memory": (
+        lambda p: record(p, "posbias.json", lambda c: c["shape"].update(passage_length=10**30)),
+        "posbias.json: wanted .*; found ",
+    ),
     "no depth": (lambda p: record(p, "posbias.json", lambda c: c.pop("depth")), "missing required field `depth`"),
     "depth 0": (lambda p: record(p, "posbias.json", lambda c: c.update(depth=0)), "found a re-ranking depth of 0"),
     "configuration cut short": (
