@@ -46,7 +46,7 @@ from positionbias.formats.trec_topics import read_topics
 from positionbias.positions.raw_files import debias_file
 from positionbias.positions.rotate import Rotation
 
-__all__ = ["READERS", "Ended", "Reader", "memory_folder", "run_input"]
+__all__ = ["READERS", "Ended", "Hang", "Reader", "memory_folder", "run_input", "time_limit", "wrong_with"]
 
 LONGEST_MESSAGE = 1_500
 _SIZED = (  # what takes a block size: small ones put every boundary somewhere
@@ -93,12 +93,12 @@ def run_input(reader: Reader, number: int, folder: Path, *, seed: int = 1, secon
     done = _make(reader, random, folder / "in", number)
     out = folder / "out"
     try:
-        with _limit(seconds), _block_size(random.choice((None, None, 1, 60, 400))):
+        with time_limit(seconds), _block_size(random.choice((None, None, 1, 60, 400))):
             reader.run(folder / "in", out, random)
         ended = Ended("valid", "", done)
     except PositionBiasError as error:
         ended = Ended("refused", str(error), done)
-        if wrong := _wrong_with(str(error)):
+        if wrong := wrong_with(str(error)):
             ended = Ended("fault", f"{wrong}: {error}", done)
         elif out.exists() and any(out.iterdir() if out.is_dir() else [out]):
             ended = Ended("fault", f"refused, and yet something was written: {error}", done)
@@ -148,7 +148,7 @@ def _broken(random: Random, files: dict[str, bytes]) -> tuple[dict[str, bytes], 
     return {**files, name: data}, (f"{what}: {name}",)
 
 
-def _wrong_with(message: str) -> str:
+def wrong_with(message: str) -> str:
     """What an error's text must not be."""
     if not message or len(message) > LONGEST_MESSAGE:
         return f"a message of {len(message):,} characters"
@@ -162,7 +162,7 @@ def _wrong_with(message: str) -> str:
 
 
 @contextmanager
-def _limit(seconds: int) -> Iterator[None]:
+def time_limit(seconds: int) -> Iterator[None]:
     def stop(*_: Any) -> None:
         raise Hang
 

@@ -1,0 +1,226 @@
+"""One tiny artefact of each kind, and the works of stopped commands, made by posbias itself; and a command run in this process or in a fork of it."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+__all__ = [
+    "DEBIAS",
+    "STEPS",
+    "TEACH",
+    "TRAIN_TK",
+    "Said",
+    "adopt",
+    "debias_raw",
+    "forked",
+    "imports",
+    "make_base",
+    "make_steps",
+    "near",
+    "posbias",
+]
+
+_STEPS = "--batch-size 4 --threads 1"
+_SHAPE = f"{_STEPS} --dimension 8 --layers 1 --heads 2 --head-size 3 --feed-forward 6"
+_WORDS = f"--max-steps 6 --validate-every 2 {_SHAPE}"
+TINY = f"--max-steps 2 {_SHAPE}"
+_TRAIN_TK = f"train tk ./col --candidates train.run --validation-candidates validation.run {_WORDS}"
+DEBIAS = "debias ./col --words whitespace --out ./rotated"
+_TEACH = "teach ./col --model ./tk --candidates train.run --block-pairs 40"
+TEACH = f"{_TEACH} --out ./teaching"
+TRAIN_TK = f"{_TRAIN_TK} --save-every 2 --out ./trained"
+_PIECES = f"--candidates train.run --encoder ./bert --max-steps 2 {_STEPS}"
+_BASE = (
+    "import planted --queries 40 --passages 160 --leaked-queries 12 --out ./col",
+    "retrieve ./col --split train --depth 6 --out ./train.run",
+    "retrieve ./col --split validation --depth 6 --out ./validation.run",
+    "retrieve ./col --split test --depth 6 --out ./test.run",
+    f"{_TRAIN_TK} --out ./tk",
+    "encoder ./col --layers 1 --width 16 --heads 2 --pieces 200 --positions 64 --out ./bert",
+    f"train bert_dot ./col {_PIECES} --passage-length 60 --out ./dot",
+    f"train bert_cat ./col {_PIECES} --pair-length 60 --out ./cat",
+    "encode ./col --model ./dot --out ./vec",
+    f"{_TEACH} --out ./taught",
+    "trainset contaminated ./col --with test --candidates train.run --target-relevant-from 1 --out ./groups",
+    "rerank ./col --model ./tk --candidates test.run --out ./tk.run",
+    "evaluate test.run tk.run --collection ./col --out ./found",
+    "leakage find --source train=./col:train ./col:test --encoder ./dot --threshold 0.9 --out ./leaks",
+    "audit ./col --model ./tk --candidates test.run --draws 1 --needles 10 --permutations 100 --out ./audited",
+    "ats ./col --model ./tk --out ./ats",
+    # artefacts of the same kinds, whose files stand in for theirs
+    "import planted --queries 40 --passages 160 --leaked-queries 12 --seed 2 --out ./others/col",
+    "retrieve ./others/col --split test --depth 6 --out ./others/test.run",
+    "evaluate ./others/test.run --collection ./others/col --out ./others/found",
+)  # fmt: skip
+
+
+STEPS = ("one", "two/three")
+
+
+class Said(NamedTuple):
+    """How a command ended: its exit code, and what it wrote."""
+
+    code: int
+    output: str
+    errors: str
+
+
+def posbias(command: str, folder: Path) -> Said:
+    """Run a command of posbias in this process, in ``folder``."""
+    from positionbias.cli.main import main
+
+    output, errors, before = io.StringIO(), io.StringIO(), Path.cwd()
+    code: Any = 0
+    os.chdir(folder)
+    try:
+        with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):
+            try:
+                main(["--quiet", *shlex.split(command)])
+            except SystemExit as stop:
+                code = stop.code
+    finally:
+        os.chdir(before)
+    return Said(code if isinstance(code, int) else 70, output.getvalue(), errors.getvalue())
+
+
+def forked(work: Callable[[], int]) -> int:
+    """Call ``work`` in a fork, and return the exit code that it gives, negative for a signal."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if child:
+        return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    code = 70
+    try:
+        code = work()
+    finally:
+        os._exit(code)
+
+
+def imports() -> None:
+    """Import here, once, what commands import, so that forks have it; nothing is computed, as no thread survives a fork."""
+    import ir_measures
+    import pyarrow.parquet
+    import scipy.stats
+    import torch
+    import transformers
+
+    import positionbias.api
+    import positionbias.cli.main
+    import positionbias.core.verify
+    import positionbias.dense.vectors
+    import positionbias.report.html
+    import positionbias.training.train
+
+    assert all((ir_measures, pyarrow.parquet, scipy.stats, torch, transformers, positionbias))
+
+
+def make_base(base: Path) -> None:
+    """Make the artefacts in ``base``, and in ``base/works`` what killed commands leave."""
+    base.mkdir(parents=True)
+    (base / "others").mkdir()
+    for command in _BASE:
+        _make(command, base)
+    make_steps(base / "study")
+    works = base / "works"
+    works.mkdir()
+    (works / "raw.tsv").write_text(
+        "".join(f"{n}\tThe lamp number {n} burns green oil. It hangs in the hall {n}.\n" for n in range(40))
+    )
+    near(base, works)
+    for command in (DEBIAS, TEACH, TRAIN_TK):
+        _stopped(lambda command=command: _ended(posbias(command, works)))
+    _stopped(lambda: debias_raw(works))
+
+
+def near(base: Path, folder: Path) -> None:
+    """Let a folder have what commands read, where it has not its own."""
+    for name in (
+        "works/raw.tsv",
+        *(path.name for path in base.iterdir() if path.name not in ("works", "others", "whole", "undisturbed")),
+    ):
+        place = folder / Path(name).name
+        if not place.exists():
+            place.symlink_to(base / name)
+
+
+def _make(command: str, base: Path) -> None:
+    def work() -> int:
+        said = posbias(command, base)
+        sys.stderr.write(said.errors)
+        return said.code
+
+    if code := forked(work):
+        raise SystemExit(f"posbias {command}: ended with {code}")
+
+
+def _ended(said: Said) -> int:
+    sys.stderr.write(said.errors)
+    return said.code
+
+
+def debias_raw(folder: Path, out: str = "raw-rotated.tsv", *, overwrite: bool = False) -> int:
+    """Rotate a raw file in blocks of a few lines."""
+    from positionbias.positions.raw_files import debias_file
+    from positionbias.positions.rotate import Rotation
+
+    debias_file(folder / "raw.tsv", folder / out, Rotation(words="whitespace"), "tsv", block_bytes=300, overwrite=overwrite)
+    return 0
+
+
+def make_steps(folder: Path) -> None:
+    """Make a study's steps over what stands there: those that their receipts vouch for are not made again."""
+    from positionbias.core.publish import atomic_folder
+    from positionbias.studies.step import Steps
+
+    def make(place: Path) -> None:
+        with atomic_folder(place, overwrite=True, owned=True) as partial:
+            (partial / "text").write_text(place.name)
+
+    steps = Steps(folder)
+    for name in STEPS:
+        steps.make(name, folder / name, {"a": 1}, {"b": "c"}, lambda place=folder / name: make(place))
+
+
+def _stopped(work: Callable[[], int]) -> None:
+    """Kill the work in a fork when all is made and nothing has its name yet; a training, at its second save."""
+
+    def stopped() -> int:
+        from positionbias.core import ordered_file, shard_work
+        from positionbias.training import loop
+
+        saves = iter(range(9))
+
+        def save(*given: Any) -> None:
+            kept(*given)
+            if next(saves):
+                os._exit(9)
+
+        kept = loop.save_state
+        leave = lambda *_, **__: os._exit(9)  # noqa: E731
+        with (
+            patch.object(shard_work, "put_folder", leave),
+            patch.object(ordered_file, "put_file", leave),
+            patch.object(loop, "save_state", save),
+        ):
+            return work()
+
+    if (code := forked(stopped)) != 9:
+        raise SystemExit(f"a work was to be stopped, and ended with {code}")
+
+
+def adopt(work: Path) -> None:
+    """Make a copied work folder one of this place: its job names its content by the number that the file system gave it."""
+    job = work / "job.json"
+    if job.is_file():
+        record = json.loads(job.read_text())
+        job.write_text(json.dumps({**record, "content": (work / "content").stat().st_ino}))
