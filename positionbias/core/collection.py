@@ -12,6 +12,8 @@ Any passage is found by its id without holding the corpus. ``positionbias.core.c
 
 from __future__ import annotations
 
+import tempfile
+import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -23,13 +25,13 @@ import pyarrow.parquet as pq
 
 from positionbias.core.arrow_files import ArrowFile
 from positionbias.core.collection_index import INDEX, PassageIndex, build_index
-from positionbias.core.errors import InputError, bad_input
+from positionbias.core.errors import InputError, StorageError, bad_input
 from positionbias.core.files import home
 from positionbias.core.manifest import MANIFEST, Manifest, manifest_path, read_manifest
 from positionbias.core.missing import how_to_get
 from positionbias.core.publish import recover
 from positionbias.core.records import Answer, Passage, Qrel, Query
-from positionbias.core.schema import read_as
+from positionbias.core.schema import Count, read_as
 from positionbias.core.seal import verified
 from positionbias.core.shards import Strings, open_shard, read_shard
 
@@ -55,11 +57,11 @@ _AGAIN = "restore it from a copy, or make the collection again"
 class _Split:
     """What the manifest says of a split."""
 
-    queries: int
-    qrels: int
-    answers: int
+    queries: Count
+    qrels: Count
+    answers: Count
     checksum: str
-    qrels_sets: Mapping[str, int] = field(default_factory=dict)
+    qrels_sets: Mapping[str, Count] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +69,8 @@ class _Content:
     """What the manifest of every collection says of its content; some say more."""
 
     checksum: str
-    passages: int
-    shards: int
+    passages: Count
+    shards: Count
     splits: Mapping[str, _Split]
     passages_checksum: str = ""
 
@@ -95,7 +97,7 @@ class Collection:
     def shard_paths(self) -> list[Path]:
         """The passage shards, in order."""
         # by number: the hundred-thousandth has a digit more
-        paths = sorted((self.path / "passages").glob("*.arrow"), key=lambda path: (len(path.name), path.name))
+        paths = sorted((self.path / "passages").glob("[0-9]*.arrow"), key=lambda path: (len(path.name), path.name))
         if len(paths) != self._facts.shards:
             raise bad_input(self.path, wanted=f"{self._facts.shards} passage shards", found=f"{len(paths)}", do=_AGAIN)
         return paths
@@ -180,8 +182,15 @@ class Collection:
         try:
             return PassageIndex(folder, len(self), passages, sealed=sealed)
         except (OSError, ValueError, EOFError, InputError):
+            pass
+        try:
             build_index(self.shard_paths, folder, passages)
-            return PassageIndex(folder, len(self), passages, sealed=sealed)
+        except StorageError:  # it may not be written to: the index stands elsewhere for as long as the collection is open
+            temporary = tempfile.TemporaryDirectory(prefix="posbias-index-")
+            weakref.finalize(self, temporary.cleanup)
+            folder = Path(temporary.name) / INDEX.name
+            build_index(self.shard_paths, folder, passages)
+        return PassageIndex(folder, len(self), passages, sealed=sealed)
 
     @property
     def cache(self) -> Path:

@@ -35,7 +35,7 @@ from positionbias.core.manifest import (
     read_manifest,
     write_manifest,
 )
-from positionbias.core.schema import read_as
+from positionbias.core.schema import Count, read_as
 from positionbias.core.shard_work import MapShards, make_shards
 from positionbias.core.shards import pairs_checksum, rows_checksum
 
@@ -79,8 +79,8 @@ class _Content:
     """What the manifest of every training set says of its content; some say more."""
 
     checksum: str
-    groups: int
-    shards: int
+    groups: Count
+    shards: Count
     splits: tuple[str, ...]
 
 
@@ -139,7 +139,7 @@ class Groups:
     @cached_property
     def _files(self) -> list[ArrowFile]:
         # by number: the hundred-thousandth has a digit more
-        paths = sorted((self.path / "groups").glob("*.arrow"), key=lambda path: (len(path.name), path.name))
+        paths = sorted((self.path / "groups").glob("[0-9]*.arrow"), key=lambda path: (len(path.name), path.name))
         if len(paths) != self._facts.shards:
             raise bad_input(self.path, wanted=f"{self._facts.shards} shards of groups", found=str(len(paths)), do=_AGAIN)
         files = [ArrowFile(path, _GROUPS, do=_AGAIN, nulls=_OPTIONAL) for path in paths]

@@ -17,6 +17,7 @@ import json
 import os
 import re
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -48,6 +49,7 @@ def refuse_existing(final: Path | str, *, overwrite: bool, folder: bool | None =
     recover(final)
     if not os.path.lexists(final):
         return
+    _refuse_special(final)
     if not overwrite:
         raise OutputExistsError(
             f"{final}: wanted a new path to write to; found something there; give another --out, or --overwrite to replace it"
@@ -61,6 +63,16 @@ def refuse_existing(final: Path | str, *, overwrite: bool, folder: bool | None =
             f"{final}: wanted an artefact of posbias to replace; found a folder without its {MANIFEST}; "
             "give another --out, or remove it yourself"
         )
+
+
+def _refuse_special(final: Path) -> None:
+    """Refuse what is neither a file nor a folder, also behind a link: whoever replaced /dev/null would break the system."""
+    with suppress(OSError):
+        mode = final.stat().st_mode
+        if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+            raise OutputExistsError(
+                f"{final}: wanted a file or a folder to write; found a device, a pipe or a socket; give another --out"
+            )
 
 
 def _is_ours(folder: Path) -> bool:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 
 from positionbias.core.errors import bad_input
 
-__all__ = ["read_as"]
+__all__ = ["Count", "read_as"]
 
 T = TypeVar("T")
+Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 def read_as(kind: type[T], record: Any, path: Path | str, *, do: str, more: bool = False) -> T:

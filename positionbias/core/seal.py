@@ -79,26 +79,28 @@ def _blocks(path: Path) -> Iterator[memoryview]:
 
 
 def named_files(folder: Path) -> list[Path]:
-    """The files that belong to an artefact's content, in order: not its manifest, nothing in ``cache`` and nothing hidden.
-
-    Raises:
-        InputError: a link, or something else that is neither a file nor a folder.
-    """
+    """What belongs to an artefact's content, in order: not its manifest, nothing in ``cache`` and nothing hidden."""
     found = []
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
-        if CACHE in parts[:1] or parts == (MANIFEST,) or any(part.startswith(".") for part in parts):
-            continue
-        if path.is_symlink() or not (path.is_file() or path.is_dir()):
-            raise bad_input(path, wanted="a regular file in an artefact", found="a link or a special file", do="remove it")
-        if path.is_file():
+        hidden = CACHE in parts[:1] or parts == (MANIFEST,) or any(part.startswith(".") for part in parts)
+        if not hidden and (path.is_symlink() or not path.is_dir()):
             found.append(path)
     return found
 
 
 def seal_folder(folder: Path) -> dict[str, FileSeal]:
-    """The digests of all files of an artefact's content, by their path within it."""
-    return {path.relative_to(folder).as_posix(): seal_file(path) for path in named_files(folder)}
+    """The digests of all files of an artefact's content, by their path within it.
+
+    Raises:
+        InputError: a link, or something else that is neither a file nor a folder.
+    """
+    found = {}
+    for path in named_files(folder):
+        if path.is_symlink() or not path.is_file():
+            raise bad_input(path, wanted="a regular file in an artefact", found="a link or a special file", do="remove it")
+        found[path.relative_to(folder).as_posix()] = seal_file(path)
+    return found
 
 
 # -- reading ---------------------------------------------------------------------------------------------
@@ -146,13 +148,19 @@ def seal_of(path: Path) -> FileSeal | None:
     Raises:
         InputError: the manifest is damaged.
     """
-    path = Path(os.path.abspath(path))
+    name, real = os.path.abspath(path), os.path.realpath(path)
+    return _seal_at(Path(name)) or (
+        _seal_at(Path(real)) if real != name else None
+    )  # the manifest may stand beside a link, or where it leads
+
+
+def _seal_at(path: Path) -> FileSeal | None:
     if path.name == MANIFEST or path.name.endswith(f".{MANIFEST}"):
         return None  # it has its own digest in it
     try:
         beside = path.with_name(f"{path.name}.{MANIFEST}")
-        if beside.is_file():
-            return _seals(_state(beside), ours=True).get(path.name)
+        if beside.is_file():  # of this one file, whatever both were called when they were written
+            return next(iter(_seals(_state(beside), ours=True).values()), None)
         for folder in path.parents:
             manifest = folder / MANIFEST
             if manifest.is_file():

@@ -34,7 +34,7 @@ from positionbias.core.manifest import (
     write_manifest,
 )
 from positionbias.core.run import Ranking, Run
-from positionbias.core.schema import read_as
+from positionbias.core.schema import Count, read_as
 from positionbias.core.seal import verified
 from positionbias.core.shard_work import make_shards
 from positionbias.core.shards import CHECKSUM_MODULUS, rows_checksum
@@ -55,9 +55,9 @@ class _Content:
     """What the manifest of all teacher scores says of their content; some say more."""
 
     checksum: str
-    queries: int
-    pairs: int
-    shards: int
+    queries: Count
+    pairs: Count
+    shards: Count
     splits: tuple[str, ...]
     order_only: bool
 
@@ -158,7 +158,7 @@ class _Stored(Mapping[str, Ranking]):
 
     def __init__(self, path: Path, shards: int, queries: int) -> None:
         # by number: the hundred-thousandth has a digit more
-        paths = sorted((path / "scores").glob("*.arrow"), key=lambda shard: (len(shard.name), shard.name))
+        paths = sorted((path / "scores").glob("[0-9]*.arrow"), key=lambda shard: (len(shard.name), shard.name))
         if len(paths) != shards:
             raise bad_input(path, wanted=f"{shards} shards of scores", found=str(len(paths)), do=_AGAIN)
         files = [ArrowFile(verified(shard), _SCORES, do=_AGAIN) for shard in paths]

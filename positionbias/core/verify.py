@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -44,9 +45,19 @@ def manifests_in(path: Path) -> Iterator[Path]:
     if not any(manifest.is_file() for manifest in found):
         raise bad_input(path, wanted="an artefact of posbias", found=f"no {MANIFEST}", do="check the path")
     # what stands in a hidden folder is still in the making
-    return (
-        manifest for manifest in found if not any(part.startswith(".") for part in manifest.relative_to(path.parent).parts[1:])
-    )
+    if not path.is_dir():
+        return iter(found)
+    seen = (manifest for manifest in found if not any(part.startswith(".") for part in manifest.relative_to(path).parts))
+    return (manifest for manifest in seen if _may_be_ours(manifest))
+
+
+def _may_be_ours(manifest: Path) -> bool:
+    """Whether a manifest.json is one of ours, or damaged so that it cannot be told."""
+    try:
+        record = json.loads(manifest.read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return True
+    return isinstance(record, dict) and record.keys() >= {"kind", "format_version"}
 
 
 def verify(manifest: Path) -> Verified:
@@ -60,7 +71,7 @@ def verify(manifest: Path) -> Verified:
     try:
         check_sizes(manifest, found)
         for name in files:
-            verified(manifest.parent / name)
+            verified(path / name if path.is_dir() else path)
         if path.is_dir() and found.files is not None:
             strange = sum(file.relative_to(path).as_posix() not in files for file in named_files(path))
     except InputError as error:

@@ -25,7 +25,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.manifest import Manifest, manifest_path, read_manifest
 from positionbias.core.nearest import Block
-from positionbias.core.schema import read_as
+from positionbias.core.schema import Count, read_as
 from positionbias.core.seal import SealedFile
 from positionbias.core.shards import Strings
 from positionbias.core.vector_blocks import stored_blocks
@@ -45,13 +45,13 @@ class _Content:
     """What the manifest of all vectors says of their content; some say more."""
 
     checksum: str
-    passages: int
-    dimension: int
+    passages: Count
+    dimension: Count
     similarity: str
     precision: Literal["float16", "float32"]
     passages_checksum: str
-    shards: int
-    shard_passages: int
+    shards: Count
+    shard_passages: Count
 
 
 class Vectors:
@@ -79,7 +79,7 @@ class Vectors:
     @cached_property
     def shard_paths(self) -> list[Path]:
         """The shards, in order."""
-        return sorted((self.path / SHARDS).glob("*.npy"), key=lambda path: (len(path.name), path.name))
+        return sorted((self.path / SHARDS).glob("[0-9]*.npy"), key=lambda path: (len(path.name), path.name))
 
     @property
     def cache(self) -> Path:

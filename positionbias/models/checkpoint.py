@@ -139,7 +139,7 @@ def load_checkpoint(path: Path | str, kind: str | None = None) -> Checkpoint:
     if is_code_name(path):
         return _load_user_code(str(path), kind)
     folder = Path(path)
-    if not (folder / MANIFEST).is_file() and not (folder / FACTS).is_file() and _may_be_foreign(folder):
+    if not (folder / FACTS).is_file() and not _is_checkpoint(folder) and _may_be_foreign(folder):
         return _load_foreign(path, kind)
     found = _load_ours(folder)
     if kind not in (None, found.model.kind, OURS.get(found.model.kind)):
@@ -181,6 +181,11 @@ def _load_ours(folder: Path) -> Checkpoint:
     model.eval()
     log = read_as(dict[str, Any], read_json(folder / LOG, what="a training log"), folder / LOG, do=MEND)
     return Checkpoint(folder, model, manifest, facts.depth, log)
+
+
+def _is_checkpoint(folder: Path) -> bool:
+    """Whether a manifest says that this is a checkpoint of ours; an encoder that ``posbias encoder`` made has one, too."""
+    return (folder / MANIFEST).is_file() and read_manifest(folder).kind == KIND
 
 
 def _may_be_foreign(folder: Path) -> bool:

@@ -397,6 +397,14 @@ def test_a_run_is_completed_by_whoever_reads_it(tmp_path: Path) -> None:
     assert names(tmp_path) == ["a.run", "a.run.manifest.json"]
 
 
+def test_what_is_no_file_is_never_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("/dev/null")
+    for place in (tmp_path / "pipe", tmp_path / "link", Path("/dev/null")):
+        with pytest.raises(OutputExistsError, match="wanted a file or a folder to write; found a device, a pipe or a socket"):
+            refuse_existing(place, overwrite=True, folder=False)
+
+
 def test_new_folders_above_are_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     synced: list[Path] = []
     sync = durable.sync

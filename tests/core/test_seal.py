@@ -13,8 +13,9 @@ import pytest
 import xxhash
 
 from positionbias.core.collection import Collection
+from positionbias.core.collection_index import build_index
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.errors import InputError
+from positionbias.core.errors import InputError, StorageError
 from positionbias.core.manifest import Manifest, manifest_path, read_manifest, write_manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.run import Run, read_rankings, read_run, write_run
@@ -143,6 +144,7 @@ def test_a_changed_manifest_is_refused(collection: Path) -> None:
         (lambda record: record.update(seed="three"), "found Expected `int | null`, got `str` - at `seed`"),
         (lambda record: record.update(inputs={}), "found Expected `array`, got `object` - at `inputs`"),
         (lambda record: record["content"].update(passages="many"), "found Expected `int`, got `str` - at `passages`"),
+        (lambda record: record["content"].update(passages=-1), "found Expected `int` >= 0 - at `passages`"),
         (lambda record: record["content"].update(splits=["test"]), "found Expected `object`, got `array` - at `splits`"),
         (lambda record: record.update(colour="green"), "found the unknown field `colour`"),
         (lambda record: record.pop("name"), "missing required field `name`"),
@@ -187,6 +189,45 @@ def test_a_manifest_of_somebody_else_above_a_file_is_nothing_to_us(tmp_path: Pat
 
 def test_a_damaged_table_of_buckets_is_built_again(collection: Path) -> None:
     flip(collection / "cache" / "passages" / "buckets.npy", 300)
+    assert Collection(collection).texts(["p1"]) == ["text 1 " * 40]
+
+
+def test_a_run_may_be_renamed_with_its_manifest_and_reached_by_a_link(tmp_path: Path) -> None:
+    path = tmp_path / "bm25.run"
+    write_run(path, Run("bm25", [("q1", ["a", "b"], [2.0, 1.0])]))
+    write_manifest(manifest_path(path), Manifest("run", "bm25", "retrieve"))
+    manifest_path(path).rename(tmp_path / "other.run.manifest.json")
+    moved = path.rename(tmp_path / "other.run")
+    (tmp_path / "links").mkdir()
+    (tmp_path / "links" / "link.run").symlink_to(moved)
+    for place in (moved, tmp_path / "links" / "link.run"):
+        assert list(read_run(place)["q1"].passage_ids) == ["a", "b"]
+    assert read_manifest(moved).name == "bm25"
+    assert [verify(manifest).fault for manifest in manifests_in(tmp_path)] == [""]
+    moved.write_text(moved.read_text().replace(" a ", " c "))
+    for place in (moved, tmp_path / "links" / "link.run"):
+        with pytest.raises(InputError, match="wanted the content that its manifest names"):
+            read_run(place)
+    assert "other.run: wanted the content" in verify(manifest_path(moved)).fault
+
+
+def test_what_others_leave_beside_is_no_part_of_a_collection(collection: Path) -> None:
+    (collection / "passages" / "._00000.arrow").write_text("of a Macintosh")
+    (collection.parent / "manifest.json").write_text('{"name": "an extension"}')
+    (collection / "notes").symlink_to(collection.parent / "manifest.json")
+    assert Collection(collection).texts(["p1"]) == ["text 1 " * 40]
+    found = [verify(manifest) for manifest in manifests_in(collection.parent)]
+    assert [(item.kind, item.fault, item.strange) for item in found] == [("index", "", 0), ("collection", "", 1)]
+
+
+def test_a_collection_that_cannot_be_written_is_read_all_the_same(collection: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(paths: object, folder: Path, *more: object) -> None:
+        if folder.is_relative_to(collection):
+            raise StorageError(f"{folder}: read-only")
+        build_index(paths, folder, *more)  # type: ignore[arg-type]
+
+    shutil.rmtree(collection / "cache")
+    monkeypatch.setattr("positionbias.core.collection.build_index", refuse)
     assert Collection(collection).texts(["p1"]) == ["text 1 " * 40]
 
 
