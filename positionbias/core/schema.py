@@ -31,5 +31,5 @@ def read_as(kind: type[T], record: Any, path: Path | str, *, do: str, more: bool
         ):
             raise msgspec.ValidationError(f"the unknown field `{min(unknown)}`")
         return msgspec.convert(record, kind, strict=True)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeError) as error:  # of half a surrogate pair
         raise bad_input(path, wanted="fields as posbias writes them", found=f"{error}".replace("$.", ""), do=do) from error

@@ -146,6 +146,7 @@ def test_a_changed_manifest_is_refused(collection: Path) -> None:
         (lambda record: record["content"].update(passages="many"), "found Expected `int`, got `str` - at `passages`"),
         (lambda record: record["content"].update(passages=-1), "found Expected `int` >= 0 - at `passages`"),
         (lambda record: record["content"].update(splits=["test"]), "found Expected `object`, got `array` - at `splits`"),
+        (lambda record: record.update(versions="\ud800"), "found 'utf-8' codec can't encode"),
         (lambda record: record.update(colour="green"), "found the unknown field `colour`"),
         (lambda record: record.pop("name"), "missing required field `name`"),
     ],
