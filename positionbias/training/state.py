@@ -173,6 +173,7 @@ def save_best(folder: Path, model: Ranker, step: int) -> None:
 
 def load_best(folder: Path, model: Ranker, step: int) -> None:
     """Put the best weights back."""
+    read_manifest(_best(folder, step), kind=_KIND)
     _fill(model, _best(folder, step))
 
 

@@ -15,7 +15,7 @@ from positionbias.models.checkpoint import Checkpoint
 from positionbias.models.tensors import load_tensors, save_tensors
 from positionbias.positions.rotate import Rotation
 from positionbias.training import loop
-from positionbias.training.state import unfinished, working_folder
+from positionbias.training.state import load_best, unfinished, working_folder
 from tests.sealing import reseal
 
 from .conftest import Task, stop_at
@@ -258,6 +258,13 @@ def test_weights_of_another_moment_are_not_gone_on_from(task: Task, stopped: Pat
     path.write_bytes(content)
     with pytest.raises(InputError, match="model.safetensors: wanted the content that its manifest names"):
         task.train(stopped, resume=True)
+
+
+def test_best_weights_that_nothing_vouches_for_are_not_taken(task: Task, stopped: Path) -> None:
+    for best in working_folder(stopped).glob("best-*"):
+        (best / "manifest.json").unlink()
+    with pytest.raises(InputError, match="wanted a posbias training-state; found no manifest.json"):
+        load_best(working_folder(stopped), task.train(stopped.with_name("x"), task.plan(max_steps=1)).ranker, 0)
 
 
 def test_states_of_two_trainings_do_not_meet(task: Task, stopped: Path) -> None:
