@@ -150,16 +150,16 @@ def _read_runs(paths: Sequence[Path]) -> list[Run]:
 
 def _of_trainings(runs: Sequence[Run], paths: Sequence[Path]) -> dict[str, list[str]]:
     """What the runs' manifests say of the trainings behind them, by run; the name of a run says where its training is not finished."""
-    from positionbias.core.convergence import Ending, ended_name
+    from positionbias.core.convergence import ended_name, ending_of_run
     from positionbias.core.manifest import manifest_path, read_manifest
 
     found = {}
     for run, path in zip(runs, paths, strict=True):
         manifest = read_manifest(path) if manifest_path(path).is_file() else None
-        if manifest is not None and "ending" in manifest.content:
-            ending = Ending.from_json(manifest.content["ending"])
+        ending = ending_of_run(manifest.content, path) if manifest else None
+        if manifest is not None and ending is not None:
             run.name = ended_name(run.name, ending.unfinished)
-            found[run.name] = ending.remarks(manifest.settings["depth"])
+            found[run.name] = ending.remarks(manifest.settings.get("depth"))
     return found
 
 

@@ -19,11 +19,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-__all__ = ["LEAST_RISE", "UNFINISHED", "Ending", "Finish", "ended_name", "finish_of"]
+from positionbias.core.schema import read_as
+from positionbias.core.seal import AGAIN
+
+__all__ = ["LEAST_RISE", "UNFINISHED", "Ending", "Finish", "ended_name", "ending_of_run", "finish_of"]
 
 BLOCKS = 5
 LEAST = 4  # validations
@@ -109,6 +113,15 @@ class Ending:
             KeyError, TypeError, ValueError: it is something else.
         """
         return Ending(**{**record, "finish": Finish(record["finish"])})
+
+
+def ending_of_run(content: Mapping[str, Any], path: Path | str) -> Ending | None:
+    """How the training behind a run ended, by its manifest's content; None where that says nothing.
+
+    Raises:
+        InputError: it says something else; ``path`` is named.
+    """
+    return read_as(Ending, content["ending"], path, do=AGAIN) if "ending" in content else None
 
 
 def finish_of(validations: Sequence[float]) -> Finish:

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from positionbias.core.convergence import Ending, Finish
+from positionbias.core.convergence import Ending, Finish, ending_of_run
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.manifest import (
@@ -262,8 +262,12 @@ def fuse_runs(
         splits = {manifest.settings.get("split") for manifest in found}
         split = str(splits.pop() or "") if len(splits) == 1 else ""
         missing = {label: list(astuple(counts)) for label, counts in done.missing.items()}
-        endings = [Ending.from_json(manifest.content["ending"]) for manifest in found if "ending" in manifest.content]
-        ending = {"ending": Ending(Finish.NOT_FINISHED).to_json()} if any(one.unfinished for one in endings) else {}
+        endings = [ending_of_run(manifest.content, path) for path, manifest in zip(paths, manifests, strict=True) if manifest]
+        ending = (
+            {"ending": Ending(Finish.NOT_FINISHED).to_json()}
+            if any(one is not None and one.unfinished for one in endings)
+            else {}
+        )
         manifest = Manifest(
             kind="run",
             name=done.run.name,

@@ -6,6 +6,7 @@ import json
 import pytest
 
 from positionbias.cli.main import main
+from positionbias.core.manifest import Manifest, manifest_path, write_manifest
 from positionbias.core.result import load_results
 
 
@@ -188,3 +189,11 @@ def test_a_run_that_is_a_link_to_itself_is_one_line(small_collection, tmp_path, 
     code, _, err = posbias(capsys, "evaluate", tmp_path / "a.run", "--collection", small_collection.path)
     assert code == 2
     assert err.count("\n") == 1
+
+
+def test_a_run_whose_manifest_says_something_else_of_its_training_is_one_line(small_collection, runs, capsys):
+    manifest = Manifest("run", "a", "rerank", content={"ending": {"": 1}})
+    write_manifest(manifest_path(runs[0]), manifest)
+    code, _, err = posbias(capsys, "evaluate", runs[0], "--collection", small_collection.path)
+    assert code == 2
+    assert f"{runs[0].name}: wanted fields as posbias writes them" in err
