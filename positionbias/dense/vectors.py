@@ -154,11 +154,12 @@ class Vectors:
         Raises:
             InputError: what holds one of them is damaged.
         """
+        shards_of = self._mapped  # which are of the dimension that the manifest says
         out = np.empty((len(rows), self.dimension), np.float32)
         shards, places = np.divmod(rows, self._shard)
         for shard in np.unique(shards).tolist():
             asked = shards == shard
-            mapped, file = self._mapped[shard], self._sealed[shard]
+            mapped, file = shards_of[shard], self._sealed[shard]
             first = len(file) - mapped.nbytes + places[asked] * mapped.strides[0]
             file.touch_each(first, first + mapped.strides[0])
             out[asked] = mapped[places[asked]]
