@@ -20,7 +20,6 @@ import shutil
 import signal
 import sys
 import tempfile
-import time
 import traceback
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -257,7 +256,6 @@ def main() -> int:
         print(json.dumps(record, indent=1).replace("\\n", "\n"))
         return int(record["how"] == "fault")
     kept = [given.state / f"inputs-{given.seed}-{worker}-of-{given.workers}.jsonl" for worker in range(given.workers)]
-    began = time.time()
     children = []
     for worker, file in enumerate(kept):
         if not (child := os.fork()):
@@ -267,19 +265,19 @@ def main() -> int:
     for child in children:
         os.waitpid(child, 0)
     found = list(records(kept))
-    _write(found, given, time.time() - began)
+    _write(found, given)
     faults = [record for record in found if record["how"] == "fault"]
     for record in faults[:20]:
         print(f"input {record['input']}, {record['artefact']} ({'; '.join(record['done'])}): {record['said']}", file=sys.stderr)
     return int(bool(faults))
 
 
-def _write(found: Sequence[dict[str, Any]], given: argparse.Namespace, seconds: float) -> None:
+def _write(found: Sequence[dict[str, Any]], given: argparse.Namespace) -> None:
     versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "pyarrow", "torch", "transformers", "positionbias"))
     head = [
         "# Damaged artefacts",
         "",
-        f"{hardware()}; Python {platform.python_version()}, {versions}; {date.today().isoformat()}; load {os.getloadavg()[0]:.1f}; {seconds:.0f} s.",
+        f"{hardware()}; Python {platform.python_version()}, {versions}; {date.today().isoformat()}; load {os.getloadavg()[0]:.1f}.",
         "",
         f"    python benchmarks/fuzz/artefacts.py --inputs {given.inputs} --seed {given.seed} --state FOLDER",
         "",

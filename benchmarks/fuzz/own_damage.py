@@ -350,7 +350,7 @@ _CHANGES: dict[str, Callable[[Random, Path], str]] = {
 def vouch(random: Random, place: Path) -> str:
     """Have the artefact's manifest vouch for what stands there, as whoever made the damage could."""
     kind = random.choice(("resealed", "resealed", "resealed", "unsealed", "its digest alone"))
-    if not manifest_path(place).is_file():
+    if not (place.is_file() or place.is_dir()) or not manifest_path(place).is_file():
         return "not resealed"
     try:
         if kind == "unsealed":
