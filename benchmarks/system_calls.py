@@ -53,7 +53,14 @@ STEPS: dict[str, tuple[Iterable[str], str, str]] = {
         "evaluate base.run --collection ./base --split train --out ./found --overwrite",
         "found",
     ),
+    "train": (
+        (),
+        "train tk ./base --candidates base.run --validation-split train --validation-candidates base.run --max-steps 2 --save-every 1 --validate-every 1 "
+        "--batch-size 4 --threads 1 --dimension 8 --layers 1 --heads 2 --head-size 3 --feed-forward 6 --out ./tk",
+        "tk",
+    ),
 }
+TIMES = "log.jsonl"  # of a checkpoint: how long its steps took
 
 
 def _release(folder: Path, passages: int) -> None:
@@ -98,11 +105,14 @@ def state(place: Path) -> str | None:
     found = (path for path in place.rglob("*") if path.is_file() and "cache" not in path.relative_to(place).parts)
     files = sorted(found) if place.is_dir() else [place, beside]  # a cache names the manifest's digest, and is no artefact
     for path in files:
+        if path.name == TIMES:
+            continue
         data = path.read_bytes() if path.exists() else b""
         if path.name.endswith("manifest.json") and data:
             record = json.loads(data)
             for changing in ("provenance", "digest"):  # which goes over the former
                 record.pop(changing, None)
+            (record.get("files") or {}).pop(TIMES, None)
             data = json.dumps(record, sort_keys=True).encode()
         digest.update(f"{path.name} {len(data)}\n".encode() + data)
     return digest.hexdigest()
@@ -111,6 +121,13 @@ def state(place: Path) -> str | None:
 def hidden(folder: Path, name: str) -> list[str]:
     """What is left that nobody sees."""
     return [path.name for path in folder.iterdir() if path.name.startswith(f".{name}.")]
+
+
+def _again(command: str, folder: Path, name: str) -> str:
+    """The command that goes on with what was stopped, or makes it again."""
+    if any(folder.glob(f".{name}.training/state-*")):
+        return f"{command} --resume --overwrite"
+    return command if "--overwrite" in command else f"{command} --overwrite"
 
 
 def loop(step: str, base: Path, scratch: Path, shim: ctypes.CDLL, *, every: int = 1) -> Counter[str]:
@@ -143,8 +160,7 @@ def loop(step: str, base: Path, scratch: Path, shim: ctypes.CDLL, *, every: int 
                 fault = "lost"
             elif code not in (0, 2) and code != -signal.SIGKILL:
                 fault = "internal error"
-            again = command if "--overwrite" in command else f"{command} --overwrite"
-            if not fault and (run(again, here) != 0 or state(here / name) != new or hidden(here, name)):
+            if not fault and (run(_again(command, here, name), here) != 0 or state(here / name) != new or hidden(here, name)):
                 fault = "left behind"
             if fault:
                 counts[fault] += 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,7 +10,7 @@ import numpy as np
 from own_base import DEBIAS, STEPS, TEACH, TINY, TRAIN_TK, Said, debias_raw, make_steps, posbias
 from system_calls import state
 
-__all__ = ["ARTEFACTS", "Artefact", "Refused", "plain", "without_times"]
+__all__ = ["ARTEFACTS", "Artefact", "Refused", "plain"]
 
 
 class Refused(Exception):
@@ -154,7 +153,6 @@ def _command(command: str, made: str = "") -> Callable[[Path, Path], Any]:
         _answered(said)
         if not made:
             return said.output
-        without_times(place.parent / made)
         return state(place.parent / made)
 
     return read
@@ -174,20 +172,9 @@ def _work(command: str, name: str) -> Callable[[Path, Path], Any]:
     def read(place: Path, base: Path) -> Any:
         folder = place.parent
         _answered(posbias(command, folder))
-        without_times(folder / name)
         return [state(folder / name), _hidden(folder)]
 
     return read
-
-
-def without_times(place: Path) -> None:
-    """Leave out of a checkpoint what tells how long its training took."""
-    log, manifest = place / "log.jsonl", place / "manifest.json"
-    if log.exists():
-        log.unlink()
-        record = json.loads(manifest.read_text())
-        del record["files"]["log.jsonl"]
-        manifest.write_text(json.dumps(record))
 
 
 def _raw_work(place: Path, base: Path) -> Any:
