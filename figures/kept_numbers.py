@@ -165,8 +165,11 @@ def _compared(name: str, axis: str, system: str, subset: str) -> Mapping[str, An
     )
 
 
-def _interval(comparison: Mapping[str, Any], figure: str, form: str) -> str:
+def _interval(comparison: Mapping[str, Any], figure: str, form: str, trainings: int = 2) -> str:
+    """With its interval over trainings; those of two are told each, and one has none."""
     interval = comparison[f"{figure}_interval"]
+    if trainings == 1:
+        return as_form(comparison[figure], form)
     if interval is None:  # of two trainings
         by_seed = ", ".join(as_form(value, form) for value in comparison["notes"][f"{figure} by seed"])
         return f"{as_form(comparison[figure], form)} ({by_seed})"
@@ -188,6 +191,8 @@ def placed() -> list[str]:
     for model in dict.fromkeys(row["model"] for row in study["table"]):
         for arm in PLACED:
             means = {row["test"]: row["mean"] for row in study["table"] if (row["model"], row["training"]) == (model, arm)}
+            if not means:
+                continue  # not trained yet: named in the results
             contrast = next(
                 one
                 for one in study["contrasts"]
@@ -210,11 +215,18 @@ def placed() -> list[str]:
                 for row in study["table"]
                 if (row["model"], row["training"], row["test"]) == (model, arm, "uniform")
             )
-            beats = [one["beats first stage"] for one in study["trainings"] if (one["model"], one["arm"]) == (model, arm)]
+            trainings = [one for one in study["trainings"] if (one["model"], one["arm"]) == (model, arm)]
+            beats = [one["beats first stage"] for one in trainings]
+            trained = ended_name(arm, any(one["ending"]["finish"] == "not finished" for one in trainings))
             cells = [f"{sum(beats)} of {len(beats)}", *(decimal(means[test], 3) for test in PLACED)]
-            lines.append(
-                f"| {MODELS[model]} | {arm} | {' | '.join(cells)} | {_interval(contrast, 'relative', '+.1%')} | {_interval(above, 'difference', '+.3f')} | {', '.join(effects)} | {answers} |"
-            )
+            if any(beats):
+                cells += [
+                    _interval(contrast, "relative", "+.1%", len(beats)),
+                    _interval(above, "difference", "+.3f", len(beats)),
+                ]
+            else:
+                cells += ["BM25's order", "BM25's order"]
+            lines.append(f"| {MODELS[model]} | {trained} | {' | '.join(cells)} | {', '.join(effects)} | {answers} |")
     return lines
 
 
