@@ -73,8 +73,8 @@ def resumable_folder(
         with _only_one(root, final):
             refuse_existing(final, overwrite=overwrite, folder=folder, owned=owned)  # the other one may just have finished
             sweep(final)
-            _take_over(root, {**job, "version": __version__})
             with _fate_of(root, final), storage_errors(final):
+                _take_over(root, {**job, "version": __version__})
                 yield content
                 if content.exists():
                     _remove_partial(content)
@@ -88,7 +88,7 @@ def _fate_of(root: Path, final: Path) -> Iterator[None]:
     try:
         yield
     except PositionBiasError as error:
-        message = str(error).replace(str(root / CONTENT), str(final))
+        message = str(error).replace(str(root / CONTENT), str(final)).replace(str(root / JOB), str(final))
         if isinstance(error, InputError | SettingError):
             remove(root)
         elif isinstance(error, StorageError):

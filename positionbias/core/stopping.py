@@ -13,14 +13,32 @@ import time
 
 TYPE_CHECKING = False  # as in the package's __init__
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from types import FrameType
+    from typing import TypeVar
 
-__all__ = ["exit_code", "leave_at_once", "raise_when_stopped", "stopped", "system_default"]
+    Item = TypeVar("Item")
+    Out = TypeVar("Out")
+
+__all__ = [
+    "end_workers",
+    "exit_code",
+    "held_back",
+    "interruptibly",
+    "leave_at_once",
+    "raise_in_worker",
+    "raise_when_stopped",
+    "stopped",
+    "system_default",
+]
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _SAME = 2.0  # seconds: ``timeout`` and some schedulers signal a process and then its group, which is one request
+_END = 2  # seconds after SIGTERM in which a worker process is to end by itself
 _received = 0
 _when = float("-inf")
+_late = 0  # what came while it was held back
+_held = False
 
 
 def leave_at_once() -> None:
@@ -38,6 +56,48 @@ def raise_when_stopped() -> None:
 def system_default() -> None:
     """All is done: what stops the process now may end it without a word."""
     _replace(_raise, signal.SIG_DFL)
+
+
+def raise_in_worker() -> None:
+    """In this worker process a signal is raised within ``interruptibly`` alone: half a message would leave the parent waiting for the rest.
+
+    A worker that then gets no more work is ended by the system.
+    """
+    global _held
+    _held = True
+    for number in _SIGNALS:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _stop_worker)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+
+
+def interruptibly(function: Callable[[Item], Out], item: Item) -> Out:
+    """``function`` of the item, which a signal to this worker process ends, also one that came before."""
+    global _held
+    try:
+        _held = False
+        if _late or _received:
+            raise KeyboardInterrupt
+        return function(item)
+    finally:
+        _held = True
+
+
+class held_back:
+    """A short block that no signal interrupts; it is raised at the end. Processes that start within hear none before ``raise_in_worker``."""
+
+    def __enter__(self) -> None:
+        global _held
+        self._before, _held = _held, True  # other threads of this process hear them in any case
+        self._blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)  # which is inherited
+
+    def __exit__(self, *raised: object) -> None:
+        global _held, _late
+        signal.pthread_sigmask(signal.SIG_SETMASK, self._blocked)
+        _held = self._before
+        if _late and not _held:
+            number, _late = _late, 0
+            _raise(number, None)
 
 
 def stopped() -> bool:
@@ -64,19 +124,28 @@ def _leave(number: int, frame: FrameType | None) -> None:
 
 
 def _raise(number: int, frame: FrameType | None) -> None:
-    global _received, _when
+    global _received, _when, _late
+    if _held:
+        _late = number
+        return
     before, _when = _when, time.monotonic()
     if number == signal.SIGTERM == _received and _when - before < _SAME:
         return
     _received = number
     try:
-        _end_workers()
+        end_workers()
     finally:
         raise KeyboardInterrupt
 
 
-def _end_workers() -> None:
-    """Stop worker processes as Ctrl-C stops them, which reaches all of a terminal: SIGTERM may come to this process alone."""
+def _stop_worker(number: int, frame: FrameType | None) -> None:
+    if number == signal.SIGTERM:
+        signal.alarm(_END)
+    _raise(number, frame)
+
+
+def end_workers() -> None:
+    """Stop worker processes as Ctrl-C stops them, which reaches all of a terminal: a signal may come to this process alone."""
     if "multiprocessing" in sys.modules:
         for worker in sys.modules["multiprocessing"].active_children():
             worker.terminate()

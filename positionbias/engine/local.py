@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import signal
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import ExitStack, contextmanager
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from positionbias.core import stopping
 from positionbias.core.errors import PositionBiasError, SettingError
 from positionbias.core.progress import in_worker, is_quiet
 from positionbias.core.shard_work import MapShards
@@ -23,7 +23,7 @@ __all__ = ["check_workers", "map_shards", "processes"]
 
 Item = TypeVar("Item")
 Out = TypeVar("Out")
-_OWN_SIGNAL = 0.5  # seconds
+_OWN_SIGNAL, _LOOK = 0.5, 1.0  # seconds
 
 
 def check_workers(workers: int) -> None:
@@ -74,12 +74,15 @@ def _in_order(pool: ProcessPoolExecutor, function: Callable[[Item], Out], items:
     pending: deque[Future[Out]] = deque()
     try:
         for item in items:
-            pending.append(pool.submit(function, item))
+            with stopping.held_back():
+                pending.append(pool.submit(_work, function, item))
             if len(pending) >= 2 * workers:
+                _wait(pool, [pending[0]])
                 yield pending.popleft().result()
         while pending:
+            _wait(pool, [pending[0]])
             yield pending.popleft().result()
-    except BrokenProcessPool as error:
+    except (BrokenProcessPool, _Stopped) as error:
         time.sleep(
             _OWN_SIGNAL
         )  # whoever ended the worker may be about to end this process, which raises KeyboardInterrupt here
@@ -87,16 +90,41 @@ def _in_order(pool: ProcessPoolExecutor, function: Callable[[Item], Out], items:
             f"wanted {workers} worker processes to finish; found that one was ended from outside (often by a lack of memory); "
             "run again with fewer --workers"
         ) from error
+    except KeyboardInterrupt:
+        stopping.end_workers()
+        raise
     finally:
         # whoever clears up after an error must not find a worker still writing
-        wait([future for future in pending if not future.cancel()])
+        _wait(pool, [future for future in pending if not future.cancel()])
+
+
+def _wait(pool: ProcessPoolExecutor, futures: Sequence[Future[Any]]) -> None:
+    """Wait until all are done. A pool whose worker was killed within a message waits for its rest for ever: then its pipe is closed."""
+    looks = 0
+    while wait(futures, _LOOK).not_done:
+        workers = list((pool._processes or {}).values())
+        looks = looks + 1 if any(worker.exitcode is not None for worker in workers) else 0
+        if looks == 2:  # else the pool would have noticed
+            for worker in workers:
+                worker.kill()
+            pool._result_queue._writer.close()  # type: ignore[attr-defined]
+
+
+def _work(function: Callable[[Item], Out], item: Item) -> Out:
+    try:
+        return stopping.interruptibly(function, item)
+    except KeyboardInterrupt:
+        raise _Stopped from None
+
+
+class _Stopped(Exception):
+    """A worker was asked to stop; the parent alone speaks of it."""
 
 
 def _begin(quiet: bool) -> None:
     in_worker(quiet=quiet)
     guard_streams()
-    # Ctrl-C reaches every process of the terminal; the parent alone speaks of it
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    stopping.raise_in_worker()
     # a parent that is killed says nothing to its workers, which would wait for work for ever
     threading.Thread(target=_watch_the_parent, daemon=True).start()
 

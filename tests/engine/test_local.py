@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import multiprocessing.connection
 import os
 import signal
 import subprocess
@@ -10,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -122,3 +124,55 @@ def assert_within(seconds: float, holds: Callable[[], bool]) -> None:
     while not holds():
         assert time.monotonic() < end
         time.sleep(0.02)
+
+
+def stop_then_write(path: Path | None) -> bytes:
+    if path is None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(60)
+    else:
+        path.write_text("written")
+    return bytes(1 << 20)
+
+
+def test_a_worker_that_is_asked_to_stop_begins_nothing_more(tmp_path: Path) -> None:
+    """It answers in whole messages: one that died in the middle of a message would leave this process waiting for the rest."""
+    with processes(2) as over_processes, pytest.raises(PositionBiasError, match="ended from outside"):
+        list(over_processes(stop_then_write, [None, None, tmp_path / "later"]))
+    assert not (tmp_path / "later").exists()
+
+
+HELD_BACK = """
+import os, signal
+from positionbias.core import stopping
+stopping.leave_at_once()
+stopping.raise_when_stopped()
+try:
+    with stopping.held_back():
+        os.kill(os.getpid(), signal.SIGTERM)
+        print("to its end")
+    print("not reached")
+except KeyboardInterrupt:
+    print("then stopped", stopping.exit_code())
+"""
+
+
+def test_what_is_held_back_is_heard_afterwards() -> None:
+    done = subprocess.run([sys.executable, "-c", HELD_BACK], capture_output=True, text=True, check=True)
+    assert done.stdout == "to its end\nthen stopped 143\n"
+
+
+def die_while_answering(item: int) -> int:
+    def send_half(self: Any, message: Any) -> None:
+        os.write(self.fileno(), bytes(message[: len(message) // 2]))
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    if item == 3:
+        multiprocessing.connection.Connection._send = send_half  # type: ignore[attr-defined]
+    return item
+
+
+def test_a_worker_that_is_killed_within_a_message_is_one_clear_line() -> None:
+    """Python's pool alone would wait for the other half for ever."""
+    with processes(2) as over_processes, pytest.raises(PositionBiasError, match="ended from outside"):
+        list(over_processes(die_while_answering, range(9)))
