@@ -115,9 +115,11 @@ def _by_white_space(
 
 def _white_space_words_by_piece(data: bytes, starts: np.ndarray, ends: np.ndarray) -> _Words:
     """The words of one passage, found in one piece after another, so that a long one needs no arrays of its length."""
-    found = [np.empty(0, np.int64)]
+    number = np.int32 if len(data) < 2**31 else np.int64  # there may be a word for every second byte
+    found = [np.empty(0, number)]
     for first, last in _pieces(data, int(starts[0]), int(ends[0])):
-        found.append(_white_space_words(data, np.array([first]), np.array([last])).places + (first - starts[0]))
+        places = _white_space_words(data, np.array([first]), np.array([last])).places + (first - starts[0])
+        found.append(places.astype(number))
     places = np.concatenate(found)
     return _Words(np.array([len(places)]), np.zeros(1, np.int64), places, np.zeros(1, np.int64))
 

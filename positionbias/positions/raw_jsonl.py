@@ -94,13 +94,16 @@ def rotate_jsonl(rotation: Rotation, fields: Fields, block: Block) -> tuple[Edit
 
 def _lines(block: Block, data: bytes, begin: int) -> Iterator[tuple[int, str]]:
     """Each line with the byte at which it begins."""
-    for line in data[begin:].split(b"\n"):
+    view = memoryview(data)
+    while begin <= len(data):
+        end = data.find(b"\n", begin)
+        end = len(data) if end < 0 else end
         try:
-            yield begin, line.decode()
+            yield begin, str(view[begin:end], "utf-8")
         except UnicodeDecodeError:
             block.text()  # says where
             raise
-        begin += len(line) + 1
+        begin = end + 1
 
 
 class _Places:

@@ -2,8 +2,8 @@
 
 Position is that of ``positionbias.positions.histogram``: an answer's first word / the passage's words. A query of several answers, or of
 one that stands several times, is kept where every known start lies in the range [decision]; ``several="any"`` asks for one of them.
-Queries none of whose answers can be placed are dropped and counted. The other splits stay as they are, and the passages are shared with
-the source, so that what a first stage finds for a query does not change.
+Queries none of whose answers can be placed are dropped and counted. The other splits and the passages stay as they are, so that what a
+first stage finds for a query does not change.
 """
 
 from __future__ import annotations
