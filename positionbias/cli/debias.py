@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -156,8 +157,11 @@ def _debias_raw(
         raise SettingError(
             f"--out: wanted the file to write for the file {source}; found none; give --out FILE, or --out - for a pipe"
         )
+    piped = out in (None, PIPE)
+    if piped and sys.stdout.name == os.devnull:  # as ``main`` opens it in place of a closed one
+        raise SettingError("--out: wanted an open standard output to write to; found it closed; give --out FILE")
     given = Path(source) if is_file else _open_pipe(source)
-    place = Pipe(sys.stdout.buffer, "standard output") if out in (None, PIPE) else Path(str(out))
+    place = Pipe(sys.stdout.buffer, "standard output") if piped else Path(str(out))
     rotated = debias_file(
         given,
         place,

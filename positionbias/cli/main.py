@@ -168,19 +168,35 @@ def main(arguments: list[str] | None = None) -> None:
 
 def _answer(arguments: list[str] | None) -> int:
     """Run one command and return its exit code, whatever happens."""
+    given = sys.argv[1:] if arguments is None else arguments
     try:
         stopping.raise_when_stopped()
         _prepare_streams()
-        return _run(arguments)
+        return _run(given)
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # some libraries' failures are no Exception: a panic in Rust code
-        return _internal_error(error, sys.argv[1:] if arguments is None else arguments)
+        return _internal_error(error, given)
 
 
-def _run(arguments: list[str] | None) -> int:
+def _check_names(arguments: Sequence[str]) -> None:
+    """Refuse paths that are not UTF-8: they could not stand in a manifest, nor be told."""
+    here = ""
+    with suppress(OSError):  # it may have been removed
+        here = os.getcwd()
+    for name in (*arguments, here):
+        try:
+            name.encode()
+        except UnicodeEncodeError:
+            raise PositionBiasError(
+                f"{name}: wanted arguments and a working folder in UTF-8; found other bytes; rename it"
+            ) from None
+
+
+def _run(arguments: list[str]) -> int:
     """Run one command and return its exit code; every error that is no bug is answered here."""
     try:
+        _check_names(arguments)
         code: Any = posbias.main(args=arguments, prog_name="posbias", standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.NoArgsIsHelpError as error:

@@ -67,8 +67,7 @@ def select(
 ) -> None:
     """COLLECTION with only those queries of a split whose answers start in one part of their passages.
 
-    So a real collection gets a known position bias with its own language. Passages, judgements of kept queries and the other splits stay;
-    the passages are shared with COLLECTION, not copied.
+    So a real collection gets a known position bias with its own language. Passages, judgements of kept queries and the other splits stay.
 
     \b
       posbias select squad --answers-in 0:0.2 --split train --out squad-front

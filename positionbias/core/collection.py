@@ -31,8 +31,8 @@ from positionbias.core.manifest import MANIFEST, Manifest, manifest_path, read_m
 from positionbias.core.missing import how_to_get
 from positionbias.core.publish import recover
 from positionbias.core.records import Answer, Passage, Qrel, Query
-from positionbias.core.schema import Count, read_as
-from positionbias.core.seal import verified
+from positionbias.core.schema import Count, Name, read_as
+from positionbias.core.seal import CACHE, verified
 from positionbias.core.shards import Strings, open_shard, read_shard
 
 __all__ = ["Collection", "find_collection"]
@@ -49,6 +49,7 @@ ANSWERS = pa.schema(
         ("end", pa.int64()),
     ]
 )
+_INDEXES = (INDEX.name, "bm25s", "lucene")
 _OPTIONAL = frozenset({"fields", "start", "end"})
 _AGAIN = "restore it from a copy, or make the collection again"
 
@@ -61,7 +62,7 @@ class _Split:
     qrels: Count
     answers: Count
     checksum: str
-    qrels_sets: Mapping[str, Count] = field(default_factory=dict)
+    qrels_sets: Mapping[Name, Count] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,7 @@ class _Content:
     checksum: str
     passages: Count
     shards: Count
-    splits: Mapping[str, _Split]
+    splits: Mapping[Name, _Split]
     passages_checksum: str = ""
 
 
@@ -177,7 +178,7 @@ class Collection:
 
     @cached_property
     def _index(self) -> PassageIndex:
-        folder, passages = self.path / INDEX, self._facts.passages_checksum
+        folder, passages = self.cache / INDEX.name, self._facts.passages_checksum
         sealed = self.manifest.files is not None
         try:
             return PassageIndex(folder, len(self), passages, sealed=sealed)
@@ -194,8 +195,16 @@ class Collection:
 
     @property
     def cache(self) -> Path:
-        """Where indexes over this collection live."""
-        return self.path / "cache"
+        """Where indexes over this collection live.
+
+        Raises:
+            InputError: it, or a folder of indexes in it, is a link, by which somebody else's collection would have us write elsewhere.
+        """
+        folder = self.path / CACHE
+        links = [path for path in (folder, *(folder / name for name in _INDEXES)) if path.is_symlink()]
+        if links:
+            raise bad_input(links[0], wanted="a folder", found="a link", do="remove it")
+        return folder
 
     # -- splits --------------------------------------------------------------------------------------
 
@@ -213,7 +222,7 @@ class Collection:
     def queries(self, split: str) -> list[Query]:
         """The queries of a split."""
         self._require(split)
-        rows = _rows(self.path / "queries" / f"{split}.parquet", QUERIES)
+        rows = _rows(self.path / "queries" / f"{split}.parquet", QUERIES, self._facts.splits[split].queries)
         return [Query(query_id, text, dict(fields or ())) for query_id, text, fields in rows]
 
     def query_texts(self, split: str) -> Iterator[tuple[str, str]]:
@@ -240,13 +249,13 @@ class Collection:
         Raises:
             InputError: no such split, or no such set (those there are, are named).
         """
-        return list(map(Qrel._make, _rows(self._qrels_path(split, name), QRELS)))
+        return list(map(Qrel._make, _rows(*self._qrels_file(split, name))))
 
     def qrel_table(self, split: str, name: str | None = None) -> pa.Table:
         """As ``qrels``, in columns named as the fields of ``Qrel``: for millions of them, without an object each."""
-        return _table(self._qrels_path(split, name), QRELS)
+        return _table(*self._qrels_file(split, name))
 
-    def _qrels_path(self, split: str, name: str | None) -> Path:
+    def _qrels_file(self, split: str, name: str | None) -> tuple[Path, pa.Schema, int]:
         names = self.qrels_names(split)
         if name is not None and name not in names:
             raise bad_input(
@@ -255,37 +264,45 @@ class Collection:
                 found=", ".join(names) or "one set without a name",
                 do="give one of these to --qrels-name, or leave it out",
             )
-        return self.path / "qrels" / (f"{split}.{name}.parquet" if name else f"{split}.parquet")
+        facts = self._facts.splits[split]
+        if name:
+            return self.path / "qrels" / f"{split}.{name}.parquet", QRELS, facts.qrels_sets[name]
+        return self.path / "qrels" / f"{split}.parquet", QRELS, facts.qrels
 
     def answers(self, split: str) -> list[Answer]:
         """The answers of a split; empty where the source has none."""
-        self._require(split)
-        path = self.path / "answers" / f"{split}.parquet"
-        return list(map(Answer._make, _rows(path, ANSWERS))) if self._facts.splits[split].answers else []
+        file = self._answers_file(split)
+        return list(map(Answer._make, _rows(*file))) if file else []
 
     def answer_table(self, split: str) -> pa.Table:
         """The answers of a split as columns, named as the fields of ``Answer``: for a million of them, without an object each."""
+        file = self._answers_file(split)
+        return _table(*file) if file else ANSWERS.empty_table()
+
+    def _answers_file(self, split: str) -> tuple[Path, pa.Schema, int] | None:
         self._require(split)
-        path = self.path / "answers" / f"{split}.parquet"
-        return _table(path, ANSWERS) if self._facts.splits[split].answers else ANSWERS.empty_table()
+        path, rows = self.path / "answers" / f"{split}.parquet", self._facts.splits[split].answers
+        return (path, ANSWERS, rows) if rows or path.exists() else None
 
 
 _UNREADABLE = (pa.ArrowException, OSError, KeyError, ValueError)  # a text that is not UTF-8 is a ValueError
 
 
-def _rows(path: Path, schema: pa.Schema) -> Iterator[tuple]:
+def _rows(path: Path, schema: pa.Schema, rows: int) -> Iterator[tuple]:
     try:
-        return zip(*(column.to_pylist() for column in _table(path, schema).columns), strict=True)
+        return zip(*(column.to_pylist() for column in _table(path, schema, rows).columns), strict=True)
     except ValueError as error:
         raise _unreadable(path, schema.names, error) from error
 
 
-def _table(path: Path, schema: pa.Schema) -> pa.Table:
+def _table(path: Path, schema: pa.Schema, rows: int) -> pa.Table:
     try:
         table = pq.read_table(verified(path), partitioning=None).select(schema.names)
         _check(table, schema)
     except _UNREADABLE as error:
         raise _unreadable(path, schema.names, error) from error
+    if len(table) != rows:
+        raise bad_input(path, wanted=f"{rows:,} rows, as the collection's manifest says", found=f"{len(table):,}", do=_AGAIN)
     return table
 
 

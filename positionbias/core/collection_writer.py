@@ -23,6 +23,7 @@ from positionbias.core.errors import InputError
 from positionbias.core.manifest import MANIFEST, InputRef, Manifest, package_versions, provenance, write_manifest
 from positionbias.core.publish import atomic_folder
 from positionbias.core.records import Answer, Passage, Qrel, Query
+from positionbias.core.schema import NAME
 from positionbias.core.seal import CACHE, verified
 from positionbias.core.shard_work import MapShards, make_shards, resumable_folder
 from positionbias.core.shards import CHECKSUM_MODULUS, Shard, not_unicode, rows_checksum, write_shard
@@ -271,7 +272,7 @@ def _set_checksum(name: str, qrels: Iterable[Qrel]) -> int:
 
 
 def _check_name(what: str, name: str) -> None:
-    if not re.fullmatch(r"\w[\w.+-]*", name):
+    if not re.fullmatch(NAME, name):
         raise InputError(
             f"{what} {name!r}: wanted a name of letters, digits, '_', '.', '+' and '-' that begins with a letter or digit; rename it"
         )

@@ -29,7 +29,17 @@ from positionbias.core.errors import OutputExistsError, PositionBiasError
 from positionbias.core.files import remove, storage_errors
 from positionbias.core.seal import MANIFEST
 
-__all__ = ["atomic_file", "atomic_folder", "put_file", "put_folder", "recover", "refuse_existing", "sweep", "write_json"]
+__all__ = [
+    "atomic_file",
+    "atomic_folder",
+    "discard",
+    "put_file",
+    "put_folder",
+    "recover",
+    "refuse_existing",
+    "sweep",
+    "write_json",
+]
 
 _OURS = {"kind", "command", "format_version"}
 
@@ -158,6 +168,14 @@ def _drop(path: Path) -> None:
     except BaseException:
         remove(path)
         raise
+
+
+def discard(path: Path, final: Path) -> None:
+    """Remove what is needed no more now that ``final`` stands: in one step from its name, and whoever writes ``final`` next sweeps the rest."""
+    with suppress(OSError):
+        stale = _new_hidden(final, "partial")
+        os.rename(path, stale)
+        remove(stale)
 
 
 @contextmanager

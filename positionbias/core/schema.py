@@ -10,10 +10,12 @@ import msgspec
 
 from positionbias.core.errors import bad_input
 
-__all__ = ["Count", "read_as"]
+__all__ = ["NAME", "Count", "Name", "read_as"]
 
 T = TypeVar("T")
-Count = Annotated[int, msgspec.Meta(ge=0)]
+Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 48)]
+NAME = r"\w[\w.+-]*"  # what may be part of a file's name: a split's, a judgement set's
+Name = Annotated[str, msgspec.Meta(pattern=rf"^{NAME}\Z")]
 
 
 def read_as(kind: type[T], record: Any, path: Path | str, *, do: str, more: bool = False) -> T:

@@ -138,5 +138,6 @@ def open_bm25s(collection: Collection, settings: Bm25Settings, map_shards: MapSh
     )
     folder = collection.cache / "bm25s" / f"k1-{settings.k1:g}-b-{settings.b:g}"
     build = partial(build_bm25s, collection, settings, map_shards=map_shards)
-    mapped, origin = open_or_build(folder, manifest, partial(_open, settings, len(collection)), build)
+    passages = int(collection.shard_starts[-1])  # as its files have them, not only its manifest
+    mapped, origin = open_or_build(folder, manifest, partial(_open, settings, passages), build)
     return Bm25sIndex(mapped, StoredIds(collection), origin, map_shards)

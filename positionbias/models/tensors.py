@@ -80,7 +80,7 @@ def load_tensors(path: Path) -> dict[str, Tensor]:
 
     try:
         return load_file(verified(path))
-    except (OSError, SafetensorError) as error:
+    except (OSError, RuntimeError, SafetensorError) as error:  # torch's own, where the file system refuses
         found = "no such file" if not path.exists() else str(error).splitlines()[0]
         raise bad_input(path, wanted="a safetensors file", found=found, do=MEND) from error
 

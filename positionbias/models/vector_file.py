@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from positionbias.core.errors import bad_input
+from positionbias.core.seal import verified
 from positionbias.models.tensors import save_tensors
 from positionbias.models.wanted_vectors import WantedVectors
 
@@ -55,7 +56,7 @@ def collect_file(path: Path, wanted: WantedVectors) -> int:
     from safetensors import SafetensorError, safe_open
 
     try:
-        with safe_open(path, framework="numpy") as tensors:
+        with safe_open(verified(path), framework="numpy") as tensors:
             shape = _checked_shape(path, tensors)
             if shape[1] != wanted.dimension:
                 raise wanted.wrong_width(shape[1])

@@ -7,7 +7,6 @@ what it found.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing
 from dataclasses import asdict
@@ -19,6 +18,7 @@ from typing import Any
 from positionbias.core.ahead import ahead
 from positionbias.core.errors import InputError
 from positionbias.core.progress import step as progress_step
+from positionbias.core.publish import discard
 from positionbias.core.schema import read_as
 from positionbias.models.protocols import Ranker
 from positionbias.training.batches import Batch, TrainingTexts, batches
@@ -187,4 +187,4 @@ def _look(
 
 def forget_state(out: Path) -> None:
     """Remove the working folder of a finished training."""
-    shutil.rmtree(working_folder(out), ignore_errors=True)
+    discard(working_folder(out), out)

@@ -348,3 +348,25 @@ def test_an_installation_that_cannot_start_exits_with_70(tmp_path: Path) -> None
     )
     assert done.returncode == 70
     assert done.stderr == "posbias: cannot start: ImportError: no click; install positionbias and its packages again\n"
+
+
+def test_data_for_a_closed_standard_output_is_refused(posbias_home: Path) -> None:
+    command = [*POSBIAS, "-q", "debias", "-", "--format", "tsv"]
+    done = subprocess.run(
+        ["sh", "-c", '"$@" >&-', "sh", *command], input="p\tone two\n", capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2
+    assert done.stderr == "posbias: --out: wanted an open standard output to write to; found it closed; give --out FILE\n"
+
+
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["an argument", "the working folder"])
+def test_names_that_are_not_utf8_are_refused(tmp_path: Path, posbias_home: Path, elsewhere: bool) -> None:
+    folder = os.fsencode(tmp_path) + b"/d\xff"
+    os.mkdir(folder)
+    arguments = [b"show", b"squad" if elsewhere else folder]
+    done = subprocess.run(
+        [*map(os.fsencode, POSBIAS), *arguments], cwd=folder if elsewhere else None, capture_output=True, check=False
+    )
+    assert (done.returncode, reports(posbias_home)) == (2, [])
+    assert b"wanted arguments and a working folder in UTF-8" in done.stderr
+    assert done.stderr.count(b"\n") == 1

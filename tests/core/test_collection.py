@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -226,3 +228,51 @@ def test_workers_and_time_stand_under_provenance_only(tmp_path: Path) -> None:
     one, two = (read_manifest(tmp_path / f"c{number}") for number in (0, 1))
     assert one.comparable() == two.comparable()
     assert (one.provenance["workers"], two.provenance["workers"]) == (1, 8)
+
+
+@pytest.mark.parametrize("name", ["../test", "a/b", ".hidden", "test\n"])
+def test_a_split_whose_name_leads_elsewhere_is_refused(small_collection: Collection, name: str) -> None:
+    def rename(record: dict[str, Any]) -> None:
+        splits = record["content"]["splits"]
+        splits[name] = splits.pop("test")
+
+    reseal(small_collection.path, rename)
+    with pytest.raises(InputError, match="manifest.json: wanted fields as posbias writes them"):
+        Collection(small_collection.path)
+
+
+@pytest.mark.parametrize("kind", ["queries", "qrels", "answers"])
+def test_a_table_of_another_length_than_the_manifest_says_is_refused(small_collection: Collection, kind: str) -> None:
+    def count_more(record: dict[str, Any]) -> None:
+        record["content"]["splits"]["test"][kind] += 1
+
+    reseal(small_collection.path, count_more)
+    opened = Collection(small_collection.path)
+    with pytest.raises(InputError, match="rows, as the collection's manifest says; found"):
+        getattr(opened, kind)("test")
+
+
+def test_a_manifest_that_hides_the_answers_is_refused(small_collection: Collection) -> None:
+    def hide(record: dict[str, Any]) -> None:
+        record["content"]["splits"]["test"]["answers"] = 0
+
+    reseal(small_collection.path, hide)
+    with pytest.raises(InputError, match="wanted 0 rows"):
+        Collection(small_collection.path).answers("test")
+
+
+@pytest.mark.parametrize("inside", ["cache", "cache/bm25s"])
+def test_a_cache_that_leads_elsewhere_is_refused(small_collection: Collection, tmp_path: Path, inside: str) -> None:
+    place = small_collection.path / inside
+    (tmp_path / "elsewhere").mkdir()
+    shutil.rmtree(place, ignore_errors=True)
+    place.parent.mkdir(exist_ok=True)
+    place.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match="wanted a folder; found a link"):
+        _ = Collection(small_collection.path).cache
+
+
+def test_more_passages_than_any_machine_holds_are_refused(small_collection: Collection) -> None:
+    reseal(small_collection.path, lambda record: record["content"].update(passages=10**30))
+    with pytest.raises(InputError, match="passages"):
+        Collection(small_collection.path)

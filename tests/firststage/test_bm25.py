@@ -253,3 +253,9 @@ def test_an_index_that_somebody_made_up_is_built_anew(animals, damage):
     reseal(folder)
     assert open_index(animals, Bm25Settings()).origin == "built"
     assert rank(animals, "red fox").scores.tolist() == before.tolist()
+
+
+def test_a_manifest_that_counts_other_passages_is_refused(animals):
+    reseal(animals.path, lambda record: record["content"].update(passages=len(animals) + 1))
+    with pytest.raises(InputError, match="passages"):
+        open_index(Collection(animals.path), Bm25Settings())

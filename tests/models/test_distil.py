@@ -184,6 +184,17 @@ def test_the_same_again_and_other_weights(encoder_at: Path, tmp_path: Path) -> N
     assert first.inputs[0].checksum == again.inputs[0].checksum != third.inputs[0].checksum
 
 
+def test_damage_is_found_when_a_training_reads_them(encoder_at: Path, tmp_path: Path) -> None:
+    collection = collection_of(tmp_path / "c", TEXTS)
+    place = tmp_path / "v.safetensors"
+    distil([collection], str(encoder_at), place, SMALL)
+    content = bytearray(place.read_bytes())
+    content[-1] ^= 1
+    place.write_bytes(content)
+    with pytest.raises(InputError, match="the content that its manifest names"):
+        read_word_vectors(place, set(TEXTS[0].split()), SMALL.dimension)
+
+
 def test_what_cannot_be(encoder_at: Path, tmp_path: Path) -> None:
     collection, out = collection_of(tmp_path / "c", TEXTS), tmp_path / "v.safetensors"
     with pytest.raises(SettingError, match=r"--dimension: wanted at most the 16 that .* is wide; found 300; lower it"):
