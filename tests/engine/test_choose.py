@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
+import socket
 import sys
+import threading
 
 import pytest
 
@@ -42,3 +45,26 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(DependencyError, match=r"--engine ray: wanted the package ray; .*pip install 'positionbias\[ray\]'$"):
         choose("ray")
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ray") is None, reason="ray is not installed: pip install 'positionbias[ray]'")
+def test_an_address_where_no_ray_answers_is_one_clear_line() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+
+        def answer() -> None:
+            with silent.accept()[0] as caller:
+                caller.sendall(b"HTTP/1.0 400 Bad Request\r\n\r\n")
+
+        threading.Thread(target=answer, daemon=True).start()
+        cases = ((f"127.0.0.1:{port}", "something that is not Ray"), ("head", "invalid literal"), ("none.invalid:6379", "."))
+        for address, found in cases:
+            with (
+                pytest.raises(
+                    SettingError, match=rf"^--address: wanted HOST:PORT of a Ray cluster; found at '{address}': .*{found}"
+                ),
+                open_engine("ray", 1, address),
+            ):
+                pass
+    with pytest.raises(SettingError, match="refused"), open_engine("ray", 1, f"127.0.0.1:{port}"):
+        pass

@@ -6,7 +6,6 @@ import importlib.util
 import math
 import os
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -22,7 +21,7 @@ import pytest
 from positionbias.core.blocks import Block
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.errors import InputError, PositionBiasError, SettingError
+from positionbias.core.errors import InputError, PositionBiasError
 from positionbias.core.manifest import read_manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.shard_work import MapShards
@@ -63,7 +62,8 @@ def cluster() -> Iterator[Any]:
             head_node_args={"num_cpus": 1, "include_dashboard": False, "temp_dir": folder, "_system_config": quick},
         )
         made.second = made.add_node(num_cpus=1)
-        yield made
+        with open_engine("ray", 1, made.address):  # once: Ray has ended a process that had connected often (SIGSEGV)
+            yield made
         made.shutdown()
 
 
@@ -221,28 +221,6 @@ def test_other_software_on_a_node_is_refused(cluster: Any, monkeypatch: pytest.M
         found = f"wanted the same software on every machine of the cluster; found python {here[0][1]} instead of 2.7; install"
         with pytest.raises(PositionBiasError, match=found):
             list(map_shards(math.sqrt, [4.0]))
-
-
-def test_an_address_where_no_ray_answers_is_one_clear_line() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        port = silent.getsockname()[1]
-
-        def answer() -> None:
-            with silent.accept()[0] as caller:
-                caller.sendall(b"HTTP/1.0 400 Bad Request\r\n\r\n")
-
-        threading.Thread(target=answer, daemon=True).start()
-        cases = ((f"127.0.0.1:{port}", "something that is not Ray"), ("head", "invalid literal"), ("none.invalid:6379", "."))
-        for address, found in cases:
-            with (
-                pytest.raises(
-                    SettingError, match=rf"^--address: wanted HOST:PORT of a Ray cluster; found at '{address}': .*{found}"
-                ),
-                open_engine("ray", 1, address),
-            ):
-                pass
-    with pytest.raises(SettingError, match="refused"), open_engine("ray", 1, f"127.0.0.1:{port}"):
-        pass
 
 
 COMMAND = """
