@@ -27,7 +27,7 @@ from uuid import uuid4
 from positionbias.core.durable import exchange, locked, make_folders, rename_new, sync, sync_tree
 from positionbias.core.errors import OutputExistsError, PositionBiasError
 from positionbias.core.files import remove, storage_errors
-from positionbias.core.seal import MANIFEST
+from positionbias.core.seal import MANIFEST, named_files
 
 __all__ = [
     "atomic_file",
@@ -47,7 +47,7 @@ _OURS = {"kind", "command", "format_version"}
 def refuse_existing(final: Path | str, *, overwrite: bool, folder: bool | None = None, owned: bool = False) -> None:
     """Fail before long work, not after it, when ``final`` is taken and may not be replaced.
 
-    ``overwrite`` replaces a file by a file, and a folder by a folder if it is empty or holds a manifest of ours; ``folder`` says
+    ``overwrite`` replaces a file by a file, and a folder by a folder if it is empty, or an artefact of ours and nothing more; ``folder`` says
     which is to come, where that is known. With ``owned`` the place is one that only this package writes to.
 
     Raises:
@@ -68,10 +68,9 @@ def refuse_existing(final: Path | str, *, overwrite: bool, folder: bool | None =
     if folder is not None and folder != stands and not final.is_symlink():
         wanted, found = ("folder", "file") if folder else ("file", "folder")
         raise OutputExistsError(f"{final}: wanted a {wanted} to replace; found a {found}; give another --out")
-    if stands and not owned and not _is_ours(final):
+    if stands and not owned and (found := _not_ours(final)):
         raise OutputExistsError(
-            f"{final}: wanted an artefact of posbias to replace; found a folder without its {MANIFEST}; "
-            "give another --out, or remove it yourself"
+            f"{final}: wanted an artefact of posbias to replace; found {found}; give another --out, or remove it yourself"
         )
 
 
@@ -85,14 +84,22 @@ def _refuse_special(final: Path) -> None:
             )
 
 
-def _is_ours(folder: Path) -> bool:
+def _not_ours(folder: Path) -> str:
+    """What in a folder no command of ours has made, in words; empty where there is nothing of the kind."""
+    found = f"a folder without its {MANIFEST}"
     try:
         if not any(folder.iterdir()):
-            return True
+            return ""
         record = json.loads((folder / MANIFEST).read_bytes())
     except (OSError, ValueError):
-        return False
-    return isinstance(record, dict) and record.keys() >= _OURS
+        return found
+    if not isinstance(record, dict) or not record.keys() >= _OURS:
+        return found
+    named = record.get("files")
+    if not isinstance(named, dict):  # of before there were digests
+        return ""
+    others = (path.relative_to(folder).as_posix() for path in named_files(folder))
+    return next((f"{name}, which is not of it" for name in others if name not in named), "")
 
 
 def recover(final: Path | str) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from positionbias.core import durable, publish
+from positionbias.core.collection import Collection
 from positionbias.core.errors import OutputExistsError, StorageError
 from positionbias.core.publish import atomic_file, atomic_folder, recover, refuse_existing
 from positionbias.core.run import read_run
@@ -422,6 +423,17 @@ def test_all_is_synced_before_its_name_and_the_folder_after_it(tmp_path: Path, m
     assert sorted(log[:2]) == ["manifest.json", "text"]
     assert log[2].startswith(".out.partial-")
     assert log[3:] == ["rename", tmp_path.name]
+
+
+def test_an_artefact_into_which_somebody_put_a_file_is_not_replaced(small_collection: Collection) -> None:
+    final = small_collection.path
+    refuse_existing(final, overwrite=True, folder=True)
+    (final / "queries" / "notes.txt").write_text("mine")
+    with pytest.raises(
+        OutputExistsError, match="found queries/notes.txt, which is not of it; give another --out, or remove it"
+    ):
+        refuse_existing(final, overwrite=True, folder=True)
+    assert (final / "queries" / "notes.txt").read_text() == "mine"
 
 
 @pytest.mark.parametrize("content", [{"notes.txt": "mine"}, {"manifest.json": "{}"}, {"manifest.json": "{"}])
