@@ -1,4 +1,4 @@
-"""What a command writes is never what it reads: the check that ``--overwrite`` comes with."""
+"""What a command writes is never what it reads, nor in it."""
 
 from __future__ import annotations
 
@@ -28,13 +28,12 @@ def output_place(out: str) -> Path:
 
 
 def guarded(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Check with ``--overwrite`` before the command runs."""
+    """Check before the command runs."""
 
     @wraps(command)
-    def checked(*given: Any, overwrite: bool, **named: Any) -> Any:
-        if overwrite:
-            refuse_inputs()
-        return command(*given, overwrite=overwrite, **named)
+    def checked(*given: Any, **named: Any) -> Any:
+        refuse_inputs()
+        return command(*given, **named)
 
     return checked
 
@@ -43,14 +42,14 @@ def refuse_inputs() -> None:
     """Compare every output of the command that runs with everything that it was given to read.
 
     Raises:
-        SettingError: an output is an input, a folder that holds one, or a folder in an artefact that is one.
+        SettingError: an output is an input, a folder that holds one, or a place in an artefact that is one.
     """
     context = click.get_current_context()
     inputs = list(_inputs(context))
     for name in _OUTPUTS & context.params.keys():
         if not isinstance(value := context.params[name], str):
             continue
-        for place in _places(value):
+        for place in _places(value) or [output_place(value)]:
             for text, given in inputs:
                 if problem := _meets(place, given):
                     flag = f"--{name.replace('_', '-')}"
@@ -83,12 +82,12 @@ def _places(text: str) -> list[Path]:
 
 def _meets(place: Path, given: Path) -> str:
     """How an output touches an input, in words; empty if it does not."""
-    if os.path.samefile(place, given):
+    from positionbias.core.seal import MANIFEST
+
+    if os.path.exists(place) and os.path.samefile(place, given):
         return "which is the input"
-    if not place.is_dir() or place.is_symlink():
-        return ""
-    if place.resolve() in given.resolve().parents:
-        return "which holds the input"
-    if given.resolve() in place.resolve().parents and (given / "manifest.json").is_file():
+    if given.resolve() in place.resolve().parents and (given / MANIFEST).is_file():
         return "which stands in the input"
+    if place.is_dir() and not place.is_symlink() and place.resolve() in given.resolve().parents:
+        return "which holds the input"
     return ""

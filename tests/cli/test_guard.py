@@ -57,6 +57,15 @@ def test_an_input_is_never_replaced(home: Path, arguments: str, found: str) -> N
     assert files(home) == before
 
 
+@pytest.mark.parametrize("out", ["home/small/rotated", "home/small/cache/rotated", "./home/../home/small/rotated"])
+def test_nothing_new_is_put_into_an_input(home: Path, out: str) -> None:
+    before = files(home)
+    error = call("debias", "small", "--out", out)
+    assert isinstance(error, SettingError)
+    assert f"--out: wanted a place apart from what is read; found {out}, which stands in the input small" in str(error)
+    assert files(home) == before
+
+
 def test_a_report_for_machines_is_no_run_that_is_checked(home: Path) -> None:
     before = files(home)
     assert "--junit: wanted a place apart" in str(

@@ -144,7 +144,7 @@ def test_a_verdict_needs_a_run_and_judgements_alone(run_posbias: RunPosbias, see
         (("reliability", "runs", "qrels.txt", "--systems", "one.tsv"), "systems: wanted two or more kinds; found old"),
         (("verdict", "runs/traditional-0.run", "qrels.txt", "--pool-runs", "runs"), "runs/traditional-0.run: wanted a new run; found one of the pooled runs"),
         (("verdict", "new.run", "qrels.txt", "--pool-runs", "runs", "-m", "Bpref"), "-m: wanted nDCG@k, RR, P@k, AP or RBP, whose bounds are known; found 'Bpref'"),
-        (("verdict", "new.run", "qrels.txt", "--judge-next", "./qrels.txt"), "qrels.txt: wanted a new path to write to"),
+        (("verdict", "new.run", "qrels.txt", "--judge-next", "./qrels.txt"), "--judge-next: wanted a place apart from what is read; found ./qrels.txt, which is the input qrels.txt"),
         (("verdict", "broken.run", "qrels.txt", "--pool-runs", "runs"), "broken.run:1: wanted six columns"),
     ],
     ids=lambda value: "-".join(value[:3:2]) if isinstance(value, tuple) else value.split(":")[0],
