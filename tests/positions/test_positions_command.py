@@ -88,7 +88,7 @@ def test_text_without_spaces_is_told_what_it_needs(
         (["histogram", "COLLECTION", "--split", "dev"], "wanted split 'dev'; found train, test"),
         (["histogram", "nowhere"], "wanted a collection"),
         (["histogram"], "Missing argument 'COLLECTION…'"),
-        (["debias", "COLLECTION", "--out", "COLLECTION"], "--overwrite to replace it"),
+        (["debias", "COLLECTION", "--out", "COLLECTION"], "which is the input"),
         (["debias", "COLLECTION", "--out", "x", "--mode", "lines"], "'lines' is not one of"),
     ],
 )
