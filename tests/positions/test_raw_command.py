@@ -146,7 +146,10 @@ def test_a_file_stands_before_a_name(
     [
         (["-"], "--format: wanted tsv, jsonl or squad for a pipe"),
         (["collection.tsv"], "--out: wanted the file to write for the file collection.tsv; found none"),
-        (["collection.tsv", "--out", "collection.tsv"], "found collection.tsv, which is the input collection.tsv; give another"),
+        (
+            ["collection.tsv", "--out", "collection.tsv"],
+            "found collection.tsv, which is the input collection.tsv; give another",
+        ),
         (["collection.tsv", "--out", "."], "found ., which holds the input collection.tsv; give another"),
         (["collection.tsv", "--out", ".", "--overwrite"], "found ., which holds the input collection.tsv; give another"),
         (["collection.tsv", "--out", "x.tsv", "--id-field", "id"], "--id-field, --text-field: wanted none with tsv"),
