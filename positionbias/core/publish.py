@@ -27,7 +27,7 @@ from uuid import uuid4
 from positionbias.core.durable import exchange, locked, make_folders, rename_new, sync, sync_tree
 from positionbias.core.errors import OutputExistsError, PositionBiasError
 from positionbias.core.files import remove, storage_errors
-from positionbias.core.seal import MANIFEST, named_files
+from positionbias.core.seal import MANIFEST, unnamed_files
 
 __all__ = [
     "atomic_file",
@@ -85,7 +85,7 @@ def _refuse_special(final: Path) -> None:
 
 
 def _not_ours(folder: Path) -> str:
-    """What in a folder no command of ours has made, in words; empty where there is nothing of the kind."""
+    """Say what in a folder is no artefact of ours; empty where all is, or where there is nothing."""
     found = f"a folder without its {MANIFEST}"
     try:
         if not any(folder.iterdir()):
@@ -98,8 +98,8 @@ def _not_ours(folder: Path) -> str:
     named = record.get("files")
     if not isinstance(named, dict):  # of before there were digests
         return ""
-    others = (path.relative_to(folder).as_posix() for path in named_files(folder))
-    return next((f"{name}, which is not of it" for name in others if name not in named), "")
+    others = unnamed_files(folder, named)
+    return f"{others[0]}, which is not of it" if others else ""
 
 
 def recover(final: Path | str) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import mmap
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -23,7 +23,7 @@ import xxhash
 
 from positionbias.core.errors import InputError, bad_input
 
-__all__ = ["BLOCK", "CACHE", "MANIFEST", "FileSeal", "SealedFile", "named_files", "seal_file", "seal_folder", "verified"]
+__all__ = ["BLOCK", "CACHE", "MANIFEST", "FileSeal", "SealedFile", "seal_file", "seal_folder", "unnamed_files", "verified"]
 
 BLOCK = 1 << 20
 MANIFEST = "manifest.json"
@@ -78,7 +78,7 @@ def _blocks(path: Path) -> Iterator[memoryview]:
                 return
 
 
-def named_files(folder: Path) -> list[Path]:
+def _content_files(folder: Path) -> list[Path]:
     """What belongs to an artefact's content, in order: not its manifest, nothing in ``cache`` and nothing hidden."""
     found = []
     for path in sorted(folder.rglob("*")):
@@ -89,6 +89,11 @@ def named_files(folder: Path) -> list[Path]:
     return found
 
 
+def unnamed_files(folder: Path, files: Collection[str]) -> list[str]:
+    """What stands in an artefact although its manifest does not name it: paths within it, in order."""
+    return [name for path in _content_files(folder) if (name := path.relative_to(folder).as_posix()) not in files]
+
+
 def seal_folder(folder: Path) -> dict[str, FileSeal]:
     """The digests of all files of an artefact's content, by their path within it.
 
@@ -96,7 +101,7 @@ def seal_folder(folder: Path) -> dict[str, FileSeal]:
         InputError: a link, or something else that is neither a file nor a folder.
     """
     found = {}
-    for path in named_files(folder):
+    for path in _content_files(folder):
         if path.is_symlink() or not path.is_file():
             raise bad_input(path, wanted="a regular file in an artefact", found="a link or a special file", do="remove it")
         found[path.relative_to(folder).as_posix()] = seal_file(path)

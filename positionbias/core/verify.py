@@ -11,7 +11,7 @@ from positionbias.core.collection import KIND, Collection
 from positionbias.core.collection_writer import split_checksum
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.manifest import check_sizes, manifest_path, read_manifest_file, write_manifest
-from positionbias.core.seal import MANIFEST, named_files, verified
+from positionbias.core.seal import MANIFEST, unnamed_files, verified
 from positionbias.core.shards import CHECKSUM_MODULUS, pairs_checksum, read_shard
 
 __all__ = ["Verified", "manifests_in", "seal", "verify"]
@@ -73,7 +73,7 @@ def verify(manifest: Path) -> Verified:
         for name in files:
             verified(path / name if path.is_dir() else path)
         if path.is_dir() and found.files is not None:
-            strange = sum(file.relative_to(path).as_posix() not in files for file in named_files(path))
+            strange = len(unnamed_files(path, files))
     except InputError as error:
         fault = str(error)
     size = sum(seal.bytes for seal in files.values())
