@@ -143,8 +143,8 @@ SIZES = {
         audited=500,
         rounds=(
             *(("squad", seed, ("tk",)) for seed in (1, 2, 3)),
-            *(("squad", seed, ("bert_cat", "bert_dot")) for seed in (1, 2)),
             *(("levels", seed, ("tk",)) for seed in (1, 2, 3)),
+            *(("squad", seed, ("bert_cat", "bert_dot")) for seed in (1, 2)),
         ),
     ),
 }

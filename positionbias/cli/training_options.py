@@ -51,6 +51,11 @@ training_options: Decorator = all_of(
     click.option("--max-steps", type=int, default=100_000, show_default=True, help="Steps at most."),
     click.option("--validate-every", type=int, default=2_000, show_default=True, help="Steps between validations."),
     click.option(
+        "--validation-queries",
+        type=int,
+        help="Queries that a validation during training looks at, drawn by --seed; the depth at the end is tuned on all. [default: all]",
+    ),
+    click.option(
         "--patience", type=int, default=30, show_default=True, help="Validations without a better nDCG@10 before stopping."
     ),
     click.option(

@@ -59,23 +59,25 @@ def training(
 ) -> tuple[Work, str]:
     """Steps at most, less those that an interrupted training has behind it; and that in words.
 
-    A validation, where there is one, scores its candidates to the deepest depth and probes a sample of passages; its share is in each
-    step's time. ``groups`` is how many there are in the training set; of candidates it is about the number of queries.
+    A validation, where there is one, scores its candidates to the deepest depth and probes a sample of passages; the share of all of them, and of
+    the last, which looks at all queries, is in each step's time. ``groups`` is how many there are in the training set; of candidates it is about the number of queries.
     """
     done = int(state.name.rpartition("-")[2]) if state else 0
     config = plan.training
     steps = max(1, config.steps(groups if groups is not None else _queries(collection, plan.split or "train")))
-    pairs = _queries(collection, plan.validation_split) * config.most_depth
-    # before the first step, and once more at the end
-    looks = steps / config.validate_every + 2 if plan.validation_candidates else 0.0
+    queries = _queries(collection, plan.validation_split)
+    watched = min(queries, config.validation_queries or queries)
+    looks = steps / config.validate_every + 1  # the first before the first step
 
     def each() -> float | None:
         rates = calibration.rates(plan, collection)
         if rates is None:
             return None
         probed = config.probe_passages if has_term_vectors(plan.kind) else 0
-        validation = _scoring(rates, pairs, len(collection)) + probed * rates.passage
-        return rates.step + looks * validation / steps
+        if plan.validation_candidates is None:
+            return rates.step
+        look, last = (_scoring(rates, number * config.most_depth, len(collection)) for number in (watched, queries))
+        return rates.step + (looks * look + last + (looks + 1) * probed * rates.passage) / steps
 
     validated = f"validated every {config.validate_every}" if plan.validation_candidates else "without validation"
     unit = f"steps of {_named(plan)}, {config.batch_size} groups of {config.group_size} each, {validated}"

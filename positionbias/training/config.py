@@ -63,7 +63,8 @@ class TrainConfig:
 
     ``bucket`` batches at a time are sorted by length before they are cut, so that little is padded; 1 leaves the epoch's order.
     ``patience`` counts validations without a better nDCG@10. ``least_depth`` and ``most_depth`` bound the re-ranking
-    depths tried at a validation: alike, that depth alone. ``probe_passages`` is the fixed sample on which MATS is logged; 0 turns it off.
+    depths tried at a validation: alike, that depth alone. ``validation_queries`` is how many drawn queries a validation during training
+    looks at; None: all. The depth of the finished model is always tuned on all. ``probe_passages`` is the fixed sample on which MATS is logged; 0 turns it off.
 
     What follows decides nothing but speed and what an interruption costs: ``read_ahead`` batches are read in the background,
     the state is saved at each validation, every ``save_every`` steps (0: no) and after ``save_minutes`` (0: no); ``threads``
@@ -83,6 +84,7 @@ class TrainConfig:
     patience: int = 30
     least_depth: int = 1
     most_depth: int = 100
+    validation_queries: int | None = None
     probe_passages: int = 500
     precision: str = "float32"
     warmup_steps: int = 0
@@ -107,8 +109,10 @@ class TrainConfig:
         if self.least_depth > self.most_depth:
             wanted, found = f"at most --most-depth ({self.most_depth})", f"{self.least_depth}"
             raise SettingError(f"--least-depth: wanted {wanted}; found {found}; lower it")
-        if self.epochs is not None and self.epochs < 1:
-            raise SettingError(f"--epochs: wanted at least 1; found {self.epochs}; raise it")
+        for name in ("epochs", "validation_queries"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise SettingError(f"{_flag(name)}: wanted at least 1; found {value}; raise it")
         if self.loss not in (None, *LOSSES):
             raise SettingError(f"--loss: wanted one of {', '.join(LOSSES)}; found {self.loss!r}; pick one")
         if self.group_size < 2:
@@ -148,9 +152,10 @@ class TrainConfig:
     def deciding(self) -> dict[str, Any]:
         """The settings that decide the outcome: what a manifest records and a resumed training must be given again.
 
-        ``least_depth`` is named where it is given: trainings from before there was one stay what they are.
+        ``least_depth`` and ``validation_queries`` are named where they are given: trainings from before there were any stay what they are.
         """
-        left_out = (*_MEANS, *(("least_depth",) if self.least_depth == 1 else ()))
+        later = {"least_depth": 1, "validation_queries": None}
+        left_out = (*_MEANS, *(name for name, value in later.items() if getattr(self, name) == value))
         return {name: value for name, value in asdict(self).items() if name not in left_out}
 
     def means(self) -> dict[str, Any]:

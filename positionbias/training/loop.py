@@ -63,6 +63,7 @@ def train(
         restore_state(out, model, trainer.optimizers, devices.scaler)
         trainer.record = _recorded(saved["record"], folder)
     record = trainer.record
+    watched = None if validation is None else validation.drawn(config.validation_queries, config.seed)
     board = Board(tensorboard if devices.main else None, record.step + 1 if saved is not None else 0)
 
     def save() -> None:
@@ -71,7 +72,7 @@ def train(
             save_state(folder, model, trainer.optimizers, devices.scaler, state)
 
     def look(rate: float | None) -> None:
-        _look(trainer, validation, rate, steps, on_validation)
+        _look(trainer, watched, rate, steps, on_validation)
         board.add(record.log[-1])
         save()
 

@@ -15,6 +15,7 @@ _ENCODER: dict[str, Any] = {
     "schedule": "linear",
     "max_steps": 200,
     "validate_every": 50,  # fewer than four would not tell whether it is finished
+    "validation_queries": 200,  # 1,000 take longer than the steps between two validations
     "dropout": False,
     "bucket": 16,
 }

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from positionbias.core.collection import Collection
+from positionbias.core.errors import SettingError
 from positionbias.core.records import Qrel, Query
 from positionbias.core.run import Run
+from positionbias.core.seeds import key64
 from positionbias.evaluation.depth import tune_depth
 from positionbias.models.protocols import Ranker, TermEncoder
 from positionbias.probe.term_vectors import probe
@@ -29,6 +31,27 @@ class Validation:
     candidates: Run
     probe_collection: Collection
     probe_ids: Sequence[str]
+
+    def drawn(self, number: int | None, seed: int) -> Validation:
+        """Return the validation on ``number`` of its judged queries, drawn by ``seed``; on all, where there are no more or for None.
+
+        Raises:
+            SettingError: none of the drawn queries has candidates.
+        """
+        judged = {qrel.query_id for qrel in self.qrels}
+        if number is None or number >= len(judged):
+            return self
+        kept = set(sorted(judged, key=lambda query_id: key64(seed, "validation queries", query_id))[:number])
+        if not (asked := [query_id for query_id in self.candidates if query_id in kept]):
+            raise SettingError(
+                f"--validation-queries: wanted candidates of one of {number:,} drawn queries; found none; raise it"
+            )
+        return replace(
+            self,
+            queries=[query for query in self.queries if query.query_id in kept],
+            qrels=[qrel for qrel in self.qrels if qrel.query_id in kept],
+            candidates=self.candidates.only(asked, self.candidates.name),
+        )
 
 
 def validate(

@@ -367,6 +367,33 @@ def test_validation_looks_no_shallower_than_it_is_told(task: Task, least: int, m
     assert (found["depth"], found["ndcg"]) == (depth, pytest.approx(1 / math.log2(depth - 4)))
 
 
+def test_a_validation_of_drawn_queries(task: Task) -> None:
+    names = [f"q{i}" for i in range(40)]
+    run = Run("bm25", [(name, ["p1", "p2"], [2, 1]) for name in names[::2]])  # half of them have candidates
+    qrels = [Qrel(name, "p2", 1) for name in names]
+    whole = Validation(Asked(), [Query(name, "the lamp") for name in names], qrels, run, task.collection, [])
+    drawn = whole.drawn(10, seed=1)
+    kept = {query.query_id for query in drawn.queries}
+    assert len(kept) == 10
+    assert {qrel.query_id for qrel in drawn.qrels} == kept
+    assert list(drawn.candidates) == [name for name in run if name in kept]
+    assert whole.drawn(10, seed=1).queries == drawn.queries != whole.drawn(10, seed=2).queries
+    assert kept < {query.query_id for query in whole.drawn(20, seed=1).queries}
+    assert whole.drawn(40, seed=1) is whole is whole.drawn(None, seed=1)
+    with pytest.raises(SettingError, match="--validation-queries: wanted candidates of one of 1 drawn queries; found none"):
+        replace(whole, candidates=run.only(list(run)[:1], "few")).drawn(1, seed=1)
+
+
+def test_a_training_looks_at_drawn_queries_and_tunes_its_depth_on_all(task: Task, tmp_path: Path) -> None:
+    few = task.train(tmp_path / "few", task.plan(validation_queries=2))
+    every = task.train(tmp_path / "every")
+    assert few.manifest.settings["training"]["validation_queries"] == 2
+    assert "validation_queries" not in every.manifest.settings["training"]
+    assert few.training["log"][0]["ndcg"] != every.training["log"][0]["ndcg"]
+    # the depth at the end, and what the first stage has, are of all queries
+    assert few.training["ending"]["first_stage"] == every.training["ending"]["first_stage"]
+
+
 def test_rotated_texts_are_those_that_debias_stores(task: Task, tmp_path: Path) -> None:
     rotation = Rotation(seed=5)
     stored = debias(task.collection, tmp_path / "rotated", rotation)

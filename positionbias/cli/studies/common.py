@@ -228,11 +228,11 @@ def study_options(*, both_texts: bool = True) -> Decorator:
         _measure_options,
         words_option,
     )
-    sizes = {"depth": DEPTH, "train_depth": DEPTH, "test_queries": 2_000}
+    sizes = {"depth": DEPTH, "train_depth": DEPTH, "test_queries": 1_000}
     if both_texts:
         options += (_text_options,)
         sizes["probe_passages"] = 2_000
-    options += (quick_study_option("10 candidates a query, 2,000 test queries", **sizes), run_options)
+    options += (quick_study_option("10 candidates a query, 1,000 test queries", **sizes), run_options)
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(command)
