@@ -26,7 +26,6 @@ import numpy as np
 from measuring import hardware, result_place
 from planted_scorer import Planted, collected, draw
 
-from positionbias.core.payloads import PositionBuckets
 from positionbias.core.seeds import generator
 from positionbias.evaluation.bootstrap import cluster_queries
 from positionbias.evaluation.buckets import PERCENT_BUCKETS
@@ -36,6 +35,7 @@ from positionbias.evaluation.rank_correlation import kendall, spearman
 from positionbias.evaluation.rotation_gap import RotationGap, rotation_gap
 from positionbias.evaluation.sensitivity import MINIMUM, bucket_means
 from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.results.payloads import PositionBuckets
 
 SIZES = (0.0, 0.25, 0.5, 1.0, 2.0)
 WAYS = ((1, True), (5, True), (5, False))  # queries a passage, and whether the audit knows

@@ -22,13 +22,13 @@ from positionbias.audit.audit import audit, make_task
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System
 from positionbias.core.collection import Collection
-from positionbias.core.payloads import Contrast, PositionBuckets, Verdict
-from positionbias.core.result import Result
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.planted.generator import write_planted
 from positionbias.report.audit_page import audit_figures
 from positionbias.report.figure import save_figure
+from positionbias.results.payloads import Contrast, PositionBuckets, Verdict
+from positionbias.results.result import Result
 from positionbias.studies.demo import DEMO_COLLECTION, DEMO_STUDY
 from positionbias.studies.position_bias import position_bias
 from positionbias.studies.workshop import Workshop

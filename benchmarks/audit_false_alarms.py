@@ -52,7 +52,6 @@ from positionbias.audit.trials import Trial, _placebo_queries
 from positionbias.audit.verdict import DEVIATIONS, answer, effects_of
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.payloads import Question, Verdict
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.run import Run
 from positionbias.core.seeds import choose, key64
@@ -63,6 +62,7 @@ from positionbias.models.encoder_source import MINILM, encoder_folder
 from positionbias.models.user_code import UserFunction
 from positionbias.planted.generator import PlantedSettings, _Builder, plan_queries
 from positionbias.planted.grammar import ATTRIBUTES, FIRST_NAMES, SECOND_NAMES, PlantedQuery, Thing, question
+from positionbias.results.payloads import Question, Verdict
 from positionbias.text.sentences import Parts, parts_of
 
 RESULTS = Path(__file__).parent / "results"

@@ -40,13 +40,13 @@ from positionbias.audit.reads import Reads, reads_of
 from positionbias.audit.systems import System, Task
 from positionbias.audit.trials import make_trials, shortened_trials
 from positionbias.audit.verdict import list_verdict, passage_verdict
-from positionbias.core.payloads import Contrast, Preference, Verdict
 from positionbias.core.progress import set_quiet
 from positionbias.core.records import Qrel, Query
 from positionbias.core.run import Run
 from positionbias.core.seeds import generator, key64
 from positionbias.models.user_code import UserFunction
 from positionbias.ranking.config import RankingConfig
+from positionbias.results.payloads import Contrast, Preference, Verdict
 from positionbias.text.sentences import parts_of
 
 MARGIN = 0.1

@@ -35,7 +35,6 @@ from positionbias.audit.two_runs import MARGIN, RotatedRun, moves_of, two_run_ve
 from positionbias.audit.verdict import answer as answer_of
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
-from positionbias.core.payloads import Contrast, Effect, Preference
 from positionbias.core.records import Answer, Passage, Qrel
 from positionbias.core.run import Run
 from positionbias.core.seeds import keys64
@@ -46,6 +45,7 @@ from positionbias.formats.squad import import_squad
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Mode, Rotation
+from positionbias.results.payloads import Contrast, Effect, Preference
 from positionbias.text.words import word_spans
 
 DEPTH, DRAWS, WINDOW, NEAR = 20, 2, 20, 8

@@ -24,9 +24,8 @@ import numpy as np
 from measuring import hardware, result_place
 
 from positionbias.core.collection import Collection
-from positionbias.core.payloads import Comparison, Finding, Interval, PerQuery
+from positionbias.core.interval import Interval
 from positionbias.core.progress import set_quiet
-from positionbias.core.result import Facts, Result, load_results
 from positionbias.evaluation.two_means import difference_of_groups
 from positionbias.models.bert_cat import BertCatConfig
 from positionbias.models.new_encoder import EncoderSettings, make_encoder
@@ -34,6 +33,8 @@ from positionbias.models.tk import TKConfig
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.report.contamination_select import CONTAMINATION, DOSES, INHERITED, SETS, clean_of, comparisons_along
 from positionbias.report.leakage_select import rows_of
+from positionbias.results.payloads import Comparison, Finding, PerQuery
+from positionbias.results.result import Facts, Result, load_results
 from positionbias.studies.contamination import contamination
 from positionbias.studies.contamination_settings import ContaminationSettings
 from positionbias.studies.model_settings import ModelSettings

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from measuring import hardware, result_place
 
-from positionbias.core.payloads import Finding
-from positionbias.core.result import Result, load_results
+from positionbias.results.payloads import Finding
+from positionbias.results.result import Result, load_results
 from positionbias.studies import demo
 from positionbias.studies.workshop import Workshop
 

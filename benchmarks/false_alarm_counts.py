@@ -18,8 +18,8 @@ from measuring import hardware
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.trials import COLUMNS
 from positionbias.audit.verdict import DEVIATIONS, answer
-from positionbias.core.payloads import Effect, Preference
 from positionbias.evaluation.clustered import family_wise
+from positionbias.results.payloads import Effect, Preference
 
 QUERIES = 4_000
 SIZES = (200, 1_000, 4_000)

@@ -30,7 +30,7 @@ from positionbias.cli.common import Ranking, model_place
 from positionbias.cli.leakage.encoder import encode_function
 from positionbias.core.collection import Collection
 from positionbias.core.groups import Groups
-from positionbias.core.payloads import Interval
+from positionbias.core.interval import Interval
 from positionbias.core.run import read_run, write_run
 from positionbias.evaluation.bootstrap import bootstrap_mean
 from positionbias.evaluation.leaked import unpaired_difference

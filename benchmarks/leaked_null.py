@@ -23,7 +23,6 @@ from typing import Any
 import numpy as np
 from measuring import hardware, kept_part, result_place
 
-from positionbias.core.order_payloads import OrderAnswer
 from positionbias.core.seeds import generator, key64
 from positionbias.evaluation.bootstrap import LEVEL, RESAMPLES, bootstrap_mean
 from positionbias.evaluation.leaked import unpaired_difference
@@ -31,6 +30,7 @@ from positionbias.evaluation.leaked_order import ALPHA, SPLITS, order_found
 from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.random_splits import Marked, mark_queries, random_parts
 from positionbias.evaluation.rank_correlation import agreement
+from positionbias.results.leaked_order import OrderAnswer
 
 MEASURE = "nDCG@10"
 SHARE = 1 / 3

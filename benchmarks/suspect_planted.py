@@ -31,7 +31,6 @@ from positionbias.contamination.trainsets import ContaminatedSettings, write_con
 from positionbias.core.collection import Collection
 from positionbias.core.progress import set_quiet
 from positionbias.core.run import Run, read_run
-from positionbias.core.suspicion import Signal, Suspected, Suspicion
 from positionbias.evaluation.measures import per_query
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 from positionbias.models.checkpoint import load_checkpoint
@@ -39,6 +38,7 @@ from positionbias.models.tk import TKConfig
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.ranking.rerank import rescore
 from positionbias.ranking.teach import teach
+from positionbias.results.suspicion import Signal, Suspected, Suspicion
 from positionbias.training.config import TrainConfig
 from positionbias.training.plan import TrainPlan
 from positionbias.training.train import train_model

@@ -20,7 +20,6 @@ from measuring import hardware, result_place
 from positionbias.core.collection import Collection
 from positionbias.core.files import read_json, sha256_file
 from positionbias.core.formatting import decimal
-from positionbias.core.payloads import Comparison
 from positionbias.core.run import read_run
 from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.significance import clusters_by_passage, compare
@@ -31,6 +30,7 @@ from positionbias.models.checkpoint import LOG
 from positionbias.models.distil import DistilSettings, distil
 from positionbias.models.encoder_source import MINILM
 from positionbias.models.tk import TKConfig
+from positionbias.results.payloads import Comparison
 from positionbias.studies.artefacts import checkpoint_facts
 from positionbias.studies.model_settings import ModelSettings
 from positionbias.studies.workshop import Training, Workshop

@@ -20,8 +20,6 @@ import kept_numbers
 import numpy as np
 from scipy.stats import t
 
-from positionbias.core.payloads import PerQuery, PositionHistogram
-from positionbias.core.result import Result, load_results
 from positionbias.report.audit_page import audit_figures
 from positionbias.report.contamination_page import contamination_figures
 from positionbias.report.drawing import (
@@ -39,6 +37,8 @@ from positionbias.report.leakage_figure import sizes_figure
 from positionbias.report.plots import answer_positions
 from positionbias.report.pool_page import pool_figures
 from positionbias.report.tripclick_page import tripclick_figures
+from positionbias.results.payloads import PerQuery, PositionHistogram
+from positionbias.results.result import Result, load_results
 
 HERE = Path(__file__).parent
 README_WIDTH = 8.4  # inches: what a repository's page shows without shrinking it

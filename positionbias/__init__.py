@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from positionbias.api import Audit, audit_model
     from positionbias.core.collection import Collection
     from positionbias.core.records import Answer, Passage, Qrel, Query
-    from positionbias.core.result import Result
     from positionbias.core.run import Run
     from positionbias.positions.rotate import rotate
+    from positionbias.results.result import Result
 
 __version__ = "0.1.0"
 
@@ -30,7 +30,7 @@ _PUBLIC = {
     "Passage": "core.records",
     "Qrel": "core.records",
     "Query": "core.records",
-    "Result": "core.result",
+    "Result": "results.result",
     "Run": "core.run",
     "audit_model": "api",
     "rotate": "positions.rotate",

@@ -13,15 +13,15 @@ from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, retrievers
 from positionbias.core.collection import Collection, find_collection
 from positionbias.core.errors import SettingError
-from positionbias.core.payloads import Verdict
 from positionbias.core.records import Query
-from positionbias.core.result import Result
 from positionbias.core.run import Run, read_run
 from positionbias.dense.vectors import Vectors
 from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.firststage.bm25 import retrieve as by_bm25
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint
 from positionbias.models.user_code import scorer_of
+from positionbias.results.payloads import Verdict
+from positionbias.results.result import Result
 
 if TYPE_CHECKING:
     import pandas

@@ -13,9 +13,9 @@ import positionbias
 from positionbias.audit.settings import AuditSettings
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
-from positionbias.core.payloads import Preference, Question
 from positionbias.evaluation.buckets import Buckets
 from positionbias.planted.generator import PlantedSettings
+from positionbias.results.payloads import Preference, Question
 from tests.audit.bags import bag_checkpoint
 from tests.audit.scorers import blind, front_lover
 from tests.tiny import planted

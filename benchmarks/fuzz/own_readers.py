@@ -138,7 +138,7 @@ def _checkpoint(place: Path, base: Path) -> Any:
 
 
 def _results(place: Path, base: Path) -> Any:
-    from positionbias.core.result import load_results
+    from positionbias.results.result import load_results
 
     return [repr(result) for result in load_results(place)]
 

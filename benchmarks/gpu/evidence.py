@@ -36,13 +36,13 @@ from positionbias.audit.systems import System
 from positionbias.core.collection import Collection
 from positionbias.core.files import read_json
 from positionbias.core.manifest import read_manifest
-from positionbias.core.payloads import Verdict
 from positionbias.core.progress import set_quiet
 from positionbias.core.publish import atomic_folder, write_json
 from positionbias.core.run import read_run
 from positionbias.evaluation.measures import per_query
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.ranking.config import pick_device
+from positionbias.results.payloads import Verdict
 from positionbias.training.plan import TrainPlan
 
 LEFT = 75  # as EX_TEMPFAIL: call again

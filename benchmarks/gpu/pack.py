@@ -31,7 +31,6 @@ from tokenizers import Tokenizer
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.files import read_json, sha256_file
-from positionbias.core.payloads import PositionHistogram
 from positionbias.core.publish import atomic_folder, write_json
 from positionbias.formats.attach import Attachment
 from positionbias.formats.msmarco import import_msmarco
@@ -39,6 +38,7 @@ from positionbias.formats.msmarco_qa import import_msmarco_qa
 from positionbias.formats.squad import import_squad
 from positionbias.models.encoder_source import MINILM, encoder_folder
 from positionbias.positions.histogram import position_histogram
+from positionbias.results.payloads import PositionHistogram
 from positionbias.text.words import tokenize
 
 __all__ = ["LIMIT", "cut_encoder", "pack", "slim_wheel"]

@@ -26,9 +26,8 @@ from positionbias.audit.verdict import VERDICT, list_verdict, passage_verdict
 from positionbias.core.collection import Collection
 from positionbias.core.duration import duration_in_words
 from positionbias.core.errors import InputError
-from positionbias.core.payloads import Interval, Statistics, Verdict
+from positionbias.core.interval import Interval
 from positionbias.core.records import Query
-from positionbias.core.result import Result
 from positionbias.core.run import Run
 from positionbias.core.seeds import key64
 from positionbias.core.shard_work import MapShards
@@ -39,6 +38,8 @@ from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.probe.passages import sample_passages
 from positionbias.probe.term_vectors import probe_model
 from positionbias.ranking.config import RankingConfig
+from positionbias.results.payloads import Statistics, Verdict
+from positionbias.results.result import Result
 
 __all__ = ["MANIPULATIONS", "RETRIEVAL", "SEGMENTS", "audit", "make_task", "orders_wanted"]
 

@@ -17,15 +17,16 @@ from positionbias.audit.by_position import PSI, position_results
 from positionbias.audit.settings import AuditSettings
 from positionbias.core.collection import Collection
 from positionbias.core.formatting import decimal
-from positionbias.core.payloads import Interval, PositionBuckets
+from positionbias.core.interval import Interval
 from positionbias.core.records import Query
-from positionbias.core.result import Facts, Result
 from positionbias.core.run import Run
 from positionbias.core.seeds import keys64
 from positionbias.evaluation.rank_overlap import rank_biased_overlaps
 from positionbias.evaluation.sensitivity import STANDARDISED
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.firststage.terms import Analyzer
+from positionbias.results.payloads import PositionBuckets
+from positionbias.results.result import Facts, Result
 from positionbias.text.overlap import content_words
 from positionbias.text.vocabulary import words_of
 from positionbias.text.words import word_count

@@ -13,10 +13,10 @@ import numpy as np
 
 from positionbias.audit.evidence import FoundEvidence
 from positionbias.audit.settings import AuditSettings
-from positionbias.core.payloads import PositionBuckets
-from positionbias.core.result import Result
 from positionbias.evaluation.buckets import Buckets, length_groups
 from positionbias.evaluation.sensitivity import bucket_means, bucket_means_by_length, means_by_bucket, standardised
+from positionbias.results.payloads import PositionBuckets
+from positionbias.results.result import Result
 
 if TYPE_CHECKING:
     from positionbias.audit.systems import System, Task

@@ -8,10 +8,10 @@ from positionbias.audit.evidence import Evidence
 from positionbias.audit.rotations import Rotated
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
-from positionbias.core.payloads import Example, Examples
-from positionbias.core.result import Result
 from positionbias.core.run import Run
 from positionbias.positions.rotated_texts import RotatedTexts
+from positionbias.results.payloads import Example, Examples
+from positionbias.results.result import Result
 
 __all__ = ["EXAMPLES", "worst_queries"]
 

@@ -12,8 +12,8 @@ from positionbias.audit.rotations import GAP
 from positionbias.audit.systems import FIRST_STAGE
 from positionbias.core.checks import Check, Measured, Outcome, overall
 from positionbias.core.errors import SettingError
-from positionbias.core.payloads import Contrast, Effect, PositionBuckets, Preference, Question, Statistics, Verdict
-from positionbias.core.result import Result
+from positionbias.results.payloads import Contrast, Effect, PositionBuckets, Preference, Question, Statistics, Verdict
+from positionbias.results.result import Result
 
 __all__ = ["EXIT_CODES", "MOST_QUERIES", "Check", "Limits", "Measured", "Outcome", "checks_of", "exit_code"]
 

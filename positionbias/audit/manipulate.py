@@ -15,12 +15,12 @@ import numpy as np
 
 from positionbias.audit.systems import System, Task
 from positionbias.audit.trials import COLUMNS, PLACEBO_QUERY, Trial, text_name
-from positionbias.core.payloads import Contrast
 from positionbias.core.records import Qrel, Query
 from positionbias.core.run import Run
 from positionbias.core.seeds import key64
 from positionbias.evaluation.measures import parse_measure, per_query
 from positionbias.ranking.scored import PassageTexts
+from positionbias.results.payloads import Contrast
 
 __all__ = ["Asked", "Fits", "Manipulation", "Measured", "Texts", "ask", "measure"]
 

@@ -11,10 +11,10 @@ import numpy as np
 from positionbias.audit.evidence import Evidence, FoundEvidence
 from positionbias.audit.perturb import Needle, move_sentence
 from positionbias.core.collection import Collection
-from positionbias.core.payloads import ResponseCurve
 from positionbias.core.run import Run
 from positionbias.core.seeds import key64
 from positionbias.evaluation.response import Moved, response_curve
+from positionbias.results.payloads import ResponseCurve
 
 __all__ = ["RESPONSE", "Needles", "make_needles", "needle_curve"]
 

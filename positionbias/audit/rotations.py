@@ -10,8 +10,6 @@ import numpy as np
 from positionbias.audit.evidence import Movement, movements
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
-from positionbias.core.payloads import Statistics
-from positionbias.core.result import Result
 from positionbias.core.run import Run
 from positionbias.evaluation.clustered import clustered_mean
 from positionbias.evaluation.rank_overlap import rank_biased_overlaps
@@ -19,6 +17,8 @@ from positionbias.evaluation.rotation_gap import change_by_movement, rotation_ga
 from positionbias.models.protocols import PassageEncoder, Ranker
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotated_texts import RotatedTexts
+from positionbias.results.payloads import Statistics
+from positionbias.results.result import Result
 
 __all__ = ["GAP", "MOVEMENT", "Rotated", "rotate_and_rank", "rotation_results"]
 

@@ -12,13 +12,13 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from positionbias.audit.perturb import thirds
-from positionbias.core.payloads import PositionBuckets
 from positionbias.core.progress import track
 from positionbias.evaluation.bootstrap import bootstrap_mean
 from positionbias.models.protocols import PassageEncoder
 from positionbias.ranking.batches import TokenBudget
 from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.scored import PassageTexts
+from positionbias.results.payloads import PositionBuckets
 from positionbias.text.words import WordMethod
 
 __all__ = ["segment_similarity"]

@@ -13,9 +13,8 @@ from positionbias.audit.retriever import MEMORY, WHOLE, Retriever, fitting_vecto
 from positionbias.audit.rotated_run import RotatedRun
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
-from positionbias.core.payloads import Interval, Payload
+from positionbias.core.interval import Interval
 from positionbias.core.records import Qrel, Query
-from positionbias.core.result import Facts, Result
 from positionbias.core.run import Run
 from positionbias.dense.vectors import Vectors
 from positionbias.evaluation.measures import parse_measure, per_query
@@ -25,6 +24,8 @@ from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.rerank import rescore
 from positionbias.ranking.scored import PassageTexts
+from positionbias.results.payloads import Payload
+from positionbias.results.result import Facts, Result
 
 __all__ = ["FIRST_STAGE", "RETRIEVER", "System", "Task", "distinct_names", "retrievers"]
 

@@ -17,8 +17,8 @@ import numpy as np
 from positionbias.audit.filler import filler, known_words
 from positionbias.audit.perturb import NO_PLACEBO, exchanges, fillers, placebos, turned
 from positionbias.audit.systems import Task
-from positionbias.core.payloads import Contrast
 from positionbias.core.seeds import below, choose
+from positionbias.results.payloads import Contrast
 from positionbias.text.sentences import Parts, parts_of
 
 __all__ = ["COLUMNS", "PLACEBO_QUERY", "Pair", "Trial", "make_trials", "shortened_trials", "text_name"]

@@ -23,13 +23,13 @@ from positionbias.audit.verdict import RANKS, VERDICT, answer
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.formatting import count, decimal, interval, percent
-from positionbias.core.payloads import Contrast, Effect, Preference, Question, Statistics, Verdict
-from positionbias.core.result import Result
 from positionbias.core.run import Run
 from positionbias.evaluation.clustered import Estimate
 from positionbias.evaluation.evaluate import check_run
 from positionbias.evaluation.moved_effect import moved_effect
 from positionbias.positions.rotate import unit_starts
+from positionbias.results.payloads import Contrast, Effect, Preference, Question, Statistics, Verdict
+from positionbias.results.result import Result
 from positionbias.text.words import sentence_starts
 
 __all__ = [

@@ -21,8 +21,8 @@ from positionbias.audit.manipulate import Measured
 from positionbias.audit.reads import Reads
 from positionbias.audit.trials import COLUMNS
 from positionbias.core.formatting import count, decimal, percent
-from positionbias.core.payloads import Contrast, Effect, Preference, Question, Verdict
 from positionbias.evaluation.simultaneous import simultaneous
+from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
 
 __all__ = ["DEVIATIONS", "ORDER_MARGIN", "RANKS", "VERDICT", "answer", "list_verdict", "passage_verdict", "wanted_queries"]
 

@@ -20,9 +20,9 @@ from positionbias.models.kinds import KINDS
 if TYPE_CHECKING:
     import torch
 
-    from positionbias.core.result import Result
     from positionbias.core.shard_work import MapShards
     from positionbias.ranking.config import RankingConfig
+    from positionbias.results.result import Result
 
 __all__ = [
     "Decorator",

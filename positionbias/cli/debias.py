@@ -22,10 +22,10 @@ from positionbias.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from positionbias.core.result import Result
     from positionbias.core.shard_work import MapShards
     from positionbias.positions.raw_files import Pipe
     from positionbias.positions.rotate import Rotation
+    from positionbias.results.result import Result
 
 __all__ = ["debias"]
 

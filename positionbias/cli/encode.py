@@ -56,10 +56,10 @@ def encode(
     Vectors are kept in shards of 8,192 passages. The same command goes on where an interrupted one was.
     """
     from positionbias.core.collection import find_collection
-    from positionbias.core.payloads import Statistics
-    from positionbias.core.result import Result
     from positionbias.dense.encode import encode_collection
     from positionbias.models.checkpoint import load_checkpoint
+    from positionbias.results.payloads import Statistics
+    from positionbias.results.result import Result
 
     checkpoint = load_checkpoint(model_place(model), kind)
     checkpoint.model.to(ranking.device)

@@ -33,9 +33,9 @@ def encoder(collections: tuple[str, ...], out: str, overwrite: bool, as_json: bo
       posbias train bert_cat planted --encoder small-bert --learning-rate 3e-4 …
     """  # fmt: skip
     from positionbias.core.collection import find_collection
-    from positionbias.core.payloads import Statistics
-    from positionbias.core.result import Result
     from positionbias.models.new_encoder import EncoderSettings, make_encoder
+    from positionbias.results.payloads import Statistics
+    from positionbias.results.result import Result
 
     settings = EncoderSettings(**given)
     opened = [find_collection(place) for place in collections]

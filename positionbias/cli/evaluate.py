@@ -13,11 +13,12 @@ import click
 from positionbias.cli.common import emit, input_place, json_option, out_option, output_place, overwrite_option, say, seed_option
 
 if TYPE_CHECKING:
+    from positionbias.core.interval import Interval
     from positionbias.core.manifest import InputRef
-    from positionbias.core.payloads import Comparison, Interval
     from positionbias.core.records import Qrel
-    from positionbias.core.result import Result
     from positionbias.core.run import Run
+    from positionbias.results.payloads import Comparison
+    from positionbias.results.result import Result
 
 __all__ = ["evaluate"]
 
@@ -165,7 +166,7 @@ def _of_trainings(runs: Sequence[Run], paths: Sequence[Path]) -> dict[str, list[
 
 def _with_remarks(result: Result, trained: Mapping[str, list[str]]) -> Result:
     """The result with what is to be known of its training."""
-    from positionbias.core.payloads import REMARKS, PerQuery
+    from positionbias.results.payloads import REMARKS, PerQuery
 
     if not isinstance(result.payload, PerQuery) or not trained.get(result.system):
         return result
@@ -207,7 +208,7 @@ def _save(
 ) -> None:
     from positionbias.core.files import sha256_file
     from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
-    from positionbias.core.result import save_results
+    from positionbias.results.result import save_results
 
     manifest = Manifest(
         kind="results",
@@ -224,7 +225,7 @@ def _save(
 
 def _remarks(results: Sequence[Result]) -> list[str]:
     """What was counted on the way, a line a run; how intervals were made; what is undefined, and why."""
-    from positionbias.core.payloads import REMARKS, Comparison, PerQuery
+    from positionbias.results.payloads import REMARKS, Comparison, PerQuery
 
     lines: dict[str, None] = {}  # in order, each once
     for result in results:
@@ -246,7 +247,7 @@ def _remarks(results: Sequence[Result]) -> list[str]:
 
 def _tables(results: Sequence[Result]) -> str:
     from positionbias.cli.show import aligned
-    from positionbias.core.payloads import Comparison, PerQuery
+    from positionbias.results.payloads import Comparison, PerQuery
 
     means = [result for result in results if isinstance(result.payload, PerQuery)]
     names = list(dict.fromkeys(result.measure for result in means))

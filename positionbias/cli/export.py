@@ -65,8 +65,8 @@ def export(
     """
     from positionbias.core.collection import find_collection
     from positionbias.core.errors import bad_input
-    from positionbias.core.payloads import Statistics
-    from positionbias.core.result import Result
+    from positionbias.results.payloads import Statistics
+    from positionbias.results.result import Result
 
     if squad_version and form != "squad":
         raise click.UsageError(f"--squad-version goes with --to squad, not with --to {form}")

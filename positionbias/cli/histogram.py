@@ -22,8 +22,8 @@ from positionbias.cli.common import (
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
-    from positionbias.core.result import Result
     from positionbias.positions.histogram import HistogramOptions
+    from positionbias.results.result import Result
 
 __all__ = ["histogram"]
 
@@ -94,7 +94,7 @@ def _save(
     from dataclasses import asdict
 
     from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
-    from positionbias.core.result import save_results
+    from positionbias.results.result import save_results
 
     place = output_place(out)
     manifest = Manifest(

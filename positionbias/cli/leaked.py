@@ -11,17 +11,17 @@ import click
 from positionbias.cli.common import output_place
 
 if TYPE_CHECKING:
-    from positionbias.core.order_payloads import Swap
-    from positionbias.core.payloads import Interval
-    from positionbias.core.result import Result
+    from positionbias.core.interval import Interval
+    from positionbias.results.leaked_order import Swap
+    from positionbias.results.result import Result
 
 __all__ = ["leaked_text", "order_text", "place_of_swaps", "write_swaps"]
 
 
 def order_text(results: Sequence[Result]) -> str:
     """Whether the order of the systems holds, a paragraph a measure; nothing for one system."""
-    from positionbias.core.payloads import LeakedOrder
     from positionbias.report.leaked_order import order_sentences
+    from positionbias.results.payloads import LeakedOrder
 
     found = [(result.measure, result.payload) for result in results if isinstance(result.payload, LeakedOrder)]
     return "\n\n".join("\n  ".join(order_sentences(measure, order)) for measure, order in found)
@@ -63,8 +63,8 @@ def write_swaps(out: Path, swaps: Mapping[str, Sequence[Swap]], *, overwrite: bo
 def leaked_text(results: Sequence[Result]) -> str:
     """The tables of ``evaluation.leaked.leaked_results``, and what they can and cannot say."""
     from positionbias.cli.show import aligned
-    from positionbias.core.payloads import Statistics
     from positionbias.evaluation.leaked import PARTS
+    from positionbias.results.payloads import Statistics
 
     rest = [result for result in results if isinstance(result.payload, Statistics)]
     systems = [result for result in rest if "baseline" not in _rows(result)]

@@ -23,9 +23,9 @@ from positionbias.cli.common import (
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
-    from positionbias.core.result import Result
     from positionbias.models.checkpoint import Checkpoint
     from positionbias.report.table import Table
+    from positionbias.results.result import Result
 
 __all__ = ["ats", "mats", "parse_layers"]
 
@@ -187,7 +187,7 @@ def _save(
     overwrite: bool,
 ) -> None:
     from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
-    from positionbias.core.result import save_results
+    from positionbias.results.result import save_results
 
     place = output_place(out)
     models = [input_ref("model", item.path, item.manifest.content["checksum"], artefact=place) for item in checkpoints]

@@ -20,8 +20,8 @@ from positionbias.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from positionbias.core.result import Result
     from positionbias.positions.locate import Matching
+    from positionbias.results.result import Result
 
 __all__ = ["select"]
 

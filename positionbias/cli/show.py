@@ -10,7 +10,7 @@ import click
 from positionbias.cli.common import Engine, emit, engine_options, json_option
 
 if TYPE_CHECKING:
-    from positionbias.core.result import Result
+    from positionbias.results.result import Result
 
 __all__ = ["aligned", "counts_table", "show"]
 

@@ -25,8 +25,8 @@ from positionbias.cli.common import (
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
-    from positionbias.core.result import Result
     from positionbias.core.teacher_scores import TeacherScores
+    from positionbias.results.result import Result
 
 __all__ = ["teach"]
 
@@ -242,8 +242,8 @@ _ROWS = {
 
 def _result(taught: TeacherScores, collection: Collection) -> Result:
     """What was counted as a Result; its value is the mean score, None of a teacher with an order only."""
-    from positionbias.core.payloads import Statistics
-    from positionbias.core.result import Result
+    from positionbias.results.payloads import Statistics
+    from positionbias.results.result import Result
 
     assert taught.manifest is not None
     content = taught.manifest.content

@@ -58,9 +58,9 @@ def distil(
       posbias train tk squad --word-vectors squad.safetensors …
     """
     from positionbias.core.collection import find_collection
-    from positionbias.core.payloads import Statistics
-    from positionbias.core.result import Result
     from positionbias.models.distil import DistilSettings, distil
+    from positionbias.results.payloads import Statistics
+    from positionbias.results.result import Result
 
     settings = DistilSettings(**given)  # type: ignore[arg-type]
     opened = [find_collection(place) for place in collections]

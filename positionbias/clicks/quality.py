@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 
 from positionbias.core.collection import Collection
 from positionbias.core.groups import Groups
-from positionbias.core.payloads import Statistics
-from positionbias.core.result import Result
+from positionbias.results.payloads import Statistics
+from positionbias.results.result import Result
 
 __all__ = ["CLICKED", "LENGTHS", "QUERIES", "TRIPLES_MEASURE", "look", "quality_results"]
 

@@ -35,9 +35,9 @@ from positionbias.core.input_state import file_mark
 from positionbias.core.manifest import MANIFEST, Manifest, input_ref, package_versions, provenance, seal_again
 from positionbias.core.progress import step, track
 from positionbias.core.publish import atomic_file, refuse_existing
-from positionbias.core.result import write_results
 from positionbias.core.run_blocks import run_blocks
 from positionbias.core.shard_work import GO_ON, MapShards, make_shards, resumable_folder
+from positionbias.results.result import write_results
 
 __all__ = ["FORMS", "QUALITY", "TRIPLES", "ClickSettings", "parse_count", "write_click_set"]
 

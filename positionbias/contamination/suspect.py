@@ -20,10 +20,11 @@ from positionbias.contamination.error_rates import EFFECTS, controls_wanted, in_
 from positionbias.contamination.excess import Tested, advantage, excess_of
 from positionbias.contamination.suspicion_words import sentences
 from positionbias.core.errors import SettingError
-from positionbias.core.payloads import Interval, PerQuery, Statistics
-from positionbias.core.result import Result
-from positionbias.core.suspicion import CleanInTurn, ErrorRates, Excess, Obstacle, Signal, Suspected, Suspicion
+from positionbias.core.interval import Interval
 from positionbias.evaluation.clustered import family_wise
+from positionbias.results.payloads import PerQuery, Statistics
+from positionbias.results.result import Result
+from positionbias.results.suspicion import CleanInTurn, ErrorRates, Excess, Obstacle, Signal, Suspected, Suspicion
 
 __all__ = ["MARGIN", "Known", "SuspectSettings", "suspect"]
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from positionbias.core.formatting import decimal, interval, p_value, percent
-from positionbias.core.payloads import Interval
-from positionbias.core.suspicion import ErrorRates, Excess, Obstacle, Signal, Suspected, Suspicion
+from positionbias.core.interval import Interval
 from positionbias.evaluation.clustered import POWER
+from positionbias.results.suspicion import ErrorRates, Excess, Obstacle, Signal, Suspected, Suspicion
 
 __all__ = ["sentences"]
 

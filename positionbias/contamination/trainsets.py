@@ -20,12 +20,12 @@ from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import open_bytes, sha256_file
 from positionbias.core.groups import Groups, TrainingGroup, group_queries, write_groups
 from positionbias.core.manifest import input_ref
-from positionbias.core.payloads import Statistics
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import relevant_passages
-from positionbias.core.result import Result
 from positionbias.core.shard_work import resumable_folder
+from positionbias.results.payloads import Statistics
+from positionbias.results.result import Result
 
 __all__ = ["ContaminatedSettings", "contaminated_result", "write_contaminated_set"]
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from positionbias.core.payloads import Interval
+from positionbias.core.interval import Interval
 
 __all__ = [
     "MISSING",

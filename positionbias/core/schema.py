@@ -10,7 +10,7 @@ import msgspec
 
 from positionbias.core.errors import bad_input
 
-__all__ = ["NAME", "Count", "Name", "read_as"]
+__all__ = ["NAME", "Count", "Name", "converted", "read_as"]
 
 T = TypeVar("T")
 Count = Annotated[int, msgspec.Meta(ge=0, le=1 << 48)]
@@ -25,13 +25,22 @@ def read_as(kind: type[T], record: Any, path: Path | str, *, do: str, more: bool
         InputError: a field is missing, unknown or of another type; it is named, with the type that is wanted.
     """
     try:
-        if (
-            not more
-            and is_dataclass(kind)
-            and isinstance(record, dict)
-            and (unknown := set(record) - {field.name for field in fields(kind)})
-        ):
-            raise msgspec.ValidationError(f"the unknown field `{min(unknown)}`")
-        return msgspec.convert(record, kind, strict=True)
+        return converted(kind, record, more=more)
     except (msgspec.ValidationError, UnicodeError) as error:  # of half a surrogate pair
         raise bad_input(path, wanted="fields as posbias writes them", found=f"{error}".replace("$.", ""), do=do) from error
+
+
+def converted(kind: type[T], record: Any, *, more: bool = False) -> T:
+    """Return ``kind``, a dataclass or another type, from what JSON held; with ``more`` it may hold further fields.
+
+    Raises:
+        msgspec.ValidationError, a ValueError: a field is missing, unknown or of another type.
+    """
+    if (
+        not more
+        and is_dataclass(kind)
+        and isinstance(record, dict)
+        and (unknown := set(record) - {field.name for field in fields(kind)})
+    ):
+        raise msgspec.ValidationError(f"the unknown field `{min(unknown)}`")
+    return msgspec.convert(record, kind)

@@ -16,9 +16,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
-from positionbias.core.payloads import Statistics
 from positionbias.core.publish import atomic_file, refuse_existing
-from positionbias.core.result import Result
 from positionbias.core.run import Ranking, write_rankings
 from positionbias.dense.approximate import ANN, AnnSettings, open_ann
 from positionbias.dense.exact import Found, exact_search, queries_at_once
@@ -27,6 +25,8 @@ from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.vectors import Vectors
 from positionbias.models.checkpoint import Checkpoint
 from positionbias.ranking.config import RankingConfig
+from positionbias.results.payloads import Statistics
+from positionbias.results.result import Result
 
 __all__ = ["DENSE_DEPTH", "INDEXES", "DenseRetrieved", "Index", "retrieve_dense"]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from positionbias.core.payloads import Interval
+from positionbias.core.interval import Interval
 from positionbias.evaluation.bootstrap import LEVEL, Clusters, cluster_queries, jackknife_error, means_without, t_interval
 from positionbias.evaluation.significance import corrected
 

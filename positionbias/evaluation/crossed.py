@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from positionbias.core.payloads import Interval
+from positionbias.core.interval import Interval
 from positionbias.evaluation.bootstrap import LEVEL, Clusters, cluster_queries, means_left_out, t_interval
 from positionbias.evaluation.clustered import Estimate
 

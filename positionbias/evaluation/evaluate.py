@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
-from positionbias.core.payloads import Comparison, PerQuery
 from positionbias.core.records import Qrel
-from positionbias.core.result import Result
 from positionbias.core.run import Run
 from positionbias.evaluation.measures import JUDGED, evaluate_run, parse_measure
 from positionbias.evaluation.significance import CORRECTIONS, adjust, compare
+from positionbias.results.payloads import Comparison, PerQuery
+from positionbias.results.result import Result
 
 __all__ = ["check_run", "evaluate_runs", "judged_shares"]
 

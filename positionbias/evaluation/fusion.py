@@ -21,10 +21,10 @@ from positionbias.core.manifest import (
     read_manifest,
     write_manifest,
 )
-from positionbias.core.payloads import Statistics
 from positionbias.core.publish import atomic_file, refuse_existing
-from positionbias.core.result import Result
 from positionbias.core.run import Run, order_by_score, read_run, strictly_decreasing, write_run
+from positionbias.results.payloads import Statistics
+from positionbias.results.result import Result
 
 __all__ = ["FUSIONS", "Fused", "Fusion", "K", "Missing", "equal_again", "fuse", "fuse_runs", "z_scores"]
 

@@ -20,9 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from positionbias.core.errors import InputError
-from positionbias.core.order_payloads import Swap
-from positionbias.core.payloads import Interval, PerQuery, Statistics
-from positionbias.core.result import Result
+from positionbias.core.interval import Interval
 from positionbias.core.seeds import key64
 from positionbias.evaluation.bootstrap import (
     FEW,
@@ -36,6 +34,9 @@ from positionbias.evaluation.bootstrap import (
 from positionbias.evaluation.leaked_order import ALPHA, OrderFound, order_found
 from positionbias.evaluation.random_splits import mark_queries
 from positionbias.evaluation.two_means import difference_of_groups
+from positionbias.results.leaked_order import Swap
+from positionbias.results.payloads import PerQuery, Statistics
+from positionbias.results.result import Result
 
 __all__ = ["ORDER", "PARTS", "Leaked", "leaked_results", "unpaired_difference"]
 

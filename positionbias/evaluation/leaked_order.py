@@ -21,12 +21,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from positionbias.core.order_payloads import AgainstSplits, LeakedOrder, OrderAnswer, Power, Swap
 from positionbias.evaluation.clustered import POWER
 from positionbias.evaluation.permutation import PERMUTATIONS
 from positionbias.evaluation.random_splits import GAINS, Marked, planted_power, random_parts, swap_p, swapped_pairs
 from positionbias.evaluation.rank_correlation import agreement
 from positionbias.evaluation.significance import corrected
+from positionbias.results.leaked_order import AgainstSplits, LeakedOrder, OrderAnswer, Power, Swap
 
 __all__ = ["ALPHA", "DISCOVERY_RATE", "MARGIN", "OrderFound", "order_found"]
 

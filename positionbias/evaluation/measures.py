@@ -12,11 +12,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.payloads import PerQuery
 from positionbias.core.records import HIGHEST_GRADE, Qrel
-from positionbias.core.result import Result
 from positionbias.core.run import Run
 from positionbias.evaluation.bootstrap import bootstrap_mean, cluster_labels
+from positionbias.results.payloads import PerQuery
+from positionbias.results.result import Result
 
 if TYPE_CHECKING:
     import ir_measures

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from positionbias.core.errors import InputError
-from positionbias.core.payloads import Interval
+from positionbias.core.interval import Interval
 from positionbias.core.run import Ranking, Run
 from positionbias.evaluation.bootstrap import bootstrap_mean, cluster_labels
 

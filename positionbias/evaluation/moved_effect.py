@@ -21,7 +21,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from positionbias.core.payloads import Interval
+from positionbias.core.interval import Interval
 from positionbias.evaluation.bootstrap import LEVEL, cluster_queries
 from positionbias.evaluation.clustered import Estimate
 

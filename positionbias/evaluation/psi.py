@@ -35,7 +35,7 @@ from typing import Any
 
 import numpy as np
 
-from positionbias.core.payloads import Interval
+from positionbias.core.interval import Interval
 from positionbias.core.seeds import generator
 from positionbias.evaluation.bootstrap import LEVEL, Clusters, resampled_sums
 

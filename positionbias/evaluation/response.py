@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from positionbias.core.payloads import ResponseCurve
 from positionbias.evaluation.bootstrap import LEVEL, RESAMPLES, cluster_queries, resampled_sums
 from positionbias.evaluation.clustered import clustered_slope
+from positionbias.results.payloads import ResponseCurve
 
 __all__ = ["Moved", "response_curve"]
 

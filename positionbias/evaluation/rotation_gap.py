@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from positionbias.core.payloads import PositionBuckets
 from positionbias.evaluation.buckets import Buckets
 from positionbias.evaluation.clustered import Estimate, clustered_mean
 from positionbias.evaluation.sensitivity import MINIMUM, means_by_bucket
+from positionbias.results.payloads import PositionBuckets
 
 __all__ = ["RotationGap", "change_by_movement", "rotation_gap"]
 
@@ -32,7 +32,7 @@ class RotationGap:
     first_changed: Estimate
 
     def rows(self) -> dict[str, Any]:
-        """Named figures for ``core.payloads.Statistics``; the change itself is the Result's value and interval."""
+        """Named figures for ``results.payloads.Statistics``; the change itself is the Result's value and interval."""
         return {
             "draws": self.draws,
             "queries": len(self.per_query),

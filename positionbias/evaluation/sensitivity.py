@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from positionbias.core.payloads import PositionBuckets
 from positionbias.evaluation.bootstrap import LEVEL, RESAMPLES, Clusters, cluster_queries
 from positionbias.evaluation.buckets import Buckets, LengthGroups
 from positionbias.evaluation.clustered import clustered_slope
 from positionbias.evaluation.psi import Cells, Psi, adjusted_means, dealt_means, psi_with_null, resampled_bucket_means
 from positionbias.evaluation.rank_correlation import kendall, spearman
+from positionbias.results.payloads import PositionBuckets
 
 __all__ = [
     "MINIMUM",

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.payloads import Comparison, Interval
+from positionbias.core.interval import Interval
 from positionbias.core.records import Qrel
 from positionbias.evaluation.bootstrap import RESAMPLES, cluster_labels, replicated_means
 from positionbias.evaluation.permutation import sign_flip_p
+from positionbias.results.payloads import Comparison
 
 __all__ = ["BONFERRONI", "CORRECTIONS", "HOLM", "adjust", "clustered_p", "clusters_by_passage", "compare", "corrected"]
 

@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from positionbias.core.errors import InputError
-from positionbias.core.payloads import Comparison, Interval
+from positionbias.core.interval import Interval
 from positionbias.evaluation.bootstrap import RESAMPLES, bootstrap_mean, cluster_labels
 from positionbias.evaluation.crossed import LEAST, Crossed, crossed, crossed_groups, mean_by_query, over_trainings
 from positionbias.evaluation.significance import compare
 from positionbias.evaluation.two_means import ratio_of_means
+from positionbias.results.payloads import Comparison
 
 __all__ = [
     "Change",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from positionbias.core.payloads import Interval
+from positionbias.core.interval import Interval
 from positionbias.evaluation.bootstrap import LEVEL, cluster_queries, means_without, t_interval
 from positionbias.evaluation.clustered import clustered_mean, joined_error
 

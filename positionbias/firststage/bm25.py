@@ -19,14 +19,14 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, write_manifest
-from positionbias.core.payloads import Statistics
 from positionbias.core.progress import track
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.records import Query
-from positionbias.core.result import Result
 from positionbias.core.run import Run, write_run
 from positionbias.core.shard_work import MapShards
 from positionbias.firststage.settings import PRESETS, Bm25Settings
+from positionbias.results.payloads import Statistics
+from positionbias.results.result import Result
 
 __all__ = ["BACKENDS", "PRESETS", "Bm25Index", "Bm25Settings", "Retrieved", "open_index", "retrieve", "retrieve_run"]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from positionbias.core.payloads import Interval
+from positionbias.core.interval import Interval
 from positionbias.evaluation.bootstrap import RESAMPLES, cluster_queries, percentile_interval, resampled_sums
 
 __all__ = ["Agreement", "cohens_kappa"]

@@ -18,7 +18,7 @@ from enum import StrEnum
 import numpy as np
 
 from positionbias.core.errors import SettingError
-from positionbias.core.payloads import Interval
+from positionbias.core.interval import Interval
 from positionbias.evaluation.bootstrap import LEVEL, RESAMPLES
 from positionbias.evaluation.cross_validation import FOLDS, query_folds
 from positionbias.leakage.precision import ROUNDING, Curve, Labelled, Share, Sums, Tally, at_threshold, drawn, precision_curve

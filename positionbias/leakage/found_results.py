@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from positionbias.core.manifest import Manifest
-from positionbias.core.payloads import Statistics
 from positionbias.core.publish import atomic_folder
-from positionbias.core.result import Result, write_results
 from positionbias.leakage.find import Found, FoundPair
 from positionbias.leakage.labels import DIFFERENT, TYPES
 from positionbias.leakage.pairs import PAIRS
 from positionbias.leakage.queries import FIELDS, FieldTexts
+from positionbias.results.payloads import Statistics
+from positionbias.results.result import Result, write_results
 
 __all__ = ["ALL", "CANDIDATES", "PAPER_FIELDS", "UNION", "WORDS_ALONE", "found_results", "save_found", "table_1"]
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from positionbias.core.payloads import Interval
+from positionbias.core.interval import Interval
 from positionbias.evaluation.bootstrap import LEVEL, Clusters, cluster_queries, resampled_sums
 
 __all__ = ["ROUNDING", "Curve", "Labelled", "Share", "Sums", "Tally", "at_threshold", "drawn", "precision_curve", "wilson"]

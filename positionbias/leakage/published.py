@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from positionbias.core.published import DEVIATION, PublishedCell
-from positionbias.core.result import Facts
 from positionbias.evaluation.memorisation import OFFSET, RANK, SCORE, WITH, WITHOUT
 from positionbias.leakage.labels import DIFFERENT
+from positionbias.results.published import DEVIATION, PublishedCell
+from positionbias.results.result import Facts
 
 __all__ = ["CELLS", "CONDITIONS", "PAPER", "TARGETS", "published_candidates", "published_review", "target_of"]
 

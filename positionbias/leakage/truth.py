@@ -12,10 +12,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from positionbias.core.errors import InputError
-from positionbias.core.payloads import Statistics
-from positionbias.core.result import Result
 from positionbias.leakage.labels import LABELS
 from positionbias.leakage.pairs import Pair
+from positionbias.results.payloads import Statistics
+from positionbias.results.result import Result
 
 __all__ = ["ALL_TYPES", "TRUTH", "against_truth", "truth_result"]
 

@@ -12,15 +12,15 @@ from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups, TrainingGroup, write_groups
 from positionbias.core.manifest import InputRef, Manifest, input_ref, package_versions, provenance
-from positionbias.core.payloads import Statistics
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
-from positionbias.core.result import Result, write_results
 from positionbias.core.run import read_run
 from positionbias.core.shard_work import resumable_folder
 from positionbias.leakage.material import Material, MaterialSettings, read_material
 from positionbias.leakage.pairs import Pair, pairs_file, read_pairs
 from positionbias.leakage.trainsets import LeakedSet, LeakedSettings, check_set, leaked_groups
+from positionbias.results.payloads import Statistics
+from positionbias.results.result import Result, write_results
 
 __all__ = ["LeakedInputs", "write_leaked_set", "write_leaked_sets"]
 

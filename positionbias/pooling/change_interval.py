@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from positionbias.core.payloads import Interval
+from positionbias.core.interval import Interval
 from positionbias.evaluation.bootstrap import t_interval
 from positionbias.pooling.reliability import TestSet
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from positionbias.core.payloads import PerQuery, Statistics
-from positionbias.core.result import Result
 from positionbias.pooling.judged_runs import JudgedRuns
 from positionbias.pooling.reliability_results import collection_rows
 from positionbias.pooling.systems import groups_of, kinds_of
+from positionbias.results.payloads import PerQuery, Statistics
+from positionbias.results.result import Result
 
 __all__ = ["BY_QUERY", "Coverage", "coverage", "coverage_results"]
 

@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from positionbias.core.payloads import Statistics
-from positionbias.core.result import Result
 from positionbias.pooling.change_interval import change_of
 from positionbias.pooling.judged_runs import JudgedRuns
 from positionbias.pooling.pools import PoolSettings, pool_kinds
@@ -17,6 +15,8 @@ from positionbias.pooling.reliability import Reliability, reliability
 from positionbias.pooling.reliability_results import average
 from positionbias.pooling.scores import PoolMeasure
 from positionbias.pooling.systems import groups_of, kinds_of
+from positionbias.results.payloads import Statistics
+from positionbias.results.result import Result
 
 __all__ = ["curve_depths", "curve_results", "depth_curve", "groups_curve"]
 

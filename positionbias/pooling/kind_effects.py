@@ -21,7 +21,7 @@ from itertools import combinations
 
 import numpy as np
 
-from positionbias.core.payloads import Interval
+from positionbias.core.interval import Interval
 from positionbias.core.progress import step
 from positionbias.pooling.exchange import ENOUGH, Exchange, exchange_of, exchanged
 from positionbias.pooling.judged_runs import JudgedRuns

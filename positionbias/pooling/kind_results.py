@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from positionbias.core.formatting import NBSP, count, decimal, interval, p_value, percent
-from positionbias.core.payloads import Finding, Statistics
-from positionbias.core.result import Result
 from positionbias.pooling.exchange import ENOUGH
 from positionbias.pooling.judged_runs import JudgedRuns
 from positionbias.pooling.kind_effects import Contrast, KindEffect
 from positionbias.pooling.kind_rule import ENOUGH_POWER, GAP, Answer, ErrorRates
+from positionbias.results.payloads import Finding, Statistics
+from positionbias.results.result import Result
 
 __all__ = ["kind_results"]
 

@@ -17,7 +17,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from positionbias.core.payloads import Interval
+from positionbias.core.interval import Interval
 
 __all__ = ["ENOUGH_POWER", "GAP", "Answer", "ErrorRates", "Rule", "holm"]
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from positionbias.core.payloads import Statistics
-from positionbias.core.result import Result
 from positionbias.pooling.judged_runs import JudgedRuns
 from positionbias.pooling.pools import PoolSettings, gold_pool
 from positionbias.pooling.scores import PoolMeasure, score_pools
 from positionbias.pooling.systems import kinds_of
+from positionbias.results.payloads import Statistics
+from positionbias.results.result import Result
 
 __all__ = ["LeftOut", "leave_out", "leave_out_results", "ranks_of"]
 

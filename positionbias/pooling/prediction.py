@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from positionbias.core.payloads import Interval
+from positionbias.core.interval import Interval
 from positionbias.core.seeds import generator
 from positionbias.pooling.open_runs import OpenRuns
 from positionbias.pooling.relevance import Relevance, draw_grades, fit_relevance, spread_over_runs

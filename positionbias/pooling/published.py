@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from positionbias.core.published import PublishedCell, under_pools
 from positionbias.core.records import Qrel
 from positionbias.pooling.pools import PoolSettings
 from positionbias.pooling.reliability import ALL
+from positionbias.results.published import PublishedCell, under_pools
 
 __all__ = ["CELLS", "DOCUMENTS", "PAPER", "PASSAGES", "TOPICS", "paper_task"]
 

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from positionbias.core.errors import SettingError
-from positionbias.core.payloads import Interval, Statistics
-from positionbias.core.result import Result
+from positionbias.core.interval import Interval
 from positionbias.core.seeds import generator
 from positionbias.pooling.change_interval import change_of
 from positionbias.pooling.judged_runs import JudgedRuns
@@ -17,6 +16,8 @@ from positionbias.pooling.reliability import Reliability, reliability
 from positionbias.pooling.reliability_results import average
 from positionbias.pooling.scores import PoolMeasure
 from positionbias.pooling.systems import System, groups_of, kinds_of
+from positionbias.results.payloads import Statistics
+from positionbias.results.result import Result
 
 __all__ = ["relabel", "relabelled", "relabelled_results"]
 

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from positionbias.core.payloads import Interval, Statistics
-from positionbias.core.result import Result
+from positionbias.core.interval import Interval
 from positionbias.evaluation.crossed import over_trainings
 from positionbias.pooling.change_interval import change_of
 from positionbias.pooling.judged_runs import JudgedRuns
 from positionbias.pooling.reliability import OnePool, Reliability, TestSet
 from positionbias.pooling.systems import System, groups_of, kinds_of
+from positionbias.results.payloads import Statistics
+from positionbias.results.result import Result
 
 __all__ = ["average", "collection_rows", "reliability_results"]
 

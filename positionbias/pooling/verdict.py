@@ -13,7 +13,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from positionbias.core.payloads import Interval
+from positionbias.core.interval import Interval
 from positionbias.evaluation.clustered import clustered_mean
 from positionbias.evaluation.rank_biased_precision import RankBiasedPrecision, judged_share, rank_biased_precision
 from positionbias.pooling.bounds import Bounds, difference_bounds, score_bounds

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from positionbias.core.formatting import decimal, percent
-from positionbias.core.payloads import Finding, PerQuery, Statistics
 from positionbias.core.publish import atomic_file
-from positionbias.core.result import Result
 from positionbias.evaluation.clustered import clustered_mean
 from positionbias.pooling.bounds import Bounds
 from positionbias.pooling.prediction import FEWEST_GROUPS
 from positionbias.pooling.verdict import SURE, Answer, MeasureVerdict, Obstacle, RunVerdict
+from positionbias.results.payloads import Finding, PerQuery, Statistics
+from positionbias.results.result import Result
 
 __all__ = ["verdict_results", "write_judge_next"]
 

@@ -16,13 +16,13 @@ from typing import Any
 from positionbias.core.collection import Collection
 from positionbias.core.errors import bad_input
 from positionbias.core.records import Passage
-from positionbias.core.result import Result
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard, write_shard
 from positionbias.positions.cuts import byte_cuts, fates, laid_out, possible_fates
 from positionbias.positions.rewrite import ORIGINAL, MoveSpan, Rewriting, moved_answers, rewrite
 from positionbias.positions.rotate import Rotation, move_span
 from positionbias.positions.rotation_facts import rotation_notes, rotation_result_of
+from positionbias.results.result import Result
 
 __all__ = ["debias", "queries_by_cut", "rotation_of", "rotation_result", "uncut_queries"]
 

@@ -22,8 +22,8 @@ import numpy as np
 
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import read_json
-from positionbias.core.result import RESULTS
 from positionbias.core.seeds import key64
+from positionbias.results.result import RESULTS
 
 __all__ = ["Density", "read_density"]
 

@@ -15,14 +15,15 @@ import numpy as np
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.payloads import Interval, PositionHistogram
+from positionbias.core.interval import Interval
 from positionbias.core.progress import track
-from positionbias.core.result import Result
 from positionbias.core.shard_work import MapShards
 from positionbias.positions.answers import AnswerCounts, locate_split
 from positionbias.positions.expectation import FIFTH, MEAN, TENTH, Spans
 from positionbias.positions.locate import Matching
 from positionbias.positions.sums import ShardToSum, SumOptions, Sums, add_sums, resampled_passages, sum_shard
+from positionbias.results.payloads import PositionHistogram
+from positionbias.results.result import Result
 
 __all__ = ["HistogramOptions", "MEASURE", "position_histogram", "splits_with_answers"]
 

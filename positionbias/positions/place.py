@@ -27,10 +27,8 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.input_state import file_mark
-from positionbias.core.payloads import PlaceHistogram, Statistics
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Passage
-from positionbias.core.result import Result
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard, write_shard
 from positionbias.positions.answers import locate_split
@@ -39,6 +37,8 @@ from positionbias.positions.evidence_sentences import EvidenceSentence, KeptQues
 from positionbias.positions.locate import Matching
 from positionbias.positions.placed import BINS, PlacedQuestions, moves_of, place_histogram, weights_by_distance
 from positionbias.positions.rewrite import MoveSpan, Rewriting, rewrite
+from positionbias.results.payloads import PlaceHistogram, Statistics
+from positionbias.results.result import Result
 from positionbias.text.sentences import Parts, sentence_spans, with_own_at
 
 __all__ = ["PLACED", "Placing", "place", "placed_questions", "placement_results", "placing_of"]

@@ -16,8 +16,8 @@ import pyarrow.parquet as pq
 from scipy.stats import chi2
 
 from positionbias.core.errors import bad_input
-from positionbias.core.payloads import PlaceHistogram, SentenceMoves
 from positionbias.positions.density import Density
+from positionbias.results.payloads import PlaceHistogram, SentenceMoves
 
 __all__ = ["BINS", "PlacedQuestions", "bin_of", "moves_of", "place_histogram", "weights_by_distance"]
 

@@ -32,7 +32,6 @@ from positionbias.core.memory import keep_freed_memory
 from positionbias.core.ordered_file import OrderedFile, Packing, pack, packing_of, resumable_file, resumed_file
 from positionbias.core.progress import track
 from positionbias.core.publish import atomic_file, refuse_existing
-from positionbias.core.result import Result
 from positionbias.core.shard_work import MapShards
 from positionbias.positions.cuts import possible_fates
 from positionbias.positions.raw_edits import Edits, spliced
@@ -42,6 +41,7 @@ from positionbias.positions.raw_squad import rotate_squad
 from positionbias.positions.raw_tsv import rotate_tsv
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotation_facts import passages_in, rotation_notes, rotation_result_of
+from positionbias.results.result import Result
 
 __all__ = ["Pipe", "RotatedFile", "debias_file", "raw_result"]
 

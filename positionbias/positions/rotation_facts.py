@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from positionbias.core.payloads import Statistics
-from positionbias.core.result import Result
 from positionbias.positions.cuts import ONE_SENTENCE, ROTATED, UNSPLIT, WORDLESS
 from positionbias.positions.rotate import Rotation
+from positionbias.results.payloads import Statistics
+from positionbias.results.result import Result
 
 __all__ = ["passages_in", "rotation_notes", "rotation_result_of"]
 

@@ -21,10 +21,8 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import input_ref
-from positionbias.core.payloads import Statistics
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
-from positionbias.core.result import Result
 from positionbias.core.seeds import key64
 from positionbias.core.shard_work import MapShards
 from positionbias.positions.answers import (
@@ -36,6 +34,8 @@ from positionbias.positions.answers import (
     counted_answers,
 )
 from positionbias.positions.locate import Matching
+from positionbias.results.payloads import Statistics
+from positionbias.results.result import Result
 
 __all__ = ["SEVERAL", "AnswerRange", "Selection", "count_fitting", "select", "selection_result"]
 

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from positionbias.core.errors import SettingError
-from positionbias.core.payloads import AtsCurve
 from positionbias.probe.pair_sample import PairDeviation, deviation_over_pairs
 from positionbias.probe.sums import (
     PAIR_MODES,
@@ -26,6 +25,7 @@ from positionbias.probe.sums import (
     term_pairs,
 )
 from positionbias.probe.unit_rows import UnitRows
+from positionbias.results.payloads import AtsCurve
 
 __all__ = ["average_term_similarity", "curve_of_sums", "mats_figures"]
 

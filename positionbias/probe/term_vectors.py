@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from positionbias.core.collection import Collection
-from positionbias.core.result import Result
 from positionbias.models.checkpoint import Checkpoint
 from positionbias.models.protocols import TermEncoder
 from positionbias.models.term_layers import AllLayers, term_encoder
@@ -21,6 +20,7 @@ from positionbias.probe.ats import average_term_similarity, check_settings
 from positionbias.probe.encode import EncodedPassages, encode_passages
 from positionbias.probe.passages import sample_passages
 from positionbias.probe.sums import PairMode
+from positionbias.results.result import Result
 from positionbias.text.vocabulary import UNKNOWN
 
 __all__ = ["TermVectors", "probe", "probe_model", "term_vectors"]

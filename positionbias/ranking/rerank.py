@@ -13,11 +13,9 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, write_manifest
-from positionbias.core.payloads import Statistics
 from positionbias.core.progress import Progress, step
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.records import Query
-from positionbias.core.result import Result
 from positionbias.core.run import Run, write_run
 from positionbias.evaluation.depth import apply_depth
 from positionbias.models.checkpoint import Checkpoint
@@ -27,6 +25,8 @@ from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.pairs import score_by_pair
 from positionbias.ranking.scored import PassageTexts, Scored
 from positionbias.ranking.texts import score_texts
+from positionbias.results.payloads import Statistics
+from positionbias.results.result import Result
 
 __all__ = ["Rescored", "known_queries", "rerank_run", "rescore", "score_candidates"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from positionbias.core.result import Result
 from positionbias.evaluation.trainings import figures_over
 from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
 from positionbias.report.doses import doses_of, similarity_of
-from positionbias.report.select import comparisons, distinct, model_name
 from positionbias.report.table import Column, Table
 from positionbias.report.trainings import row_notes, training_rows
+from positionbias.results.result import Result
+from positionbias.results.select import comparisons, distinct, model_name
 
 __all__ = ["architecture_table"]
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from positionbias.core.formatting import decimal, interval, p_value, percent, with_interval
-from positionbias.core.payloads import Contrast, Interval
-from positionbias.core.result import Result
+from positionbias.core.interval import Interval
 from positionbias.report.audit_select import (
     GAIN,
     GAP,
@@ -28,6 +27,8 @@ from positionbias.report.audit_select import (
 )
 from positionbias.report.audit_verdicts import compared_effects, margins, verdicts_of
 from positionbias.report.captions import MOST_NAMED
+from positionbias.results.payloads import Contrast
+from positionbias.results.result import Result
 
 __all__ = [
     "compared_caption",

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from positionbias.core.result import Result
 from positionbias.report.audit_plots import BESIDE, line_with_band, series_legend
 from positionbias.report.audit_select import RESPONSE, curve_of, of_measure, series_of, system_of
 from positionbias.report.drawing import letters, new_figure, required, wrap
 from positionbias.report.figure import INK, WIDE, styled
+from positionbias.results.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

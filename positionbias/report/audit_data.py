@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from positionbias.core.formatting import slug
-from positionbias.core.payloads import Interval, PositionBuckets
-from positionbias.core.result import Result
+from positionbias.core.interval import Interval
 from positionbias.report.audit_select import (
     GAIN,
     MOVEMENT,
@@ -23,8 +22,10 @@ from positionbias.report.audit_select import (
     system_of,
 )
 from positionbias.report.cells import count_cell, decimal_cell, drop_constant, drop_empty, level_heading, text_cell
-from positionbias.report.select import distinct
 from positionbias.report.table import Column, Table
+from positionbias.results.payloads import PositionBuckets
+from positionbias.results.result import Result
+from positionbias.results.select import distinct
 
 __all__ = ["bucket_tables", "gain_table", "movement_table", "response_places_table", "segment_table"]
 

@@ -7,8 +7,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from positionbias.core.formatting import MINUS, NBSP
-from positionbias.core.payloads import Contrast, Effect, Verdict
-from positionbias.core.result import Result
 from positionbias.report.audit_plots import BESIDE
 from positionbias.report.audit_select import Series, System, series_of, system_of
 from positionbias.report.audit_verdicts import (
@@ -33,6 +31,8 @@ from positionbias.report.drawing import (
     wrap,
 )
 from positionbias.report.figure import BAND, INK, MUTED, WIDE, styled
+from positionbias.results.payloads import Contrast, Effect, Verdict
+from positionbias.results.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

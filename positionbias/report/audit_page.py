@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from positionbias.core.result import Result
 from positionbias.report import audit_captions as captions
 from positionbias.report.audit_curves import response_figure
 from positionbias.report.audit_data import bucket_tables, gain_table, movement_table, response_places_table, segment_table
@@ -34,8 +33,9 @@ from positionbias.report.curves import ats_curves
 from positionbias.report.examples import example_groups
 from positionbias.report.figure import WIDE
 from positionbias.report.load import Study
-from positionbias.report.select import distinct, of_kind
 from positionbias.report.table import Table
+from positionbias.results.result import Result
+from positionbias.results.select import distinct, of_kind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

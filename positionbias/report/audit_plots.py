@@ -8,8 +8,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from positionbias.core.formatting import count
-from positionbias.core.payloads import PositionBuckets
-from positionbias.core.result import Result
 from positionbias.report.audit_select import (
     GAIN,
     MOVEMENT,
@@ -26,7 +24,9 @@ from positionbias.report.audit_select import (
 )
 from positionbias.report.drawing import legend_above, letters, line_handle, new_figure, required, under_all, wrap
 from positionbias.report.figure import INK, MUTED, WIDE, styled
-from positionbias.report.select import distinct
+from positionbias.results.payloads import PositionBuckets
+from positionbias.results.result import Result
+from positionbias.results.select import distinct
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,12 +8,13 @@ from itertools import pairwise
 from typing import Any
 
 from positionbias.core.formatting import count, decimal
-from positionbias.core.payloads import Interval, PositionBuckets, ResponseCurve, Statistics, Verdict
-from positionbias.core.result import Result
+from positionbias.core.interval import Interval
 from positionbias.evaluation.sensitivity import STANDARDISED
 from positionbias.report.drawing import DASHES, MARKERS, colour_of
 from positionbias.report.figure import MUTED
-from positionbias.report.select import distinct, labels
+from positionbias.results.payloads import PositionBuckets, ResponseCurve, Statistics, Verdict
+from positionbias.results.result import Result
+from positionbias.results.select import distinct, labels
 
 __all__ = [
     "AUDIT_MEASURES",

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from positionbias.core.formatting import MISSING, decimal, interval, slug
-from positionbias.core.payloads import Interval, PositionBuckets
-from positionbias.core.result import Result
+from positionbias.core.interval import Interval
 from positionbias.evaluation.sensitivity import STANDARDISED
 from positionbias.report.audit_select import (
     GAP,
@@ -39,8 +38,10 @@ from positionbias.report.cells import (
     percent_cell,
     text_cell,
 )
-from positionbias.report.select import distinct
 from positionbias.report.table import Cell, Column, Table
+from positionbias.results.payloads import PositionBuckets
+from positionbias.results.result import Result
+from positionbias.results.select import distinct
 
 __all__ = ["blind_table", "gap_table", "psi_tables", "response_table"]
 

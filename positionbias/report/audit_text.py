@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from positionbias.core.result import Result
 from positionbias.report.audit_page import description_tables
 from positionbias.report.audit_verdict_tables import verdict_tables
 from positionbias.report.audit_verdicts import verdict_lines
 from positionbias.report.table import Table, as_text, text_width
+from positionbias.results.result import Result
 
 __all__ = ["DESCRIPTION", "WIDTH", "audit_text"]
 

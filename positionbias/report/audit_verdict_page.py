@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from positionbias.core.payloads import Preference, Verdict
-from positionbias.core.result import Result
 from positionbias.report.audit_forest import CARD, effects_figure
 from positionbias.report.audit_select import System, series_of, system_of
 from positionbias.report.audit_verdicts import (
@@ -22,6 +20,8 @@ from positionbias.report.audit_verdicts import (
     verdicts_of,
 )
 from positionbias.report.blocks import Answer, Card, Drawing
+from positionbias.results.payloads import Preference, Verdict
+from positionbias.results.result import Result
 
 __all__ = ["effects_caption", "verdict_cards"]
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from positionbias.core.payloads import Contrast, Effect, Question, Verdict
-from positionbias.core.result import Result
 from positionbias.report.audit_select import series_of, system_of
 from positionbias.report.audit_verdicts import (
     CONTRASTS,
@@ -32,8 +30,10 @@ from positionbias.report.cells import (
     level_heading,
     text_cell,
 )
-from positionbias.report.select import distinct
 from positionbias.report.table import Cell, Column, Table
+from positionbias.results.payloads import Contrast, Effect, Question, Verdict
+from positionbias.results.result import Result
+from positionbias.results.select import distinct
 
 __all__ = ["SIGNS", "compared_table", "effects_table", "verdict_tables"]
 

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from positionbias.core.formatting import count, decimal, interval, percent, with_interval
-from positionbias.core.payloads import Contrast, Effect, Interval, Preference, Question, Verdict
-from positionbias.core.result import Result
+from positionbias.core.interval import Interval
 from positionbias.report.audit_select import System, is_first_stage, series_of, system_of
-from positionbias.report.select import distinct
+from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
+from positionbias.results.result import Result
+from positionbias.results.select import distinct
 
 __all__ = [
     "CONTRASTS",

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from positionbias.core.payloads import Finding
 from positionbias.report.drawing import same_scale
 from positionbias.report.embed import inline_svg
 from positionbias.report.examples import ExampleGroup
 from positionbias.report.figure import NARROW
-from positionbias.report.select import distinct
 from positionbias.report.table import Table
+from positionbias.results.payloads import Finding
+from positionbias.results.select import distinct
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

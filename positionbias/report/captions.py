@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from positionbias.core.formatting import count, decimal, interval, percent, with_interval
-from positionbias.core.payloads import AtsCurve, PositionHistogram, TrainingCurve
-from positionbias.core.result import Result
-from positionbias.report.select import BASELINES, comparisons, distinct, labels, of_kind
+from positionbias.results.payloads import AtsCurve, PositionHistogram, TrainingCurve
+from positionbias.results.result import Result
+from positionbias.results.select import BASELINES, comparisons, distinct, labels, of_kind
 
 __all__ = ["ats_caption", "change_caption", "dose_caption", "positions_caption", "training_caption"]
 

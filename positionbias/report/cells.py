@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from positionbias.core.formatting import count, decimal, interval, p_value, percent, setting, with_interval
-from positionbias.core.payloads import Interval
-from positionbias.report.select import distinct
+from positionbias.core.interval import Interval
 from positionbias.report.table import Cell, Column
+from positionbias.results.select import distinct
 
 __all__ = [
     "OVER_NOTE",

@@ -8,10 +8,10 @@ from xml.etree import ElementTree
 
 from positionbias.core.checks import Check, Measured, Outcome, deciding, overall
 from positionbias.core.formatting import MISSING, count, decimal, interval
-from positionbias.core.payloads import Interval
+from positionbias.core.interval import Interval
 from positionbias.report.cells import text_cell
-from positionbias.report.select import distinct
 from positionbias.report.table import Cell, Column, Table
+from positionbias.results.select import distinct
 
 __all__ = ["check_table", "headline", "junit", "summary", "system_lines"]
 

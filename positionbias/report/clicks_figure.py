@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from positionbias.core.formatting import count, decimal, percent
-from positionbias.core.result import Result
 from positionbias.report.clicks_select import CLICKED, Place, log_sentence, measured, shown_ranks
 from positionbias.report.drawing import colour_of, new_figure, percent_marks, required
 from positionbias.report.figure import WIDE, styled
+from positionbias.results.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

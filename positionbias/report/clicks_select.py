@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from positionbias.core.formatting import count
-from positionbias.core.payloads import Statistics
-from positionbias.core.result import Result
+from positionbias.results.payloads import Statistics
+from positionbias.results.result import Result
 
 __all__ = ["CLICKED", "CLICK_MEASURES", "LENGTHS", "TRIPLES", "Place", "log_sentence", "measured", "shown_ranks"]
 

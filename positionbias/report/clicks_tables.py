@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from positionbias.core.formatting import count
-from positionbias.core.result import Result
 from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
 from positionbias.report.clicks_select import CLICKED, LENGTHS, TRIPLES, log_sentence, measured, shown_ranks
 from positionbias.report.table import Cell, Column, Table
+from positionbias.results.result import Result
 
 __all__ = ["click_tables", "lengths_table", "queries_table", "ranks_table", "triples_table"]
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from positionbias.core.convergence import UNFINISHED
-from positionbias.core.result import Facts, Result
 from positionbias.evaluation.letters import LEVEL
 from positionbias.evaluation.significance import HOLM
 from positionbias.report.cells import OVER_NOTE, P_NOTE, decimal_cell, text_cell
@@ -22,8 +21,9 @@ from positionbias.report.contamination_select import (
     whole_share,
 )
 from positionbias.report.published import Published
-from positionbias.report.select import MODELS, distinct, model_name
 from positionbias.report.table import Cell, Column, Table
+from positionbias.results.result import Facts, Result
+from positionbias.results.select import MODELS, distinct, model_name
 
 __all__ = ["contamination_table", "sources_table"]
 

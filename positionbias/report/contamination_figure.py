@@ -8,8 +8,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from positionbias.core.formatting import decimal, interval, with_interval
-from positionbias.core.payloads import Comparison
-from positionbias.core.result import Result
 from positionbias.report.captions import MOST_NAMED
 from positionbias.report.contamination_select import (
     CONTAMINATION,
@@ -37,7 +35,9 @@ from positionbias.report.drawing import (
 )
 from positionbias.report.figure import INK, WIDE, styled
 from positionbias.report.leakage_select import rows_of
-from positionbias.report.select import distinct
+from positionbias.results.payloads import Comparison
+from positionbias.results.result import Result
+from positionbias.results.select import distinct
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from positionbias.core.result import Result
 from positionbias.report.blocks import Block, Drawing, Sheet
 from positionbias.report.contamination import contamination_table, sources_table
 from positionbias.report.contamination_figure import (
@@ -29,6 +28,7 @@ from positionbias.report.contamination_tables import (
 from positionbias.report.figure import WIDE
 from positionbias.report.load import Study
 from positionbias.report.published import Published
+from positionbias.results.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

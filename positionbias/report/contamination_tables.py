@@ -7,8 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 from positionbias.core.formatting import decimal
-from positionbias.core.payloads import Comparison
-from positionbias.core.result import Result
 from positionbias.evaluation.significance import BONFERRONI, HOLM
 from positionbias.report.cells import (
     OVER_NOTE,
@@ -37,8 +35,10 @@ from positionbias.report.contamination_select import (
     whole_share,
 )
 from positionbias.report.leakage_select import rows_of
-from positionbias.report.select import distinct, model_name
 from positionbias.report.table import Cell, Column, Table
+from positionbias.results.payloads import Comparison
+from positionbias.results.result import Result
+from positionbias.results.select import distinct, model_name
 
 __all__ = ["beyond_table", "doses_table", "inflation_table", "inherited_table", "sets_table", "standard_table", "trained_table"]
 

@@ -8,8 +8,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from positionbias.core.formatting import count
-from positionbias.core.payloads import AtsCurve, TrainingCurve
-from positionbias.core.result import Result
 from positionbias.report.drawing import (
     DASHES,
     colour_of,
@@ -22,7 +20,9 @@ from positionbias.report.drawing import (
     wrap,
 )
 from positionbias.report.figure import MUTED, WIDE, styled
-from positionbias.report.select import distinct, labels, of_kind, repeat_of
+from positionbias.results.payloads import AtsCurve, TrainingCurve
+from positionbias.results.result import Result
+from positionbias.results.select import distinct, labels, of_kind, repeat_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,8 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from positionbias.core.formatting import decimal, percent
-from positionbias.core.payloads import Interval, PositionHistogram
-from positionbias.core.result import Result
+from positionbias.core.interval import Interval
 from positionbias.evaluation.trainings import figures_over
 from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
 from positionbias.report.drawing import (
@@ -28,9 +27,11 @@ from positionbias.report.drawing import (
     under_all,
 )
 from positionbias.report.figure import BAND, INK, MUTED, WIDE, styled
-from positionbias.report.select import model_name, of_kind, repeat_of
 from positionbias.report.table import Column, Table
 from positionbias.report.trainings import TrainingRow, row_notes, training_rows
+from positionbias.results.payloads import PositionHistogram
+from positionbias.results.result import Result
+from positionbias.results.select import model_name, of_kind, repeat_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

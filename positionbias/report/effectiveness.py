@@ -7,8 +7,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from positionbias.core.formatting import count, slug
-from positionbias.core.payloads import REMARKS, Comparison, PerQuery
-from positionbias.core.result import Result
 from positionbias.evaluation.crossed import OVER_QUERIES, OVER_TRAININGS
 from positionbias.evaluation.significance import CORRECTIONS, HOLM
 from positionbias.report.cells import (
@@ -21,7 +19,10 @@ from positionbias.report.cells import (
     percent_cell,
     text_cell,
 )
-from positionbias.report.select import (
+from positionbias.report.table import Cell, Column, Table
+from positionbias.results.payloads import REMARKS, Comparison, PerQuery
+from positionbias.results.result import Result
+from positionbias.results.select import (
     ALL_QUERIES,
     BASELINES,
     compared,
@@ -32,7 +33,6 @@ from positionbias.report.select import (
     over_axis,
     repeat_of,
 )
-from positionbias.report.table import Cell, Column, Table
 
 __all__ = ["BOLD_NOTE", "PRINTED_NOTE", "baseline_table", "effectiveness_table", "significance_table", "systems_table"]
 

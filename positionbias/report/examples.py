@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from positionbias.core.formatting import MISSING, count, decimal
-from positionbias.core.payloads import Example, Examples
-from positionbias.core.result import Result
-from positionbias.report.select import labels, of_kind
+from positionbias.results.payloads import Example, Examples
+from positionbias.results.result import Result
+from positionbias.results.select import labels, of_kind
 
 __all__ = ["ExampleGroup", "Piece", "ShownExample", "example_groups", "marked"]
 

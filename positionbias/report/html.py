@@ -13,13 +13,13 @@ from urllib.parse import quote
 
 from positionbias import __version__
 from positionbias.core.formatting import count, setting
-from positionbias.core.payloads import Statistics
 from positionbias.core.publish import atomic_file
-from positionbias.core.result import Result
 from positionbias.report.figure import INK, MUTED, SERIES, Colour, dark_rules
 from positionbias.report.load import Study, load_studies
 from positionbias.report.page import PublishedFor, build_sections
 from positionbias.report.table import Cell, Table, as_csv, as_latex, header_groups, row_spans
+from positionbias.results.payloads import Statistics
+from positionbias.results.result import Result
 
 __all__ = ["PAGE_COLOURS", "render", "report_tables", "write_report"]
 
@@ -61,7 +61,7 @@ def write_report(
     overwrite: bool = False,
     published_for: PublishedFor = None,
 ) -> Path:
-    """Write one self-contained HTML page about these folders of results (saved by ``core.result.save_results``).
+    """Write one self-contained HTML page about these folders of results (saved by ``results.result.save_results``).
 
     The same folders give the same bytes. ``published_for`` gives, for a study, the figures that a paper prints about its
     collections.

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from positionbias.core.formatting import decimal
-from positionbias.core.payloads import Interval
-from positionbias.core.result import Facts, Result
+from positionbias.core.interval import Interval
 from positionbias.evaluation.letters import LEVEL
 from positionbias.evaluation.significance import BONFERRONI
 from positionbias.report.cells import (
@@ -32,8 +31,9 @@ from positionbias.report.leakage_select import (
     tests_of_leakage,
 )
 from positionbias.report.published import Published
-from positionbias.report.select import MODELS, distinct
 from positionbias.report.table import Cell, Column, Table
+from positionbias.results.result import Facts, Result
+from positionbias.results.select import MODELS, distinct
 
 __all__ = ["leakage_sentence", "leakage_table", "leakage_tests_table", "orders_table", "sizes_table", "trainsets_table"]
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from positionbias.core.formatting import decimal
-from positionbias.core.result import Result
 from positionbias.report.drawing import interval_line, legend_above, new_figure, required, series_handle, under_all
 from positionbias.report.figure import WIDE, styled
 from positionbias.report.leakage_select import BY_SIZE, rows_of
-from positionbias.report.select import MODELS, distinct
+from positionbias.results.result import Result
+from positionbias.results.select import MODELS, distinct
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

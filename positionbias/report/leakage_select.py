@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from positionbias.core.payloads import Comparison, Statistics
-from positionbias.core.result import Result
 from positionbias.evaluation.memorisation import OFFSET, RANK, SCORE
-from positionbias.report.select import distinct
+from positionbias.results.payloads import Comparison, Statistics
+from positionbias.results.result import Result
+from positionbias.results.select import distinct
 
 __all__ = [
     "BY_SIZE",

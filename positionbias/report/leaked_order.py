@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from positionbias.core.formatting import count, decimal, p_value, percent
-from positionbias.core.order_payloads import AgainstSplits, LeakedOrder, OrderAnswer, Swap
-from positionbias.core.payloads import Finding
-from positionbias.core.result import Result
 from positionbias.evaluation.leaked import ORDER
+from positionbias.results.leaked_order import AgainstSplits, LeakedOrder, OrderAnswer, Swap
+from positionbias.results.payloads import Finding
+from positionbias.results.result import Result
 
 __all__ = ["order_findings", "order_sentences"]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest, read_manifest
-from positionbias.core.payloads import Statistics
-from positionbias.core.result import RESULTS, Result, load_results
+from positionbias.results.payloads import Statistics
+from positionbias.results.result import RESULTS, Result, load_results
 
 __all__ = ["Study", "dose_of", "load_studies"]
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from positionbias.core.published import DEVIATION
-from positionbias.core.result import Facts, Result
 from positionbias.evaluation.memorisation import OFFSET, RANK, SCORE, WITH, WITHOUT
 from positionbias.report.cells import count_cell, decimal_cell, level_heading, text_cell
 from positionbias.report.leakage_select import NEGATIVE_RANK, rows_of
 from positionbias.report.published import Published
-from positionbias.report.select import MODELS
 from positionbias.report.table import Cell, Column, Table
+from positionbias.results.published import DEVIATION
+from positionbias.results.result import Facts, Result
+from positionbias.results.select import MODELS
 
 __all__ = ["memory_tables"]
 

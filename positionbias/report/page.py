@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from positionbias.core.formatting import percent, slug
-from positionbias.core.payloads import Finding, PerQuery
-from positionbias.core.result import Result
-from positionbias.core.suspicion import LIMITS
 from positionbias.report import captions, plots, tables
 from positionbias.report.architecture import architecture_table
 from positionbias.report.audit_page import COMPARED, compared_block
@@ -25,9 +22,12 @@ from positionbias.report.placement import moves_table, places_table
 from positionbias.report.pool_page import pool_sentences
 from positionbias.report.pool_select import is_of_pools
 from positionbias.report.published import Published
-from positionbias.report.select import ALL_QUERIES, AXES, BASELINES, axis_of, comparisons, distinct, of_kind, repeat_of
 from positionbias.report.suspicion_cards import suspicion_cards, suspicions
 from positionbias.report.table import Table
+from positionbias.results.payloads import Finding, PerQuery
+from positionbias.results.result import Result
+from positionbias.results.select import ALL_QUERIES, AXES, BASELINES, axis_of, comparisons, distinct, of_kind, repeat_of
+from positionbias.results.suspicion import LIMITS
 
 __all__ = ["PublishedFor", "build_sections"]
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from positionbias.core.formatting import percent
-from positionbias.core.payloads import PlaceHistogram, SentenceMoves
-from positionbias.core.result import Result
 from positionbias.report.cells import count_cell, decimal_cell, drop_empty, p_cell, percent_cell, text_cell
-from positionbias.report.select import labels, of_kind
 from positionbias.report.table import Cell, Column, Table
+from positionbias.results.payloads import PlaceHistogram, SentenceMoves
+from positionbias.results.result import Result
+from positionbias.results.select import labels, of_kind
 
 __all__ = ["moves_table", "places_table"]
 

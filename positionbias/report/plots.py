@@ -12,8 +12,6 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from positionbias.core.formatting import count, percent
-from positionbias.core.payloads import Comparison, PositionHistogram
-from positionbias.core.result import Result
 from positionbias.report.curves import ats_curves, training_curves
 from positionbias.report.doses import Point, change_lines, dose_figure, line_handles, no_change
 from positionbias.report.drawing import (
@@ -31,7 +29,9 @@ from positionbias.report.drawing import (
     wrap,
 )
 from positionbias.report.figure import BAND, INK, MUTED, WIDE, styled
-from positionbias.report.select import ALL_QUERIES, BASELINES, comparisons, distinct, labels, of_kind
+from positionbias.results.payloads import Comparison, PositionHistogram
+from positionbias.results.result import Result
+from positionbias.results.select import ALL_QUERIES, BASELINES, comparisons, distinct, labels, of_kind
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

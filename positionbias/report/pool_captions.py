@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from positionbias.core.formatting import count, decimal, interval, percent, with_interval
-from positionbias.core.result import Result
 from positionbias.report.pool_curves import curves_of
 from positionbias.report.pool_select import AGAINST, ALL, by_measure, by_task, of_what
+from positionbias.results.result import Result
 
 __all__ = ["bias_caption", "coverage_caption", "curve_caption", "scatter_caption", "task_sentence", "verdict_caption"]
 

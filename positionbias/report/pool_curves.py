@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from positionbias.core.result import Result
 from positionbias.report.drawing import legend_above, letters, line_handle, new_figure, required, under_all, wrap
 from positionbias.report.figure import INK, SERIES, WIDE, styled
 from positionbias.report.pool_select import ALL, Found, looks_of, measures_in, of_what, pools_in, tests_in
+from positionbias.results.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from positionbias.core.formatting import percent
-from positionbias.core.payloads import Interval
-from positionbias.core.result import Result
+from positionbias.core.interval import Interval
 from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
 from positionbias.report.pool_select import by_measure, of_what
 from positionbias.report.table import Column, Table
+from positionbias.results.result import Result
 
 __all__ = ["comparisons_table", "coverage_data", "curve_data", "scatter_data", "verdict_table"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from positionbias.core.result import Result
 from positionbias.report.drawing import (
     legend_above,
     letters,
@@ -18,6 +17,7 @@ from positionbias.report.drawing import (
 )
 from positionbias.report.figure import INK, MUTED, WIDE, styled
 from positionbias.report.pool_select import AGAINST, ALL, Found, by_task, looks_of, measures_in, of_what, pools_in
+from positionbias.results.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from positionbias.core.result import Result
 from positionbias.report.cells import count_cell, decimal_cell, text_cell
 from positionbias.report.pool_select import of_what
-from positionbias.report.select import distinct
 from positionbias.report.table import Column, Table
+from positionbias.results.result import Result
+from positionbias.results.select import distinct
 
 __all__ = ["left_out_by_kind_table", "left_out_runs_table", "left_out_table"]
 

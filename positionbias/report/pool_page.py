@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from positionbias.core.formatting import slug
-from positionbias.core.result import Result
 from positionbias.report import pool_captions as captions
 from positionbias.report.blocks import Block, Drawing, Sheet
 from positionbias.report.figure import WIDE
@@ -28,6 +27,7 @@ from positionbias.report.pool_tables import (
 )
 from positionbias.report.published import Published
 from positionbias.report.table import Table
+from positionbias.results.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from positionbias.core.payloads import PerQuery, Statistics
-from positionbias.core.result import Result
 from positionbias.report.drawing import DASHES, MARKERS, colour_of
-from positionbias.report.select import distinct
+from positionbias.results.payloads import PerQuery, Statistics
+from positionbias.results.result import Result
+from positionbias.results.select import distinct
 
 __all__ = [
     "AGAINST",

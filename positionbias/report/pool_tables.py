@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 
 from positionbias.core.formatting import p_value, percent
-from positionbias.core.payloads import Interval
-from positionbias.core.published import PublishedCell, under_pools
-from positionbias.core.result import Result
+from positionbias.core.interval import Interval
 from positionbias.report.cells import as_interval, count_cell, decimal_cell, level_heading, percent_cell, text_cell
 from positionbias.report.pool_select import AGAINST, Found, by_measure, measures_in, of_what, pools_in, task_rows, tests_in
 from positionbias.report.published import Published
-from positionbias.report.select import distinct
 from positionbias.report.table import Cell, Column, Table
+from positionbias.results.published import PublishedCell, under_pools
+from positionbias.results.result import Result
+from positionbias.results.select import distinct
 
 __all__ = ["agreement_table", "bias_table", "effects_table", "order_table", "relabelled_table", "task_table"]
 

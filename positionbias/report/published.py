@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from positionbias.core.formatting import count
-from positionbias.core.payloads import TrainingCurve
-from positionbias.core.published import PublishedCell
-from positionbias.core.result import Facts, Result
-from positionbias.report.select import MODELS, distinct, of_kind
+from positionbias.results.payloads import TrainingCurve
+from positionbias.results.published import PublishedCell
+from positionbias.results.result import Facts, Result
+from positionbias.results.select import MODELS, distinct, of_kind
 
 __all__ = ["Published", "differences"]
 

@@ -6,12 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from positionbias.core.formatting import slug
-from positionbias.core.published import DELTA, PublishedCell
-from positionbias.core.result import Result
 from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
 from positionbias.report.effectiveness import BOLD_NOTE, PRINTED_NOTE
 from positionbias.report.published import Published, differences
-from positionbias.report.select import BASELINES, MODELS, comparisons, distinct, model_name, of_kind
 from positionbias.report.table import Cell, Column, Table
 from positionbias.report.trainings import (
     TrainingRow,
@@ -23,6 +20,9 @@ from positionbias.report.trainings import (
     stub_cells,
     training_rows,
 )
+from positionbias.results.published import DELTA, PublishedCell
+from positionbias.results.result import Result
+from positionbias.results.select import BASELINES, MODELS, comparisons, distinct, model_name, of_kind
 
 __all__ = ["retrieval_tables", "transfer_tables"]
 

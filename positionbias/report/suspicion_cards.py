@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from positionbias.core.result import Result
-from positionbias.core.suspicion import Suspected, Suspicion
 from positionbias.report.blocks import Answer, Card
+from positionbias.results.result import Result
+from positionbias.results.suspicion import Suspected, Suspicion
 
 __all__ = ["suspicion_cards", "suspicions"]
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from positionbias.core.payloads import AtsCurve, Interval, PositionHistogram, Statistics, TrainingCurve
-from positionbias.core.published import DEVIATION, PublishedCell
-from positionbias.core.result import Result
+from positionbias.core.interval import Interval
 from positionbias.report.cells import (
     any_cell,
     as_interval,
@@ -21,8 +19,11 @@ from positionbias.report.cells import (
 from positionbias.report.effectiveness import baseline_table, effectiveness_table, significance_table, systems_table
 from positionbias.report.published import Published, differences
 from positionbias.report.retrieval import retrieval_tables, transfer_tables
-from positionbias.report.select import distinct, labels, of_kind
 from positionbias.report.table import Cell, Column, Table
+from positionbias.results.payloads import AtsCurve, PositionHistogram, Statistics, TrainingCurve
+from positionbias.results.published import DEVIATION, PublishedCell
+from positionbias.results.result import Result
+from positionbias.results.select import distinct, labels, of_kind
 
 __all__ = [
     "baseline_table",

@@ -6,14 +6,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from positionbias.core.formatting import count
-from positionbias.core.payloads import Comparison, Interval, PerQuery
-from positionbias.core.result import Facts, Result
+from positionbias.core.interval import Interval
 from positionbias.evaluation.crossed import ENOUGH, LEAST, OVER_QUERIES, OVER_TRAININGS
 from positionbias.evaluation.letters import LEVEL, letter_of, significance_letters
 from positionbias.evaluation.trainings import Repeat, Values, change_over, mean_over, paired
 from positionbias.report.cells import text_cell
-from positionbias.report.select import ALL_QUERIES, BASELINES, MODELS, comparisons, distinct, model_name, of_kind, repeat_of
 from positionbias.report.table import Cell
+from positionbias.results.payloads import Comparison, PerQuery
+from positionbias.results.result import Facts, Result
+from positionbias.results.select import ALL_QUERIES, BASELINES, MODELS, comparisons, distinct, model_name, of_kind, repeat_of
 
 __all__ = ["TrainingRow", "blocks", "letters_of", "repeats_cell", "row_notes", "shown_letters", "stub_cells", "training_rows"]
 

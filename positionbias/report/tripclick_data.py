@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from positionbias.core.formatting import percent
-from positionbias.core.result import Result
 from positionbias.report.cells import OVER_NOTE, any_cell, as_interval, decimal_cell, drop_columns, percent_cell, text_cell
 from positionbias.report.leakage_select import rows_of
-from positionbias.report.select import distinct
 from positionbias.report.table import Cell, Column, Table
 from positionbias.report.tripclick_select import CURVES, SETS, TELEMETRY, set_name, short, system_label
+from positionbias.results.result import Result
+from positionbias.results.select import distinct
 
 __all__ = ["depths_table", "sets_table", "telemetry_table"]
 

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from positionbias.core.formatting import decimal
-from positionbias.core.payloads import TrainingCurve
-from positionbias.core.result import Facts, Result
 from positionbias.report.captions import MOST_NAMED
 from positionbias.report.drawing import (
     interval_line,
@@ -23,8 +21,10 @@ from positionbias.report.drawing import (
 )
 from positionbias.report.figure import WIDE, styled
 from positionbias.report.leakage_select import rows_of
-from positionbias.report.select import distinct, of_kind
 from positionbias.report.tripclick_select import CURVES, REGENERATED, RERANKER, RETRIEVER, set_name, short
+from positionbias.results.payloads import TrainingCurve
+from positionbias.results.result import Facts, Result
+from positionbias.results.select import distinct, of_kind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

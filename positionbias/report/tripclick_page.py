@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from positionbias.core.result import Result
 from positionbias.report.blocks import Block, Drawing, Sheet
 from positionbias.report.figure import WIDE
 from positionbias.report.load import Study
@@ -25,6 +24,7 @@ from positionbias.report.tripclick_figure import (
 )
 from positionbias.report.tripclick_select import tripclick_systems
 from positionbias.report.tripclick_tables import first_stage_tests_table, negatives_table, reranking_table, retrieval_table
+from positionbias.results.result import Result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

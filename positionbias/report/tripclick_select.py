@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from positionbias.core.convergence import ended_name
-from positionbias.core.payloads import Comparison
-from positionbias.core.result import Facts, Result
-from positionbias.report.select import distinct, model_name
+from positionbias.results.payloads import Comparison
+from positionbias.results.result import Facts, Result
+from positionbias.results.select import distinct, model_name
 
 __all__ = [
     "AGAINST_BM25",

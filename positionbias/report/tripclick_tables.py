@@ -6,9 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from positionbias.core.convergence import ended_name
-from positionbias.core.payloads import Comparison
-from positionbias.core.published import PublishedCell
-from positionbias.core.result import Facts, Result
 from positionbias.evaluation.letters import LEVEL
 from positionbias.evaluation.significance import HOLM
 from positionbias.report.cells import (
@@ -24,7 +21,6 @@ from positionbias.report.cells import (
 )
 from positionbias.report.leakage_select import rows_of
 from positionbias.report.published import Published
-from positionbias.report.select import distinct, model_name
 from positionbias.report.table import Cell, Column, Table
 from positionbias.report.tripclick_select import (
     AGAINST_BM25,
@@ -41,6 +37,10 @@ from positionbias.report.tripclick_select import (
     set_name,
     short,
 )
+from positionbias.results.payloads import Comparison
+from positionbias.results.published import PublishedCell
+from positionbias.results.result import Facts, Result
+from positionbias.results.select import distinct, model_name
 
 __all__ = [
     "first_stage_tests_table",

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from positionbias.core.formatting import percent
 from positionbias.core.manifest import Manifest
-from positionbias.core.payloads import Comparison, Finding
-from positionbias.core.published import DELTA, PublishedCell
-from positionbias.core.result import Facts, Result
 from positionbias.report.load import Study
 from positionbias.report.published import Published
+from positionbias.results.payloads import Comparison, Finding
+from positionbias.results.published import DELTA, PublishedCell
+from positionbias.results.result import Facts, Result
 from positionbias.studies.published import published_for
 
 __all__ = ["MARGIN", "against_change", "against_mats", "against_training", "against_transfer"]

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 
 from positionbias.core.collection import Collection
-from positionbias.core.payloads import Comparison, Finding, PerQuery
-from positionbias.core.result import Result
 from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
 from positionbias.models.tk import Positions
+from positionbias.results.payloads import Comparison, Finding, PerQuery
+from positionbias.results.result import Result
 from positionbias.studies.findings import baselines, idle_trainings, trainings
 from positionbias.studies.measured import measure_models
 from positionbias.studies.over_trainings import BASELINE_FACTS, over_trainings

@@ -14,11 +14,11 @@ from positionbias.core.collection import Collection
 from positionbias.core.convergence import Ending
 from positionbias.core.files import read_json, sha256_file
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, package_versions, provenance, read_manifest
-from positionbias.core.result import Facts, Result, save_results
 from positionbias.core.shard_work import MapShards
 from positionbias.engine.local import map_shards
 from positionbias.models.checkpoint import LOG, ending_of
 from positionbias.models.tensors import FACTS
+from positionbias.results.result import Facts, Result, save_results
 from positionbias.studies.calibrate import Calibration
 from positionbias.studies.step import Planned, Steps
 from positionbias.training.plan import TrainPlan

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
-from positionbias.core.payloads import Comparison
-from positionbias.core.result import Result
 from positionbias.evaluation.significance import adjust, compare
+from positionbias.results.payloads import Comparison
+from positionbias.results.result import Result
 from positionbias.studies.over_trainings import ALL, BASELINE_FACTS, WHOLE
 from positionbias.studies.systems import FIRST_STAGE, POSITION, SystemRuns, Values, values_of
 from positionbias.studies.tested import Study

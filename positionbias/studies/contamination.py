@@ -17,9 +17,9 @@ from typing import NamedTuple
 from positionbias.contamination.trainsets import ContaminatedSettings, write_contaminated_set
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
-from positionbias.core.result import Result
 from positionbias.core.run import read_run
 from positionbias.evaluation.evaluate import check_run
+from positionbias.results.result import Result
 from positionbias.studies import estimate
 from positionbias.studies.contamination_settings import CLEAN, ContaminationSettings, Distillation, Source
 from positionbias.studies.contamination_trials import ContaminationStudy, Trial

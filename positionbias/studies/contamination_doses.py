@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from positionbias.core.payloads import Finding
-from positionbias.core.result import Result
 from positionbias.report.contamination_select import DOSES
 from positionbias.report.leakage_select import rows_of
+from positionbias.results.payloads import Finding
+from positionbias.results.result import Result
 from positionbias.studies.wording import beside_zero, point_shown, trained_system
 
 __all__ = ["dose_findings"]

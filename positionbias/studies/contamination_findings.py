@@ -7,9 +7,6 @@ from dataclasses import replace
 
 from positionbias.contamination.published import CELLS, TARGETS, target_of
 from positionbias.core.formatting import decimal, percent
-from positionbias.core.payloads import Comparison, Finding
-from positionbias.core.published import PublishedCell
-from positionbias.core.result import Facts, Result
 from positionbias.evaluation.letters import LEVEL
 from positionbias.evaluation.significance import HOLM
 from positionbias.report.contamination_select import (
@@ -28,6 +25,9 @@ from positionbias.report.contamination_select import (
     whole_share,
 )
 from positionbias.report.leakage_select import rows_of
+from positionbias.results.payloads import Comparison, Finding
+from positionbias.results.published import PublishedCell
+from positionbias.results.result import Facts, Result
 from positionbias.studies.against import APART, LOOK
 from positionbias.studies.contamination_doses import dose_findings
 from positionbias.studies.endings import not_finished

@@ -12,8 +12,6 @@ import numpy as np
 from positionbias.core.collection import Collection
 from positionbias.core.groups import Groups
 from positionbias.core.manifest import read_manifest
-from positionbias.core.payloads import Comparison, Payload, PerQuery, Statistics
-from positionbias.core.result import Facts, Result
 from positionbias.core.run import read_run
 from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.significance import adjust, clusters_by_passage
@@ -30,6 +28,8 @@ from positionbias.evaluation.trainings import (
     ratio_of_changes,
 )
 from positionbias.report.contamination_select import BEYOND, CONTAMINATION, DOSES, INHERITED, SETS, STANDARD, TRAINED, clean_of
+from positionbias.results.payloads import Comparison, Payload, PerQuery, Statistics
+from positionbias.results.result import Facts, Result
 from positionbias.studies.artefacts import as_ended, ending_at
 from positionbias.studies.contamination_findings import contamination_findings
 from positionbias.studies.contamination_trials import ContaminationStudy, Trial, system_name

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from positionbias.core.convergence import ended_name
-from positionbias.core.result import Facts
+from positionbias.results.result import Facts
 
 __all__ = ["ContaminationStudy", "Trial", "system_name"]
 

@@ -8,13 +8,13 @@ from pathlib import Path
 
 from positionbias.core.collection import Collection
 from positionbias.core.formatting import percent
-from positionbias.core.payloads import Comparison, Finding, PerQuery, PositionHistogram
-from positionbias.core.result import Facts, Result
 from positionbias.core.shard_work import MapShards
 from positionbias.evaluation.significance import clusters_by_passage, compare
 from positionbias.evaluation.trainings import Values
 from positionbias.positions.histogram import HistogramOptions, position_histogram
 from positionbias.positions.locate import Matching
+from positionbias.results.payloads import Comparison, Finding, PerQuery, PositionHistogram
+from positionbias.results.result import Facts, Result
 from positionbias.studies.findings import DOSES, Change, baselines, difference_of, idle_trainings, trainings
 from positionbias.studies.measured import measure_models
 from positionbias.studies.over_trainings import BASELINE_FACTS, over_trainings, query_values

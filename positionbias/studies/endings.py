@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from positionbias.core.convergence import LEAST, UNFINISHED, Ending, Finish
-from positionbias.core.payloads import Finding, TrainingCurve
-from positionbias.core.result import Result
+from positionbias.results.payloads import Finding, TrainingCurve
+from positionbias.results.result import Result
 
 __all__ = ["ending_findings", "not_finished"]
 

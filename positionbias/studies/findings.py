@@ -12,11 +12,12 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from positionbias.core.formatting import as_form, percent
-from positionbias.core.payloads import AtsCurve, Comparison, Finding, Interval, PositionHistogram, TrainingCurve
-from positionbias.core.result import Facts, Result
+from positionbias.core.interval import Interval
 from positionbias.evaluation.crossed import LEAST, OVER_QUERIES, speaks_of_method
 from positionbias.evaluation.trainings import figures_over
-from positionbias.report.select import over_axis
+from positionbias.results.payloads import AtsCurve, Comparison, Finding, PositionHistogram, TrainingCurve
+from positionbias.results.result import Facts, Result
+from positionbias.results.select import over_axis
 from positionbias.studies.against import MARGIN, against_change, against_mats, against_training
 from positionbias.studies.endings import ending_findings
 from positionbias.studies.wording import between

@@ -6,8 +6,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from positionbias.core.formatting import percent
-from positionbias.core.payloads import Comparison, Finding
-from positionbias.core.result import Result
 from positionbias.evaluation.memorisation import OFFSET, RANK, SCORE
 from positionbias.evaluation.significance import BONFERRONI
 from positionbias.leakage.published import TARGETS, target_of
@@ -20,6 +18,8 @@ from positionbias.report.leakage_select import (
     rows_of,
     tests_of_leakage,
 )
+from positionbias.results.payloads import Comparison, Finding
+from positionbias.results.result import Result
 from positionbias.studies.leakage_trials import LOWER_IS_BETTER
 from positionbias.studies.systems import FIRST_STAGE
 from positionbias.studies.wording import beside_zero, capital, difference_shown, p_shown, point_shown, shown

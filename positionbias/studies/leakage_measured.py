@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 
 from positionbias.core.groups import Groups
-from positionbias.core.payloads import Payload, PerQuery, Statistics
-from positionbias.core.result import Facts, Result
 from positionbias.evaluation.cross_validation import cross_validate
 from positionbias.evaluation.memorisation import OFFSET, RANK, SCORE, Memorised, memorised, rank_offset
 from positionbias.evaluation.order import order_agreement, overtakes, swaps
@@ -27,6 +25,8 @@ from positionbias.evaluation.trainings import (
 )
 from positionbias.leakage.published import CONDITIONS
 from positionbias.report.leakage_select import BY_SIZE, LEAKAGE, NEGATIVE_RANK, ORDER, TRAINSETS
+from positionbias.results.payloads import Payload, PerQuery, Statistics
+from positionbias.results.result import Facts, Result
 from positionbias.studies.leakage_findings import leakage_findings
 from positionbias.studies.leakage_trials import LOWER_IS_BETTER, MEASURES, NO, LeakageStudy, Measured
 from positionbias.studies.systems import FIRST_STAGE, finding, point

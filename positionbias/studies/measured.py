@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from positionbias.core.payloads import Finding
-from positionbias.core.result import Result, load_results
 from positionbias.positions.debias import rotation_result
 from positionbias.positions.histogram import position_histogram
+from positionbias.results.payloads import Finding
+from positionbias.results.result import Result, load_results
 from positionbias.studies.compared import comparisons
 from positionbias.studies.findings import findings, idle_trainings
 from positionbias.studies.over_trainings import over_trainings

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
-from positionbias.core.payloads import Comparison, PerQuery
-from positionbias.core.result import Facts, Result
 from positionbias.evaluation.significance import adjust
 from positionbias.evaluation.trainings import Repeat, Values, compare_trainings
-from positionbias.report.select import over_axis
+from positionbias.results.payloads import Comparison, PerQuery
+from positionbias.results.result import Facts, Result
+from positionbias.results.select import over_axis
 
 __all__ = ["ALL", "BASELINE_FACTS", "WHOLE", "over_trainings", "query_values"]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from positionbias.core.payloads import Statistics
-from positionbias.core.result import Result
 from positionbias.report.cells import text_cell
 from positionbias.report.table import Cell, Column, Table, as_text
+from positionbias.results.payloads import Statistics
+from positionbias.results.result import Result
 from positionbias.studies.step import Planned, shown_time
 
 __all__ = ["plan_result", "plan_table"]

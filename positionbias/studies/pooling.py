@@ -21,10 +21,8 @@ from typing import Any
 from positionbias.core.errors import SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.manifest import InputRef, Manifest, input_ref, package_versions, provenance
-from positionbias.core.payloads import Finding, Statistics
 from positionbias.core.progress import track
 from positionbias.core.records import Qrel
-from positionbias.core.result import RESULTS, Result, load_results, save_results
 from positionbias.core.run import Run
 from positionbias.formats.trec import read_qrels
 from positionbias.pooling.coverage import coverage_results
@@ -41,6 +39,8 @@ from positionbias.pooling.reliability_results import reliability_results
 from positionbias.pooling.scores import PoolMeasure, pool_measures
 from positionbias.pooling.systems import RunFiles, System, find_runs, kinds_of, read_runs, read_systems, runs_checksum
 from positionbias.report.pool_select import RECOGNISED
+from positionbias.results.payloads import Finding, Statistics
+from positionbias.results.result import RESULTS, Result, load_results, save_results
 from positionbias.studies.step import Steps, Work
 
 __all__ = ["PoolingSettings", "PoolingTask", "pooling"]

@@ -17,12 +17,12 @@ from typing import Any, NamedTuple
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.result import TEXTS, Facts
 from positionbias.core.run import read_run
 from positionbias.evaluation.evaluate import check_run
 from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.models.kinds import has_term_vectors
 from positionbias.positions.rotate import Rotation
+from positionbias.results.result import TEXTS, Facts
 from positionbias.studies.measured import measure_study
 from positionbias.studies.model_settings import ModelSettings
 from positionbias.studies.systems import Subject, SystemRuns, subject_of

@@ -10,9 +10,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from positionbias.contamination import published as contamination
-from positionbias.core.payloads import PerQuery, Statistics
-from positionbias.core.published import DELTA, DEVIATION, PublishedCell
-from positionbias.core.result import Facts, Result
 from positionbias.leakage import published as leakage
 from positionbias.pooling import published as pooling
 from positionbias.report.contamination_select import distilled, targets_of
@@ -21,6 +18,9 @@ from positionbias.report.load import Study
 from positionbias.report.pool_select import RECOGNISED, of_what
 from positionbias.report.published import Published
 from positionbias.report.tripclick_select import judged_sets, tripclick_systems
+from positionbias.results.payloads import PerQuery, Statistics
+from positionbias.results.published import DELTA, DEVIATION, PublishedCell
+from positionbias.results.result import Facts, Result
 from positionbias.studies import tripclick_published as tripclick
 
 __all__ = ["CELLS", "PAPER", "published_for"]

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from positionbias.core.convergence import ended_name
-from positionbias.core.payloads import Finding, PerQuery
 from positionbias.core.records import Qrel
-from positionbias.core.result import Facts, Result
 from positionbias.core.run import Run, read_run
 from positionbias.evaluation.measures import evaluate_run
 from positionbias.evaluation.trainings import Repeat, mean_interval, query_means
 from positionbias.evaluation.trainings import Values as PerQueryValues
 from positionbias.models.checkpoint import load_checkpoint
+from positionbias.results.payloads import Finding, PerQuery
+from positionbias.results.result import Facts, Result
 from positionbias.studies.artefacts import as_ended
 from positionbias.training.train import training_result
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from positionbias.core.collection import Collection
-from positionbias.core.result import Facts, Result
 from positionbias.evaluation.significance import clusters_by_passage
 from positionbias.positions.debias import queries_by_cut
+from positionbias.results.result import Facts, Result
 from positionbias.studies.sample import judgements
 from positionbias.studies.systems import FIRST_STAGE, Subject, SystemRuns, evaluated, split_label
 

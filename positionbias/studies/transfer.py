@@ -14,10 +14,10 @@ from pathlib import Path
 from positionbias.core.collection import Collection
 from positionbias.core.convergence import ended_name
 from positionbias.core.errors import SettingError
-from positionbias.core.payloads import Comparison, Finding
-from positionbias.core.result import Facts, Result
 from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
 from positionbias.positions.debias import rotation_result
+from positionbias.results.payloads import Comparison, Finding
+from positionbias.results.result import Facts, Result
 from positionbias.studies.against import against_transfer
 from positionbias.studies.artefacts import as_ended
 from positionbias.studies.findings import baselines, idle_trainings, trainings

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from positionbias.core.formatting import percent
-from positionbias.core.payloads import Comparison, Finding
-from positionbias.core.result import Facts, Result
 from positionbias.evaluation.letters import LEVEL
 from positionbias.evaluation.significance import HOLM
 from positionbias.report.leakage_select import rows_of
@@ -29,6 +27,8 @@ from positionbias.report.tripclick_select import (
     short,
     tripclick_systems,
 )
+from positionbias.results.payloads import Comparison, Finding
+from positionbias.results.result import Facts, Result
 from positionbias.studies.against import MARGIN
 from positionbias.studies.endings import ending_findings
 from positionbias.studies.tripclick_published import TESTS, paper_test

@@ -9,9 +9,7 @@ from typing import Any
 import numpy as np
 
 from positionbias.core.collection import Collection
-from positionbias.core.payloads import Comparison, Payload, PerQuery, Statistics
 from positionbias.core.records import Qrel
-from positionbias.core.result import Facts, Result
 from positionbias.core.run import Run, read_run
 from positionbias.evaluation.depth import apply_depth
 from positionbias.evaluation.measures import per_query
@@ -30,6 +28,8 @@ from positionbias.report.tripclick_select import (
     RETRIEVER,
     system_label,
 )
+from positionbias.results.payloads import Comparison, Payload, PerQuery, Statistics
+from positionbias.results.result import Facts, Result
 from positionbias.studies.systems import FIRST_STAGE, finding
 from positionbias.studies.tripclick_depths import curve_rows, depth_notes, reached, within_candidates
 from positionbias.studies.tripclick_findings import tripclick_findings

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from positionbias.core.published import PublishedCell
-from positionbias.core.result import Facts
+from positionbias.results.published import PublishedCell
+from positionbias.results.result import Facts
 
 __all__ = ["CELLS", "PAPER", "TESTS", "paper_test"]
 

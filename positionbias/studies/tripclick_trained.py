@@ -11,11 +11,11 @@ import numpy as np
 
 from positionbias.core.collection import Collection
 from positionbias.core.groups import Groups
-from positionbias.core.payloads import Statistics
 from positionbias.core.records import Qrel
-from positionbias.core.result import Facts, Result
 from positionbias.evaluation.significance import corrected
 from positionbias.report.tripclick_select import REGENERATED, SETS, TELEMETRY, system_label
+from positionbias.results.payloads import Statistics
+from positionbias.results.result import Facts, Result
 from positionbias.studies.systems import Subject, curve_of
 from positionbias.studies.tripclick_counts import count_set
 from positionbias.studies.tripclick_sets import LEFT_OUT

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from positionbias.core.result import Facts
+from positionbias.results.result import Facts
 from positionbias.studies.tripclick_settings import TripClickSettings
 
 __all__ = ["TripClickStudy", "Trial"]

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from positionbias.core.convergence import ended_name
-from positionbias.core.payloads import AtsCurve, Comparison, Finding
-from positionbias.core.result import Facts, Result
 from positionbias.evaluation.trainings import figures_over
+from positionbias.results.payloads import AtsCurve, Comparison, Finding
+from positionbias.results.result import Facts, Result
 from positionbias.studies.findings import relative_of, together
 from positionbias.studies.over_trainings import ALL
 

@@ -7,8 +7,9 @@ from typing import Any
 
 from positionbias.core.convergence import ended_name
 from positionbias.core.formatting import as_form
-from positionbias.core.payloads import Comparison, Interval
-from positionbias.core.result import Facts
+from positionbias.core.interval import Interval
+from positionbias.results.payloads import Comparison
+from positionbias.results.result import Facts
 
 __all__ = [
     "beside_zero",

@@ -32,7 +32,6 @@ from positionbias.core.manifest import (
     write_manifest,
 )
 from positionbias.core.publish import atomic_file
-from positionbias.core.result import Facts, Result
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.core.seeds import key64
 from positionbias.dense.encode import encode_collection
@@ -48,6 +47,7 @@ from positionbias.probe.term_vectors import probe_model
 from positionbias.ranking.config import pick_device
 from positionbias.ranking.rerank import rerank_run
 from positionbias.ranking.teach import teach
+from positionbias.results.result import Facts, Result
 from positionbias.studies import estimate
 from positionbias.studies.artefacts import Artefacts, checkpoint_facts
 from positionbias.studies.by_position import position_only_run

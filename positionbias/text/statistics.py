@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from positionbias.core.collection import Collection
-from positionbias.core.payloads import Statistics
 from positionbias.core.progress import track
-from positionbias.core.result import Result
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard
+from positionbias.results.payloads import Statistics
+from positionbias.results.result import Result
 from positionbias.text.words import word_count
 
 __all__ = ["QUANTILES", "READ_WORDS", "collection_counts", "collection_statistics", "length_statistics", "word_counts"]

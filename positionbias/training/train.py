@@ -11,16 +11,16 @@ import torch
 from positionbias.core.collection import Collection
 from positionbias.core.groups import group_queries
 from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
-from positionbias.core.payloads import TrainingCurve
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Qrel, relevant_passages
-from positionbias.core.result import Result
 from positionbias.core.run import Run, read_run
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
 from positionbias.models.kinds import begins_with, has_term_vectors
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.probe.passages import original_collection, sample_passages
 from positionbias.ranking.rerank import known_queries
+from positionbias.results.payloads import TrainingCurve
+from positionbias.results.result import Result
 from positionbias.training.batches import TrainingTexts
 from positionbias.training.build import build_model
 from positionbias.training.devices import find_devices

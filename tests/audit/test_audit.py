@@ -15,7 +15,13 @@ from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.payloads import (
+from positionbias.core.run import Run
+from positionbias.evaluation.buckets import Buckets
+from positionbias.evaluation.measures import per_query
+from positionbias.firststage.bm25 import Bm25Settings, retrieve
+from positionbias.models.checkpoint import load_checkpoint
+from positionbias.planted.generator import PlantedSettings
+from positionbias.results.payloads import (
     Contrast,
     Examples,
     PositionBuckets,
@@ -25,13 +31,7 @@ from positionbias.core.payloads import (
     Statistics,
     Verdict,
 )
-from positionbias.core.result import Result
-from positionbias.core.run import Run
-from positionbias.evaluation.buckets import Buckets
-from positionbias.evaluation.measures import per_query
-from positionbias.firststage.bm25 import Bm25Settings, retrieve
-from positionbias.models.checkpoint import load_checkpoint
-from positionbias.planted.generator import PlantedSettings
+from positionbias.results.result import Result
 from tests.audit.scorers import blind
 from tests.tiny import planted, saved_tk, tiny_encoder
 

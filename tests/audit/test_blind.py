@@ -19,15 +19,15 @@ from positionbias.audit.by_position import position_results
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System
 from positionbias.core.errors import InputError
-from positionbias.core.payloads import PositionBuckets
 from positionbias.core.records import Query
-from positionbias.core.result import Facts, Result
 from positionbias.core.run import Run
 from positionbias.evaluation.buckets import Buckets
 from positionbias.evaluation.sensitivity import STANDARDISED
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.planted.generator import PlantedSettings
+from positionbias.results.payloads import PositionBuckets
+from positionbias.results.result import Facts, Result
 from positionbias.text.overlap import word_overlap
 from tests.tiny import collection_of, planted
 

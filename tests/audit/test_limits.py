@@ -11,17 +11,9 @@ import pytest
 
 from positionbias.audit.limits import Check, Limits, Measured, Outcome, checks_of, exit_code
 from positionbias.core.errors import SettingError
-from positionbias.core.payloads import (
-    Contrast,
-    Effect,
-    Interval,
-    PositionBuckets,
-    Preference,
-    Question,
-    Statistics,
-    Verdict,
-)
-from positionbias.core.result import Facts, Result
+from positionbias.core.interval import Interval
+from positionbias.results.payloads import Contrast, Effect, PositionBuckets, Preference, Question, Statistics, Verdict
+from positionbias.results.result import Facts, Result
 
 ENDS, MIDDLE, ROTATION, RUNS, ORDER, ORDER_MIDDLE = Contrast
 NDCG = "nDCG@10"

@@ -13,7 +13,7 @@ from positionbias.audit.limits import Limits, Outcome, checks_of
 from positionbias.audit.lists import Nature, nature_of, order_slopes
 from positionbias.audit.systems import Task
 from positionbias.audit.verdict import list_verdict
-from positionbias.core.payloads import Contrast, Preference
+from positionbias.results.payloads import Contrast, Preference
 from tests.audit.bags import Bags
 from tests.audit.tasks import Scorer, blind, random_task, system
 

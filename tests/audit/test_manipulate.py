@@ -14,10 +14,10 @@ import pytest
 from positionbias.audit.manipulate import Asked, Manipulation, Measured, ask, measure
 from positionbias.audit.systems import Task
 from positionbias.audit.trials import make_trials, text_name
-from positionbias.core.payloads import Contrast
 from positionbias.core.run import Run
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotated_texts import RotatedTexts
+from positionbias.results.payloads import Contrast
 from positionbias.text.sentences import sentences
 from tests.audit import tasks
 from tests.audit.tasks import Scorer, blind, by_sentence, make_task_of, overlap, random_task, system, words_of

@@ -18,9 +18,7 @@ from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task, retrievers
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.payloads import Contrast, Preference, Question, Statistics, Verdict
 from positionbias.core.records import Query
-from positionbias.core.result import Result
 from positionbias.core.run import Run
 from positionbias.dense.encode import encode_collection
 from positionbias.dense.exact import least_memory, queries_at_once
@@ -31,6 +29,8 @@ from positionbias.planted.generator import PlantedSettings
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.ranking.config import RankingConfig
+from positionbias.results.payloads import Contrast, Preference, Question, Statistics, Verdict
+from positionbias.results.result import Result
 from tests.audit.bags import Bags, bag_checkpoint
 from tests.tiny import collection_of, planted
 

@@ -10,7 +10,7 @@ from positionbias.audit.reads import reads_of
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import Task
 from positionbias.audit.trials import make_trials, shortened_trials
-from positionbias.core.payloads import Contrast, Preference, Question, Verdict
+from positionbias.results.payloads import Contrast, Preference, Question, Verdict
 from positionbias.text.sentences import sentences
 from tests.audit.tasks import blind, random_task, system
 from tests.audit.test_reads import stopping

@@ -17,14 +17,14 @@ from positionbias.audit.verdict import answer as answer_of
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.payloads import Contrast, Effect, Preference, Question, Statistics, Verdict
 from positionbias.core.records import Answer, Passage, Qrel, Query
-from positionbias.core.result import Result
 from positionbias.core.run import Run
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.planted.generator import PlantedSettings
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
+from positionbias.results.payloads import Contrast, Effect, Preference, Question, Statistics, Verdict
+from positionbias.results.result import Result
 from tests.audit.scorers import blind, end_lover, front_lover
 from tests.tiny import planted
 

@@ -18,8 +18,8 @@ from positionbias.audit.lists import Nature, OrderSlopes
 from positionbias.audit.manipulate import Measured
 from positionbias.audit.reads import Reads
 from positionbias.audit.verdict import answer, list_verdict, passage_verdict, wanted_queries
-from positionbias.core.payloads import Contrast, Effect, Preference, Question, Verdict
 from positionbias.core.seeds import generator
+from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
 
 ENDS, MIDDLE, ROTATION = Contrast.ENDS, Contrast.MIDDLE, Contrast.ROTATION
 NDCG = "nDCG@10"

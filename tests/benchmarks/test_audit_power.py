@@ -11,8 +11,8 @@ from scipy import stats
 
 from positionbias.audit.filler import filler
 from positionbias.audit.perturb import exchanges
-from positionbias.core.payloads import Preference
 from positionbias.core.seeds import choose, generator
+from positionbias.results.payloads import Preference
 from positionbias.text.sentences import Parts
 
 from .scripts import script_named

@@ -12,8 +12,8 @@ from positionbias.audit.audit import RETRIEVAL
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.manifest import read_manifest
-from positionbias.core.result import load_results
 from positionbias.planted.generator import PlantedSettings
+from positionbias.results.result import load_results
 
 from ..dense.conftest import saved_dot
 from ..tiny import candidates, collection_of, planted, saved_tk

@@ -11,9 +11,9 @@ import pytest
 
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
-from positionbias.core.result import load_results
-from positionbias.core.suspicion import LIMITS, Suspicion
 from positionbias.planted.generator import PlantedSettings
+from positionbias.results.result import load_results
+from positionbias.results.suspicion import LIMITS, Suspicion
 
 from ..tiny import candidates, planted, saved_tk
 

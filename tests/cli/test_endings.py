@@ -13,10 +13,10 @@ from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.convergence import Ending, Finish
 from positionbias.core.manifest import read_manifest
-from positionbias.core.result import load_results
 from positionbias.core.run import read_run
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.report.tables import systems_table
+from positionbias.results.result import load_results
 from tests.sealing import reseal
 
 from ..tiny import candidates, planted, saved_tk

@@ -7,7 +7,7 @@ import pytest
 
 from positionbias.cli.main import main
 from positionbias.core.manifest import Manifest, manifest_path, write_manifest
-from positionbias.core.result import load_results
+from positionbias.results.result import load_results
 
 
 def posbias(capsys, *arguments):

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 from positionbias.core.manifest import read_manifest
-from positionbias.core.result import load_results
 from positionbias.core.run import write_run
 from positionbias.formats.trec import write_qrels
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
+from positionbias.results.result import load_results
 
 from .conftest import RunPosbias
 

@@ -10,8 +10,8 @@ import pytest
 from positionbias.cli.main import main
 from positionbias.core.groups import Groups
 from positionbias.core.manifest import read_manifest
-from positionbias.core.result import load_results
 from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.results.result import load_results
 
 from ..tiny import candidates
 

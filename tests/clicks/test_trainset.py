@@ -21,10 +21,10 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import Groups, TrainingGroup
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.core.result import load_results
 from positionbias.core.run import read_run
 from positionbias.core.run_blocks import run_blocks
 from positionbias.core.seeds import choose, key64
+from positionbias.results.result import load_results
 from tests.cli.conftest import RunPosbias
 from tests.cli.conftest import run_posbias as run_posbias
 from tests.clicks.conftest import DEPTH, PASSAGES, QUERIES, contents, draw

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 
 from positionbias.contamination.published import CELLS, target_of
-from positionbias.core.result import Facts
+from positionbias.results.result import Facts
 
 
 def cell(table: int, target: str, measure: str, facts: Facts) -> float:

@@ -21,9 +21,9 @@ from positionbias.contamination.contrast import (
 )
 from positionbias.contamination.suspect import Known, SuspectSettings, suspect
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.payloads import PerQuery, Statistics
-from positionbias.core.result import Result
-from positionbias.core.suspicion import Obstacle, Signal, Suspected, Suspicion
+from positionbias.results.payloads import PerQuery, Statistics
+from positionbias.results.result import Result
+from positionbias.results.suspicion import Obstacle, Signal, Suspected, Suspicion
 
 
 @pytest.fixture(autouse=True)

@@ -8,8 +8,8 @@ from itertools import permutations
 import pytest
 
 from positionbias.core.convergence import Ending, Finish, finish_of
-from positionbias.core.payloads import TrainingCurve
-from positionbias.core.result import Facts, Result
+from positionbias.results.payloads import TrainingCurve
+from positionbias.results.result import Facts, Result
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from positionbias.core.formatting import count, decimal, interval, p_value, percent, setting, slug, with_interval
-from positionbias.core.payloads import Interval
+from positionbias.core.interval import Interval
 
 
 @pytest.mark.parametrize(

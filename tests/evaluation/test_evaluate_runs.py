@@ -4,12 +4,12 @@ import pytest
 
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
-from positionbias.core.payloads import Comparison, PerQuery
 from positionbias.core.records import Qrel
-from positionbias.core.result import load_results, save_results
 from positionbias.core.run import Run
 from positionbias.evaluation.evaluate import check_run, evaluate_runs
 from positionbias.evaluation.significance import clusters_by_passage
+from positionbias.results.payloads import Comparison, PerQuery
+from positionbias.results.result import load_results, save_results
 
 QRELS = [Qrel(f"q{i}", "good", 1) for i in range(8)]
 

@@ -7,10 +7,10 @@ import pytest
 from scipy import stats
 
 from positionbias.core.errors import InputError
-from positionbias.core.order_payloads import OrderAnswer
-from positionbias.core.payloads import LeakedOrder, PerQuery
-from positionbias.core.result import Result
 from positionbias.evaluation.leaked import leaked_results, unpaired_difference
+from positionbias.results.leaked_order import OrderAnswer
+from positionbias.results.payloads import LeakedOrder, PerQuery
+from positionbias.results.result import Result
 
 QUERIES = ["q1", "q2", "q3", "q4", "q5"]
 

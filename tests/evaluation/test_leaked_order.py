@@ -6,12 +6,12 @@ import json
 
 import numpy as np
 
-from positionbias.core.order_payloads import LeakedOrder, OrderAnswer
-from positionbias.core.payloads import Interval
-from positionbias.core.result import Result
+from positionbias.core.interval import Interval
 from positionbias.evaluation.leaked_order import ALPHA, order_found
 from positionbias.evaluation.random_splits import mark_queries
 from positionbias.report.leaked_order import order_findings, order_sentences
+from positionbias.results.leaked_order import LeakedOrder, OrderAnswer
+from positionbias.results.result import Result
 
 
 def values(systems: int, queries: int, seed: int, noise: float = 0.2) -> np.ndarray:

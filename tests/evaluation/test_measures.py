@@ -9,12 +9,12 @@ import pytest
 import pytrec_eval
 
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.payloads import PerQuery
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run, read_run
 from positionbias.core.seeds import key64
 from positionbias.evaluation.measures import JUDGED, evaluate_run, parse_measure, per_query
 from positionbias.formats.trec import read_qrels
+from positionbias.results.payloads import PerQuery
 
 RUN = Run("s", [("q1", ["a", "b", "c"], [3.0, 2.0, 1.0]), ("q2", ["x", "y"], [1.0, 0.5])])
 QRELS = [Qrel("q1", "b", 2), Qrel("q1", "c", 1), Qrel("q2", "y", 1), Qrel("q3", "z", 1)]

@@ -11,9 +11,7 @@ import pytest
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import Manifest, read_manifest
-from positionbias.core.payloads import Statistics
 from positionbias.core.records import Query
-from positionbias.core.result import load_results
 from positionbias.formats.trec_topics import read_topics
 from positionbias.leakage.find import FindSettings, Found, FoundPair, find_pairs
 from positionbias.leakage.found_results import found_results, save_found, table_1
@@ -22,6 +20,8 @@ from positionbias.leakage.lexical import LexicalSettings, read_terms
 from positionbias.leakage.nearest import NearestSettings
 from positionbias.leakage.pairs import read_pairs
 from positionbias.leakage.queries import FieldTexts, TrainSource, field_texts, tsv_source
+from positionbias.results.payloads import Statistics
+from positionbias.results.result import load_results
 
 MEANINGS = {"car": 0, "automobile": 0, "insurance": 1, "cover": 1, "iron": 2, "gate": 3, "gates": 3, "lamp": 4}
 

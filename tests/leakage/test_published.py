@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from positionbias.core.published import DEVIATION
-from positionbias.core.result import Facts
 from positionbias.evaluation.memorisation import OFFSET, RANK, SCORE, WITH, WITHOUT
 from positionbias.leakage.labels import DIFFERENT
 from positionbias.leakage.published import CELLS, TARGETS, published_candidates, published_review, target_of
+from positionbias.results.published import DEVIATION
+from positionbias.results.result import Facts
 
 
 def value(table: int, target: str, measure: str, model: str = "", variant: str = "") -> tuple[float, str]:

@@ -14,12 +14,12 @@ from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups
 from positionbias.core.manifest import read_manifest
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.core.result import load_results
 from positionbias.core.run import Run, write_run
 from positionbias.corpora.merge import merge
 from positionbias.leakage import write_trainsets
 from positionbias.leakage.trainsets import LeakedSettings, leaked_groups
 from positionbias.leakage.write_trainsets import LeakedInputs, write_leaked_set, write_leaked_sets
+from positionbias.results.result import load_results
 
 
 def corpus(place: Path, splits: dict[str, tuple[str, int]]) -> Collection:

@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from positionbias.core.errors import SettingError
-from positionbias.core.payloads import PerQuery
 from positionbias.core.records import Qrel
 from positionbias.pooling.coverage import coverage, coverage_results
 from positionbias.pooling.curves import curve_results, depth_curve, groups_curve
@@ -20,6 +19,7 @@ from positionbias.pooling.reliability import reliability
 from positionbias.pooling.scores import pool_measures
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 from positionbias.pooling.systems import System
+from positionbias.results.payloads import PerQuery
 
 from .worked import as_run, worked
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from positionbias.core.payloads import Finding, Statistics
 from positionbias.pooling.exchange import exchange_of
 from positionbias.pooling.judged_runs import JudgedRuns, judge_runs
 from positionbias.pooling.kind_effects import MIXED_POOLS, POOLS, Contrast, KindEffect, kind_effects
@@ -14,6 +13,7 @@ from positionbias.pooling.kind_rule import Answer
 from positionbias.pooling.pools import PoolSettings, draw_groups, gold_pool
 from positionbias.pooling.scores import pool_measures, score_pools
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
+from positionbias.results.payloads import Finding, Statistics
 
 SETTINGS = PoolSettings(gold="all")
 

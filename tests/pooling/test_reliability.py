@@ -11,8 +11,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from positionbias.core.errors import SettingError
-from positionbias.core.payloads import Statistics
-from positionbias.core.result import Result
 from positionbias.core.seeds import generator
 from positionbias.pooling.judged_runs import JudgedRuns, judge_runs
 from positionbias.pooling.pools import PoolSettings, draw_pools, gold_pool
@@ -21,6 +19,8 @@ from positionbias.pooling.reliability_results import reliability_results
 from positionbias.pooling.scores import pool_measures, score_pools
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 from positionbias.pooling.systems import System
+from positionbias.results.payloads import Statistics
+from positionbias.results.result import Result
 
 from .worked import as_run, worked
 

@@ -8,9 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from positionbias.core.payloads import Finding
 from positionbias.core.records import Qrel
-from positionbias.core.result import Result
 from positionbias.pooling.open_runs import open_runs
 from positionbias.pooling.relevance import fit_relevance
 from positionbias.pooling.scores import pool_measures
@@ -18,6 +16,8 @@ from positionbias.pooling.simulated import Simulation, simulated_qrels, simulate
 from positionbias.pooling.systems import System
 from positionbias.pooling.verdict import Answer, Obstacle, RunVerdict, verdict
 from positionbias.pooling.verdict_results import verdict_results, write_judge_next
+from positionbias.results.payloads import Finding
+from positionbias.results.result import Result
 
 from .worked import as_run
 

@@ -10,15 +10,15 @@ import pytest
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError
-from positionbias.core.payloads import PositionHistogram
 from positionbias.core.records import Answer
-from positionbias.core.result import Result
 from positionbias.engine.local import map_shards
 from positionbias.positions import answers as answers_module
 from positionbias.positions.answers import answer_shards, locate_split
 from positionbias.positions.histogram import HistogramOptions, position_histogram
 from positionbias.positions.locate import Matching
 from positionbias.positions.sums import resampled_passages
+from positionbias.results.payloads import PositionHistogram
+from positionbias.results.result import Result
 
 MakeCollection = Callable[..., Collection]
 

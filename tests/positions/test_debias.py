@@ -18,10 +18,10 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError
 from positionbias.core.manifest import read_manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
-from positionbias.core.result import Result
 from positionbias.engine.local import map_shards
 from positionbias.positions.debias import debias, rotation_of, rotation_result, uncut_queries
 from positionbias.positions.rotate import Rotation
+from positionbias.results.result import Result
 
 MakeCollection = Callable[..., Collection]
 MANY = {f"p{number}": " ".join(f"w{number}x{word}." for word in range(3 + number % 9)) for number in range(60)}

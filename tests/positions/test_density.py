@@ -11,9 +11,9 @@ from scipy.stats import chisquare
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import Manifest
-from positionbias.core.payloads import PositionHistogram
-from positionbias.core.result import Result, save_results
 from positionbias.positions.density import Density, read_density
+from positionbias.results.payloads import PositionHistogram
+from positionbias.results.result import Result, save_results
 
 # bins of a half, a quarter and a quarter of the passage
 HISTOGRAM = Density("histogram", 0.0, (0.0, 0.5, 0.75, 1.0), (2.0, 0.0, 6.0))

@@ -9,13 +9,13 @@ import pytest
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.payloads import PositionHistogram
 from positionbias.core.records import Answer
-from positionbias.core.result import Result
 from positionbias.positions.debias import debias
 from positionbias.positions.histogram import HistogramOptions, position_histogram, splits_with_answers
 from positionbias.positions.locate import Matching
 from positionbias.positions.rotate import Rotation
+from positionbias.results.payloads import PositionHistogram
+from positionbias.results.result import Result
 
 MakeCollection = Callable[..., Collection]
 

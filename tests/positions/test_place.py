@@ -21,7 +21,6 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.core.manifest import read_manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
-from positionbias.core.result import Result
 from positionbias.core.shards import Shard, write_shard
 from positionbias.engine.local import map_shards
 from positionbias.positions import place as place_module
@@ -29,6 +28,7 @@ from positionbias.positions.density import Density
 from positionbias.positions.locate import Matching
 from positionbias.positions.place import Placing, place, placed_questions, placement_results, placing_of
 from positionbias.positions.placed import moves_of, place_histogram
+from positionbias.results.result import Result
 from positionbias.text.sentences import sentence_spans, sentences
 
 MakeCollection = Callable[..., Collection]

@@ -10,7 +10,7 @@ import pytest
 
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
-from positionbias.core.result import load_results
+from positionbias.results.result import load_results
 from tests.sealing import reseal
 
 

@@ -16,7 +16,6 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.core.manifest import read_manifest
-from positionbias.core.payloads import PositionHistogram
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.seeds import key64
 from positionbias.engine.local import map_shards
@@ -28,6 +27,7 @@ from positionbias.positions.locate import Matching
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.select import AnswerRange, Selection, count_fitting, select, selection_result
 from positionbias.probe.passages import original_collection
+from positionbias.results.payloads import PositionHistogram
 
 WORDS = 10
 FRONT = AnswerRange(0, 0.2)

@@ -8,11 +8,11 @@ import pytest
 
 from positionbias.audit.evidence import evidence_of
 from positionbias.core.collection import Collection
-from positionbias.core.payloads import PlaceHistogram
 from positionbias.formats.squad import import_squad
 from positionbias.positions.density import Density
 from positionbias.positions.locate import Matching
 from positionbias.positions.place import Placing, place, placed_questions, placement_results
+from positionbias.results.payloads import PlaceHistogram
 
 pytestmark = pytest.mark.realdata
 

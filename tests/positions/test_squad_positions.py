@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from positionbias.core.collection import Collection
-from positionbias.core.payloads import PositionHistogram
 from positionbias.formats.squad import import_squad
 from positionbias.positions.debias import debias
 from positionbias.positions.histogram import HistogramOptions, position_histogram
 from positionbias.positions.rotate import Rotation, rotate_at, unit_starts
+from positionbias.results.payloads import PositionHistogram
 from positionbias.text.words import tokenize
 
 pytestmark = pytest.mark.realdata

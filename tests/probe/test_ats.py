@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.payloads import AtsCurve
 from positionbias.probe import pair_sample, sums, unit_rows
 from positionbias.probe.ats import average_term_similarity, curve_of_sums, mats_figures
 from positionbias.probe.sums import merge_sums, position_sums, read_occurrences
 from positionbias.probe.unit_rows import UnitRows
+from positionbias.results.payloads import AtsCurve
 
 from .words import Words, every_pair, random_words, words
 

@@ -18,7 +18,6 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import Manifest, input_ref, read_manifest
 from positionbias.core.records import Passage
-from positionbias.core.result import load_results
 from positionbias.models.bert_dot import BertDot, BertDotConfig
 from positionbias.models.checkpoint import load_checkpoint, save_checkpoint
 from positionbias.models.encoder import load_encoder
@@ -30,6 +29,7 @@ from positionbias.positions.rotate import Rotation
 from positionbias.probe.encode import encode_passages
 from positionbias.probe.passages import collection_of_checkpoint, original_collection, sample_passages
 from positionbias.probe.term_vectors import probe_model, term_vectors
+from positionbias.results.result import load_results
 from positionbias.text.vocabulary import UNKNOWN, Vocabulary, count_words
 
 from ..tiny import tiny_encoder

@@ -12,19 +12,19 @@ from pathlib import Path
 import numpy as np
 
 from positionbias.core.convergence import Ending, Finish
+from positionbias.core.interval import Interval
 from positionbias.core.manifest import InputRef, Manifest
-from positionbias.core.payloads import (
+from positionbias.results.payloads import (
     KINDS,
     AtsCurve,
     Comparison,
     Finding,
-    Interval,
     PerQuery,
     PositionHistogram,
     Statistics,
     TrainingCurve,
 )
-from positionbias.core.result import Result, save_results
+from positionbias.results.result import Result, save_results
 
 MEASURES = ("nDCG@10", "RR@10", "R@10")
 SUBSETS = ("all queries", "queries whose answer was left whole")

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import numpy as np
 
+from positionbias.core.interval import Interval
 from positionbias.core.manifest import Manifest
-from positionbias.core.payloads import (
+from positionbias.results.payloads import (
     AtsCurve,
     Contrast,
     Effect,
     Example,
     Examples,
-    Interval,
     PositionBuckets,
     Preference,
     Question,
@@ -28,7 +28,7 @@ from positionbias.core.payloads import (
     Statistics,
     Verdict,
 )
-from positionbias.core.result import Facts, Result, save_results
+from positionbias.results.result import Facts, Result, save_results
 
 QUALITIES = {"nDCG@10": 0.80, "RR@10": 0.76, "R@10": 0.93}
 CHARACTERS = (0, 100, 200, 300, 400, 500, 3120)

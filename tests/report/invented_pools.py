@@ -7,10 +7,11 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from positionbias.core.interval import Interval
 from positionbias.core.manifest import Manifest
-from positionbias.core.payloads import Finding, Interval, PerQuery, Statistics
-from positionbias.core.result import Result, save_results
 from positionbias.report.pool_select import AGAINST, RECOGNISED
+from positionbias.results.payloads import Finding, PerQuery, Statistics
+from positionbias.results.result import Result, save_results
 
 KINDS = ("traditional", "neural")
 MEASURES = ("RR", "nDCG@10")

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from positionbias.core.payloads import Examples
-from positionbias.core.result import Result, save_results
 from positionbias.report.figure import MUTED, SERIES
 from positionbias.report.html import PAGE_COLOURS, write_report
+from positionbias.results.payloads import Examples
+from positionbias.results.result import Result, save_results
 
 from . import invented_audit
 from .browser import Browser

@@ -11,8 +11,6 @@ import numpy as np
 import pytest
 
 from positionbias.core.errors import InputError
-from positionbias.core.payloads import AtsCurve, PositionBuckets
-from positionbias.core.result import Facts, Result, save_results
 from positionbias.report import audit_captions, audit_data, audit_page
 from positionbias.report.audit_curves import response_figure
 from positionbias.report.audit_plots import gain_figure, length_figure, movement_figure, quality_figure, segment_figure
@@ -20,6 +18,8 @@ from positionbias.report.audit_select import series_of
 from positionbias.report.figure import MUTED, NARROW, svg_text
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
+from positionbias.results.payloads import AtsCurve, PositionBuckets
+from positionbias.results.result import Facts, Result, save_results
 
 from . import invented_audit
 from .test_html import HOSTILE, check

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from positionbias.core.payloads import Interval, PositionBuckets, ResponseCurve, Statistics
-from positionbias.core.result import Facts, Result
+from positionbias.core.interval import Interval
 from positionbias.evaluation.sensitivity import STANDARDISED
 from positionbias.report import audit_captions, audit_data, audit_tables
 from positionbias.report.audit_select import AUDIT_MEASURES
 from positionbias.report.table import Table, as_csv, as_latex
+from positionbias.results.payloads import PositionBuckets, ResponseCurve, Statistics
+from positionbias.results.result import Facts, Result
 
 from . import invented_audit
 

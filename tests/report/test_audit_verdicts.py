@@ -12,8 +12,6 @@ import pytest
 
 from positionbias.cli.common import emit
 from positionbias.core.errors import InputError
-from positionbias.core.payloads import Contrast, Effect, Preference, Question, Verdict
-from positionbias.core.result import Facts, Result, load_results, save_results
 from positionbias.report.audit_forest import compare_figure, effects_figure
 from positionbias.report.audit_text import DESCRIPTION, WIDTH, audit_text
 from positionbias.report.audit_verdict_page import verdict_cards
@@ -22,6 +20,8 @@ from positionbias.report.audit_verdicts import verdict_lines
 from positionbias.report.figure import NARROW, WIDE, svg_text
 from positionbias.report.html import write_report
 from positionbias.report.table import Table, as_csv, text_width
+from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
+from positionbias.results.result import Facts, Result, load_results, save_results
 
 from . import invented_audit
 from .test_html import HOSTILE, check

@@ -13,7 +13,6 @@ import pytest
 from positionbias.clicks import quality
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
-from positionbias.core.result import Result, save_results
 from positionbias.report import clicks_select
 from positionbias.report.clicks_figure import ranks_caption, ranks_figure
 from positionbias.report.clicks_tables import click_tables
@@ -21,6 +20,7 @@ from positionbias.report.figure import SERIES
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
 from positionbias.report.table import Table, as_csv, as_latex, as_text
+from positionbias.results.result import Result, save_results
 
 COUNTS = {
     "queries": 12,

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from positionbias.cli.main import main
-from positionbias.core.payloads import Statistics
-from positionbias.core.result import Facts, Result, save_results
+from positionbias.results.payloads import Statistics
+from positionbias.results.result import Facts, Result, save_results
 
 from . import invented
 

@@ -8,7 +8,6 @@ import pytest
 
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
-from positionbias.core.result import Result, save_results
 from positionbias.report.contamination_figure import (
     doses_caption,
     doses_figure,
@@ -19,6 +18,7 @@ from positionbias.report.contamination_page import contamination_figures
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
 from positionbias.report.table import Table, as_csv, as_latex, as_text
+from positionbias.results.result import Result, save_results
 from positionbias.studies.contamination_measured import measure_contamination
 from positionbias.studies.published import published_for
 

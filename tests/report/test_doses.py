@@ -10,12 +10,12 @@ import pytest
 from positionbias.core.convergence import Ending, Finish
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
-from positionbias.core.payloads import AtsCurve, Comparison, PositionHistogram, TrainingCurve
-from positionbias.core.result import Facts, Result, save_results
 from positionbias.report import doses
 from positionbias.report.figure import NARROW, WIDE, svg_text
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
+from positionbias.results.payloads import AtsCurve, Comparison, PositionHistogram, TrainingCurve
+from positionbias.results.result import Facts, Result, save_results
 
 from . import invented
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from positionbias.core.payloads import Examples
-from positionbias.core.result import Result, load_results, save_results
 from positionbias.report.examples import example_groups, marked
 from positionbias.report.html import write_report
+from positionbias.results.payloads import Examples
+from positionbias.results.result import Result, load_results, save_results
 
 from . import invented_audit
 from .pages import Page

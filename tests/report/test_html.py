@@ -16,12 +16,12 @@ from urllib.parse import unquote
 import pytest
 
 from positionbias.core.errors import InputError, OutputExistsError
-from positionbias.core.payloads import Finding
-from positionbias.core.result import Result, save_results
 from positionbias.report.figure import SERIES, Colour
 from positionbias.report.html import PAGE_COLOURS, report_tables, write_report
 from positionbias.report.load import dose_of, load_studies
 from positionbias.report.table import as_csv
+from positionbias.results.payloads import Finding
+from positionbias.results.result import Result, save_results
 
 from . import invented
 from .pages import Page

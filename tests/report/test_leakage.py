@@ -8,15 +8,16 @@ from pathlib import Path
 import pytest
 
 from positionbias.core.errors import InputError
+from positionbias.core.interval import Interval
 from positionbias.core.manifest import Manifest
-from positionbias.core.payloads import Comparison, Interval, PerQuery, Statistics
-from positionbias.core.result import Facts, Result, save_results
 from positionbias.evaluation.memorisation import OFFSET, RANK, SCORE
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.leakage_figure import sizes_caption, sizes_figure
 from positionbias.report.leakage_select import BY_SIZE, LEAKAGE, NEGATIVE_RANK, ORDER
 from positionbias.report.load import load_studies
 from positionbias.report.table import Table, as_csv, as_latex, as_text
+from positionbias.results.payloads import Comparison, PerQuery, Statistics
+from positionbias.results.result import Facts, Result, save_results
 from positionbias.studies.leakage_findings import leakage_findings
 from positionbias.studies.published import published_for
 

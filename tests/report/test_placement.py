@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from positionbias.core.manifest import Manifest
-from positionbias.core.payloads import PlaceHistogram, SentenceMoves
-from positionbias.core.result import Result, save_results
 from positionbias.report.html import write_report
 from positionbias.report.placement import moves_table, places_table
 from positionbias.report.table import as_text
+from positionbias.results.payloads import PlaceHistogram, SentenceMoves
+from positionbias.results.result import Result, save_results
 
 EDGES = [0.0, 0.5, 1.0]
 PLACES = PlaceHistogram(EDGES, [0.75, 0.25], [8, 2], [5, 5], 0.133, 1, 0.7153)

@@ -18,11 +18,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
-from positionbias.core.result import Facts
 from positionbias.report import plots
 from positionbias.report.drawing import same_scale
 from positionbias.report.embed import inline_svg
 from positionbias.report.figure import BAND, FRAME, INK, MUTED, NARROW, SERIES, WIDE, dark_rules, save_figure, svg_text
+from positionbias.results.result import Facts
 
 from . import invented
 

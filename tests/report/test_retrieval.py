@@ -10,14 +10,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from positionbias.core.payloads import PerQuery, Statistics, TrainingCurve
-from positionbias.core.result import Facts, Result
 from positionbias.evaluation.significance import compare
 from positionbias.report import tables
 from positionbias.report.html import report_tables
 from positionbias.report.load import Study
 from positionbias.report.published import Published
 from positionbias.report.table import Cell, Column, Table, as_csv, as_latex, as_text
+from positionbias.results.payloads import PerQuery, Statistics, TrainingCurve
+from positionbias.results.result import Facts, Result
 from positionbias.studies.published import CELLS, PRETRAINED, published_for
 
 from . import invented

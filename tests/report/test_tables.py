@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from positionbias.core.convergence import Ending, Finish
-from positionbias.core.payloads import AtsCurve, TrainingCurve
-from positionbias.core.result import Facts, Result
 from positionbias.report import tables
 from positionbias.report.published import Published
-from positionbias.report.select import labels
 from positionbias.report.table import Table
+from positionbias.results.payloads import AtsCurve, TrainingCurve
+from positionbias.results.result import Facts, Result
+from positionbias.results.select import labels
 from positionbias.studies.published import CELLS
 
 from . import invented

@@ -9,8 +9,6 @@ import pytest
 
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
-from positionbias.core.payloads import Statistics, TrainingCurve
-from positionbias.core.result import Facts, Result, save_results
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
 from positionbias.report.table import Table, as_csv, as_latex, as_text
@@ -25,6 +23,8 @@ from positionbias.report.tripclick_figure import (
 from positionbias.report.tripclick_page import tripclick_figures
 from positionbias.report.tripclick_select import REGENERATED, RERANKER, TELEMETRY
 from positionbias.report.tripclick_tables import negatives_table
+from positionbias.results.payloads import Statistics, TrainingCurve
+from positionbias.results.result import Facts, Result, save_results
 from positionbias.studies.published import published_for
 from positionbias.studies.tripclick_measured import measure_tripclick
 

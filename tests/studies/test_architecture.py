@@ -13,12 +13,12 @@ import torch
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.manifest import read_manifest
-from positionbias.core.payloads import Comparison, Finding, PerQuery
-from positionbias.core.result import Facts, Result, load_results
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.report.architecture import architecture_table
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
+from positionbias.results.payloads import Comparison, Finding, PerQuery
+from positionbias.results.result import Facts, Result, load_results
 from positionbias.studies.architecture import ArchitectureSettings, architecture
 from positionbias.studies.architecture_measured import ARCHITECTURES, VARIANTS, rotated_against_changed
 from positionbias.studies.model_settings import ModelSettings

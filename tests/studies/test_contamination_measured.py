@@ -12,8 +12,6 @@ from scipy import stats
 
 from positionbias.core.groups import Groups
 from positionbias.core.manifest import Manifest
-from positionbias.core.payloads import Comparison, Finding, PerQuery, Statistics
-from positionbias.core.result import Facts, Result, load_results, save_results
 from positionbias.report.contamination_select import (
     BEYOND,
     CONTAMINATION,
@@ -24,6 +22,8 @@ from positionbias.report.contamination_select import (
     TRAINED,
     comparisons_along,
 )
+from positionbias.results.payloads import Comparison, Finding, PerQuery, Statistics
+from positionbias.results.result import Facts, Result, load_results, save_results
 from positionbias.studies.contamination_findings import contamination_findings
 from positionbias.studies.contamination_measured import measure_contamination
 from positionbias.studies.contamination_trials import ContaminationStudy

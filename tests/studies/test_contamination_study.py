@@ -14,11 +14,11 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import Groups
 from positionbias.core.manifest import read_manifest
-from positionbias.core.result import load_results
 from positionbias.core.run import read_run
 from positionbias.core.teacher_scores import open_teacher_scores
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.tk import TK
+from positionbias.results.result import load_results
 from positionbias.studies.contamination import contamination
 from positionbias.studies.contamination_settings import CLEAN, ContaminationSettings, Distillation, Source
 from positionbias.studies.model_settings import ModelSettings

@@ -11,15 +11,16 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.core.convergence import Ending, Finish
 from positionbias.core.errors import InputError, SettingError
+from positionbias.core.interval import Interval
 from positionbias.core.manifest import read_manifest
-from positionbias.core.payloads import AtsCurve, Comparison, Finding, Interval, PerQuery, PositionHistogram, TrainingCurve
-from positionbias.core.result import Facts, Result, load_results
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.select import AnswerRange
 from positionbias.probe.passages import original_collection
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
+from positionbias.results.payloads import AtsCurve, Comparison, Finding, PerQuery, PositionHistogram, TrainingCurve
+from positionbias.results.result import Facts, Result, load_results
 from positionbias.studies.dose import DoseSettings, dose
 from positionbias.studies.dose_measured import changes_between_doses, dose_findings
 from positionbias.studies.model_settings import ModelSettings

@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from positionbias.core.convergence import Ending, Finish
-from positionbias.core.payloads import (
+from positionbias.core.interval import Interval
+from positionbias.results.payloads import (
     AtsCurve,
     Comparison,
     Finding,
-    Interval,
     PerQuery,
     PositionHistogram,
     Statistics,
     TrainingCurve,
 )
-from positionbias.core.result import Facts, Result
+from positionbias.results.result import Facts, Result
 from positionbias.studies.findings import findings
 from positionbias.studies.over_trainings import BASELINE_FACTS, WHOLE, over_trainings
 

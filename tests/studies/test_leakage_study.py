@@ -16,8 +16,6 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import Groups
 from positionbias.core.manifest import read_manifest
-from positionbias.core.payloads import Comparison, Finding, PerQuery, Statistics
-from positionbias.core.result import Facts, Result, load_results
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.evaluation.cross_validation import query_folds
 from positionbias.evaluation.measures import per_query
@@ -27,6 +25,8 @@ from positionbias.models.checkpoint import load_checkpoint
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.leakage_select import BY_SIZE, ORDER, TRAINSETS
 from positionbias.report.load import load_studies
+from positionbias.results.payloads import Comparison, Finding, PerQuery, Statistics
+from positionbias.results.result import Facts, Result, load_results
 from positionbias.studies.leakage import LeakageSettings, leakage
 from positionbias.studies.leakage_trials import leaked_pairs
 from positionbias.studies.model_settings import ModelSettings

@@ -11,8 +11,6 @@ import pytest
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import read_manifest
-from positionbias.core.payloads import Finding, Statistics
-from positionbias.core.result import Result, load_results
 from positionbias.core.run import write_run
 from positionbias.formats.trec import write_qrels
 from positionbias.pooling.judged_runs import judge_runs
@@ -20,6 +18,8 @@ from positionbias.pooling.pools import PoolSettings
 from positionbias.pooling.reliability import reliability
 from positionbias.pooling.scores import pool_measures
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
+from positionbias.results.payloads import Finding, Statistics
+from positionbias.results.result import Result, load_results
 from positionbias.studies.pooling import PoolingSettings, PoolingTask, pooling
 from positionbias.studies.step import Steps
 

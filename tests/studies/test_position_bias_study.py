@@ -17,9 +17,7 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.manifest import read_manifest
-from positionbias.core.payloads import Comparison, Finding
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.core.result import Result, load_results
 from positionbias.core.run import read_run
 from positionbias.evaluation.measures import per_query
 from positionbias.firststage.bm25 import Bm25Settings
@@ -27,6 +25,8 @@ from positionbias.models.checkpoint import load_checkpoint
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
 from positionbias.report.table import save_tables
+from positionbias.results.payloads import Comparison, Finding
+from positionbias.results.result import Result, load_results
 from positionbias.studies.by_position import position_only_run
 from positionbias.studies.model_settings import ModelSettings
 from positionbias.studies.position_bias import StudySettings, position_bias

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from positionbias.core.manifest import Manifest
-from positionbias.core.payloads import Statistics
-from positionbias.core.published import DELTA
-from positionbias.core.result import Facts, Result
 from positionbias.report.load import Study
 from positionbias.report.published import Published
+from positionbias.results.payloads import Statistics
+from positionbias.results.published import DELTA
+from positionbias.results.result import Facts, Result
 from positionbias.studies.published import CELLS, PAPER, published_for
 
 PUBLISHED = Published(PAPER, CELLS, {"mine": "MS MARCO", "squad": "SQuAD 2.0"})

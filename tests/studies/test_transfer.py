@@ -11,10 +11,10 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import read_manifest
-from positionbias.core.payloads import Comparison, Finding, PerQuery
-from positionbias.core.result import Facts, load_results
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.results.payloads import Comparison, Finding, PerQuery
+from positionbias.results.result import Facts, load_results
 from positionbias.studies.model_settings import ModelSettings
 from positionbias.studies.position_bias import StudySettings
 from positionbias.studies.transfer import transfer

@@ -12,10 +12,9 @@ import numpy as np
 import pytest
 
 from positionbias.core.groups import Groups, TrainingGroup, write_groups
-from positionbias.core.payloads import Comparison, Finding, Interval, PerQuery, Statistics
+from positionbias.core.interval import Interval
 from positionbias.core.publish import atomic_folder
 from positionbias.core.records import Qrel
-from positionbias.core.result import Facts, Result
 from positionbias.core.run import Run
 from positionbias.core.seeds import keys64
 from positionbias.report.tripclick_select import (
@@ -29,6 +28,8 @@ from positionbias.report.tripclick_select import (
     compared_along,
 )
 from positionbias.report.tripclick_tables import retrieval_table
+from positionbias.results.payloads import Comparison, Finding, PerQuery, Statistics
+from positionbias.results.result import Facts, Result
 from positionbias.studies.tripclick_counts import Distinct, count_set
 from positionbias.studies.tripclick_depths import reached, within_candidates
 from positionbias.studies.tripclick_findings import tripclick_findings

@@ -11,7 +11,7 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.records import Passage, Query
-from positionbias.core.result import Result
+from positionbias.results.result import Result
 from positionbias.text.statistics import collection_counts, collection_statistics, length_statistics, word_counts
 
 

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from positionbias.audit.systems import System, Task
     from positionbias.core.collection import Collection
     from positionbias.core.records import Query
-    from positionbias.core.result import Result
     from positionbias.core.run import Run
+    from positionbias.results.result import Result
 
 __all__ = ["Audited", "audit_options", "save_audit"]
 
@@ -322,7 +322,7 @@ def save_audit(
     from dataclasses import asdict
 
     from positionbias.core.manifest import Manifest, package_versions, provenance
-    from positionbias.core.result import save_results
+    from positionbias.results.result import save_results
 
     place = output_place(out)
     notes = tuple(

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from positionbias.cli.contamination.systems import Sets
     from positionbias.contamination.contrast import Contrast
     from positionbias.contamination.suspect import SuspectSettings
-    from positionbias.core.result import Result
+    from positionbias.results.result import Result
 
 __all__ = ["suspect"]
 
@@ -261,7 +261,7 @@ def _save(
     from dataclasses import asdict
 
     from positionbias.core.manifest import Manifest, package_versions, provenance
-    from positionbias.core.result import save_results
+    from positionbias.results.result import save_results
 
     manifest = Manifest(
         kind="results",

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from positionbias.core.result import Result
-    from positionbias.core.suspicion import Suspicion
+    from positionbias.results.result import Result
+    from positionbias.results.suspicion import Suspicion
 
 __all__ = ["suspect_text"]
 
@@ -15,8 +15,8 @@ __all__ = ["suspect_text"]
 def suspect_text(results: Sequence[Result]) -> str:
     """A paragraph a suspicion, a table for each pair of query sets, and the limits of all."""
     from positionbias.cli.show import aligned
-    from positionbias.core.payloads import Statistics
-    from positionbias.core.suspicion import LIMITS, Suspicion
+    from positionbias.results.payloads import Statistics
+    from positionbias.results.suspicion import LIMITS, Suspicion
 
     found = [result.payload for result in results if isinstance(result.payload, Suspicion)]
     lines = [line for one in found for line in (*one.sentences, "")]
@@ -35,7 +35,7 @@ def _header(one: Suspicion) -> tuple[str, ...]:
 
 def _row(result: Result) -> tuple[str, ...]:
     from positionbias.core.formatting import decimal
-    from positionbias.core.payloads import Statistics
+    from positionbias.results.payloads import Statistics
 
     assert isinstance(result.payload, Statistics)
     of = result.payload.rows

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from positionbias.core.result import Result
     from positionbias.leakage.find import Found
+    from positionbias.results.result import Result
 
 __all__ = ["beside_text", "published_find", "published_review", "target_of_folder"]
 
@@ -47,8 +47,8 @@ def published_review(target: str | None, name: str) -> list[Result]:
 
 
 def _result(measure: str, name: str, target: str, rows: Mapping[str, Any]) -> Result:
-    from positionbias.core.payloads import Statistics
-    from positionbias.core.result import Result
+    from positionbias.results.payloads import Statistics
+    from positionbias.results.result import Result
 
     return Result(measure, name, "", target, None, None, None, 0, Statistics(rows))
 

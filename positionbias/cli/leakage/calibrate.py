@@ -12,10 +12,10 @@ from positionbias.cli.common import emit, input_place, json_option, kind_option,
 from positionbias.cli.leakage.device import device_option, on_device
 
 if TYPE_CHECKING:
-    from positionbias.core.result import Result
     from positionbias.leakage.calibrate import Calibration
     from positionbias.leakage.pairs import Pair
     from positionbias.leakage.precision import Labelled, Share
+    from positionbias.results.result import Result
 
 __all__ = ["calibrate"]
 
@@ -112,10 +112,10 @@ def _results(
     """The threshold with its curve, the precision there, that of the given threshold, and the prevalence."""
     from dataclasses import asdict
 
-    from positionbias.core.payloads import Statistics
-    from positionbias.core.result import Result
     from positionbias.leakage.calibrate import NO_RECALL
     from positionbias.leakage.precision import at_threshold
+    from positionbias.results.payloads import Statistics
+    from positionbias.results.result import Result
 
     def result(measure: str, value: float | None, interval: Any, count: int, rows: dict[str, Any]) -> Result:
         return Result(measure, name, "", score, seed, value, interval, count, Statistics(rows))

@@ -22,10 +22,10 @@ from positionbias.cli.leakage.device import device_option, on_device
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
     from positionbias.core.manifest import InputRef
-    from positionbias.core.result import Result
     from positionbias.leakage.find import FoundPair
     from positionbias.leakage.leaks import Leaks
     from positionbias.leakage.pairs import Pair
+    from positionbias.results.result import Result
 
 __all__ = ["clean"]
 
@@ -166,9 +166,9 @@ def _as_pair(found: FoundPair) -> Pair:
 
 def _result(made: Collection, split: str, found: Leaks) -> Result:
     """What was taken out, from the manifest; ``value`` is the share of the split's queries."""
-    from positionbias.core.payloads import Statistics
-    from positionbias.core.result import Result
     from positionbias.leakage.leaks import Cause
+    from positionbias.results.payloads import Statistics
+    from positionbias.results.result import Result
 
     facts = made.manifest.content["left_out"]
     rows = {

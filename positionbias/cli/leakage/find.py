@@ -23,8 +23,8 @@ from positionbias.cli.common import (
 
 if TYPE_CHECKING:
     from positionbias.core.manifest import InputRef, Manifest
-    from positionbias.core.result import Result
     from positionbias.leakage.find import FindSettings
+    from positionbias.results.result import Result
 
 __all__ = ["ENCODER", "candidates_text", "find"]
 
@@ -238,9 +238,9 @@ def candidates_text(results: Sequence[Result], told: str = "") -> str:
 
 def _candidates_table(result: Result, how: str) -> str:
     """Table 1 of one way of looking."""
-    from positionbias.core.payloads import Statistics
     from positionbias.leakage.found_results import UNION
     from positionbias.report.table import Cell, Column, Table, as_text
+    from positionbias.results.payloads import Statistics
 
     assert isinstance(result.payload, Statistics)
     rows = result.payload.rows

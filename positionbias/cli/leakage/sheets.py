@@ -9,9 +9,9 @@ import click
 from positionbias.cli.common import emit, input_place, json_option, overwrite_option, say, seed_option
 
 if TYPE_CHECKING:
-    from positionbias.core.result import Result
     from positionbias.leakage.agreement import Agreement
     from positionbias.leakage.review import Review
+    from positionbias.results.result import Result
 
 __all__ = ["review", "sample"]
 
@@ -43,11 +43,11 @@ def sample(
     stands for, and calibrate counts it so.
     """
     from positionbias.cli.show import aligned
-    from positionbias.core.payloads import Statistics
-    from positionbias.core.result import Result
     from positionbias.leakage.pairs import read_pairs
     from positionbias.leakage.sample import SampleSettings, stratified_sample
     from positionbias.leakage.sheet import write_sheet
+    from positionbias.results.payloads import Statistics
+    from positionbias.results.result import Result
 
     settings = SampleSettings(count, above, strata, score, seed)
     drawn, parts = stratified_sample(read_pairs(input_place(pairs)), settings)
@@ -128,8 +128,8 @@ def review(
 
 
 def _results(found: Review, name: str, seed: int, pairs: int) -> list[Result]:
-    from positionbias.core.payloads import Statistics
-    from positionbias.core.result import Result
+    from positionbias.results.payloads import Statistics
+    from positionbias.results.result import Result
 
     def result(measure: str, value: float | None, interval: object, count: int, rows: dict[str, object]) -> Result:
         return Result(measure, name, "", "by hand", seed, value, interval, count, Statistics(rows))  # type: ignore[arg-type]

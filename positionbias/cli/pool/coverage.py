@@ -11,7 +11,7 @@ from positionbias.cli.common import emit, output_place
 from positionbias.cli.pool.inputs import depth_option, judged_pool, relevant_option, result_options, runs_arguments, save
 
 if TYPE_CHECKING:
-    from positionbias.core.result import Result
+    from positionbias.results.result import Result
 
 __all__ = ["coverage", "coverage_text"]
 

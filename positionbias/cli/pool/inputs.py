@@ -14,11 +14,11 @@ from positionbias.cli.common import Decorator, all_of, input_place, json_option,
 
 if TYPE_CHECKING:
     from positionbias.core.manifest import InputRef
-    from positionbias.core.result import Result
     from positionbias.core.run import Run
     from positionbias.pooling.judged_runs import JudgedRuns
     from positionbias.pooling.open_runs import OpenRuns
     from positionbias.pooling.systems import System
+    from positionbias.results.result import Result
 
 __all__ = [
     "Judged", "depth_option", "judged_pool", "measure_option", "opened_pool", "relevant_option", "result_options", "runs_arguments", "save",
@@ -167,7 +167,7 @@ def save(
 ) -> None:  # fmt: skip
     """Write the results; the runs of a folder are one input, by a checksum of their names and contents."""
     from positionbias.core.manifest import Manifest, package_versions, provenance
-    from positionbias.core.result import save_results
+    from positionbias.results.result import save_results
 
     inputs = [_input(role, paths, place) for role, paths in judged.files.items()]
     manifest = Manifest(

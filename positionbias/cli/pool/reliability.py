@@ -18,11 +18,11 @@ from positionbias.cli.pool.inputs import (
 )  # fmt: skip
 
 if TYPE_CHECKING:
-    from positionbias.core.result import Result
     from positionbias.pooling.judged_runs import JudgedRuns
     from positionbias.pooling.pools import PoolSettings
     from positionbias.pooling.reliability import Reliability
     from positionbias.pooling.scores import PoolMeasure
+    from positionbias.results.result import Result
 
 __all__ = ["reliability"]
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from positionbias.core.payloads import Interval
-    from positionbias.core.result import Result
+    from positionbias.core.interval import Interval
+    from positionbias.results.result import Result
 
 __all__ = ["reliability_text"]
 
@@ -17,8 +17,8 @@ POINTS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 100)  # of a curve, beside its last
 
 def reliability_text(results: Sequence[Result]) -> str:
     """One line a finding; the effects of kinds, Tables 1 and 2, the change of scores."""
-    from positionbias.core.payloads import Finding, Statistics
     from positionbias.pooling.kind_effects import Contrast
+    from positionbias.results.payloads import Finding, Statistics
 
     by_what: dict[str, list[tuple[Result, Mapping[str, Any]]]] = {}
     for result in results:

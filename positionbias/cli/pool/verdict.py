@@ -11,7 +11,7 @@ from positionbias.cli.common import emit, output_place, say, seed_option
 from positionbias.cli.pool.inputs import depth_option, measure_option, opened_pool, relevant_option, result_options, save
 
 if TYPE_CHECKING:
-    from positionbias.core.result import Result
+    from positionbias.results.result import Result
 
 __all__ = ["verdict", "verdict_text"]
 
@@ -70,7 +70,7 @@ def verdict(
 
 def verdict_text(results: Sequence[Result]) -> str:
     """What is found by each measure, the answer first; RBP; then the orders that are open, the likeliest to be better last."""
-    from positionbias.core.payloads import Finding, Statistics
+    from positionbias.results.payloads import Finding, Statistics
 
     found = [result.payload.rows for result in results if isinstance(result.payload, Statistics)]
     [head] = [rows for rows in found if rows["what"] == "unjudged"]

@@ -27,8 +27,8 @@ from positionbias.cli.quick import DEPTH, quick_study_option
 from positionbias.cli.studies.models import Decorator, model_options, models_of
 
 if TYPE_CHECKING:
-    from positionbias.core.result import Result
     from positionbias.report.table import Table
+    from positionbias.results.result import Result
     from positionbias.studies.position_bias import StudySettings
     from positionbias.studies.step import Planned, Steps
     from positionbias.studies.workshop import Workshop
@@ -285,10 +285,10 @@ def runs_by_split(texts: Sequence[str]) -> dict[str, Path]:
 
 def finish(results: Path, place: Path, *, as_json: bool) -> None:
     """Write the report and the tables, and print what was found."""
-    from positionbias.core.result import load_results
     from positionbias.report.html import report_tables, write_report
     from positionbias.report.load import load_studies
     from positionbias.report.table import save_tables
+    from positionbias.results.result import load_results
     from positionbias.studies.published import published_for
 
     page = write_report([results], place / "report.html", overwrite=True, published_for=published_for)
@@ -301,8 +301,8 @@ def finish(results: Path, place: Path, *, as_json: bool) -> None:
 
 def _summary(results: Sequence[Result], tables: Mapping[str, Table]) -> str:
     """The study's own tables, and what was found in sentences."""
-    from positionbias.core.payloads import Finding
     from positionbias.report.table import as_text
+    from positionbias.results.payloads import Finding
 
     shown = [as_text(table) for name, table in tables.items() if name.startswith(SHOWN)]
     sentences = [r.payload.text for r in results if isinstance(r.payload, Finding)]

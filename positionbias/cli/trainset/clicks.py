@@ -21,7 +21,7 @@ from positionbias.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from positionbias.core.result import Result
+    from positionbias.results.result import Result
 
 __all__ = ["clicks"]
 
@@ -65,7 +65,7 @@ def clicks(
     """  # fmt: skip
     from positionbias.clicks.trainset import QUALITY, ClickSettings, parse_count, write_click_set
     from positionbias.core.collection import find_collection
-    from positionbias.core.result import load_results
+    from positionbias.results.result import load_results
 
     settings = ClickSettings(
         split=split,

@@ -18,7 +18,7 @@ from positionbias.cli.common import (
 )
 
 if TYPE_CHECKING:
-    from positionbias.core.result import Result
+    from positionbias.results.result import Result
 
 __all__ = ["contaminated"]
 

@@ -22,8 +22,8 @@ from positionbias.cli.common import (
 from positionbias.cli.leakage.material import Drawn, material_options
 
 if TYPE_CHECKING:
-    from positionbias.core.result import Result
     from positionbias.leakage.trainsets import LeakedSettings
+    from positionbias.results.result import Result
 
 __all__ = ["leaked"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from positionbias.core.result import Facts
+from positionbias.results.result import Facts
 
 __all__ = ["DELTA", "DEVIATION", "PublishedCell", "under_pools"]
 

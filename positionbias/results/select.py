@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from positionbias.core.convergence import ended_name
-from positionbias.core.payloads import Comparison
-from positionbias.core.result import Facts, Result
+from positionbias.results.payloads import Comparison
+from positionbias.results.result import Facts, Result
 
 __all__ = [
     "ALL_QUERIES",

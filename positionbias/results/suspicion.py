@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
-__all__ = ["LIMITS", "CleanInTurn", "ErrorRates", "Excess", "Obstacle", "Signal", "Suspected", "Suspicion", "suspicion_fields"]
+__all__ = ["LIMITS", "CleanInTurn", "ErrorRates", "Excess", "Obstacle", "Signal", "Suspected", "Suspicion"]
 
 LIMITS = (
     "An excess is no proof. Whatever sets the two sets of queries apart for this model and not for its controls looks the same: further training data "
@@ -122,15 +121,3 @@ class Suspicion:
     left_out: Mapping[str, int] = field(default_factory=dict)
     excesses: Sequence[Excess] = ()
     rates: ErrorRates | None = None
-
-
-def suspicion_fields(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a ``Suspicion`` from JSON."""
-    fields = dict(record)
-    fields["answer"] = Suspected(fields["answer"])
-    fields["obstacle"] = None if fields["obstacle"] is None else Obstacle(fields["obstacle"])
-    fields["excesses"] = [Excess(**{**excess, "signal": Signal(excess["signal"])}) for excess in fields["excesses"]]
-    if fields["rates"] is not None:
-        turn = fields["rates"]["in_turn"]
-        fields["rates"] = ErrorRates(**{**fields["rates"], "in_turn": None if turn is None else CleanInTurn(**turn)})
-    return fields
