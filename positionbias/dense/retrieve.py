@@ -25,8 +25,8 @@ from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.vectors import Vectors
 from positionbias.models.checkpoint import Checkpoint
 from positionbias.ranking.config import RankingConfig
-from positionbias.results.payloads import Statistics
 from positionbias.results.result import Result
+from positionbias.results.runs import CANDIDATES, DenseFigures
 
 __all__ = ["DENSE_DEPTH", "INDEXES", "DenseRetrieved", "Index", "retrieve_dense"]
 
@@ -56,16 +56,16 @@ class DenseRetrieved(NamedTuple):
 
     def result(self, collection: str, split: str) -> Result:
         """The counts as a Result; its value is the number of candidates a query, on average."""
-        rows = {
-            "queries": self.queries,
-            "candidates": self.pairs,
-            "empty queries": self.empty_queries,
-            "queries with fewer candidates than asked for": self.short,
-            "index": self.searched,
-            "index bytes": self.size,
-        }
+        figures = DenseFigures(
+            queries=self.queries,
+            candidates=self.pairs,
+            empty_queries=self.empty_queries,
+            short=self.short,
+            index=self.searched,
+            index_bytes=self.size,
+        )
         mean = self.pairs / self.queries if self.queries else None
-        return Result("candidates", collection, split, self.name, None, mean, None, self.queries, Statistics(rows))
+        return Result(CANDIDATES, collection, split, self.name, None, mean, None, self.queries, figures)
 
 
 def retrieve_dense(

@@ -25,8 +25,8 @@ from positionbias.core.records import Query
 from positionbias.core.run import Run, write_run
 from positionbias.core.shard_work import MapShards
 from positionbias.firststage.settings import PRESETS, Bm25Settings
-from positionbias.results.payloads import Statistics
 from positionbias.results.result import Result
+from positionbias.results.runs import CANDIDATES, BM25Figures
 
 __all__ = ["BACKENDS", "PRESETS", "Bm25Index", "Bm25Settings", "Retrieved", "open_index", "retrieve", "retrieve_run"]
 
@@ -113,15 +113,15 @@ class Retrieved(NamedTuple):
     def result(self, collection: str, split: str) -> Result:
         """The counts as a Result; its value is the number of candidates a query, on average."""
         queries = len(self.run)
-        rows = {
-            "queries": queries,
-            "candidates": self.run.pairs,
-            "depth": self.run.depth,
-            "queries without a known term": self.without_known_term,
-            "index": self.index_origin,
-        }
+        figures = BM25Figures(
+            queries=queries,
+            candidates=self.run.pairs,
+            depth=self.run.depth,
+            without_known_term=self.without_known_term,
+            index=self.index_origin,
+        )
         mean = self.run.pairs / queries if queries else None
-        return Result("candidates", collection, split, self.run.name, None, mean, None, queries, Statistics(rows))
+        return Result(CANDIDATES, collection, split, self.run.name, None, mean, None, queries, figures)
 
 
 def retrieve_run(

@@ -25,8 +25,8 @@ from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.pairs import score_by_pair
 from positionbias.ranking.scored import PassageTexts, Scored
 from positionbias.ranking.texts import score_texts
-from positionbias.results.payloads import Statistics
 from positionbias.results.result import Result
+from positionbias.results.runs import RerankingFigures
 
 __all__ = ["Rescored", "known_queries", "rerank_run", "rescore", "score_candidates"]
 
@@ -50,17 +50,18 @@ class Rescored:
 
     def result(self, collection: str, split: str) -> Result:
         """The counts as a Result; its value is the number of distinct passages."""
-        rows = {
-            "queries": len(self.run),
-            "candidates": self.run.pairs,
-            "distinct passages": self.passages,
-            "passages encoded again": self.counts.again,
-            "queries without a word": self.counts.empty_queries,
-        }
-        if self.room is not None:
-            rows[f"{'passages' if self.cached else 'pairs'} up to the length limit"] = self.counts.truncated
+        long = None if self.room is None else self.counts.truncated
+        figures = RerankingFigures(
+            queries=len(self.run),
+            candidates=self.run.pairs,
+            passages=self.passages,
+            encoded_again=self.counts.again,
+            without_word=self.counts.empty_queries,
+            long_passages=long if self.cached else None,
+            long_pairs=None if self.cached else long,
+        )
         value = float(self.passages)
-        return Result("re-ranking", collection, split, self.run.name, None, value, None, len(self.run), Statistics(rows))
+        return Result("re-ranking", collection, split, self.run.name, None, value, None, len(self.run), figures)
 
 
 def known_queries(run: Run, queries: Sequence[Query]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import msgspec
 
-__all__ = ["Figures", "Rows", "figures_of"]
+__all__ = ["Figures", "Rows", "read_figures"]
 
 T = TypeVar("T")
 
@@ -20,7 +20,8 @@ T = TypeVar("T")
 class Figures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Named figures of one kind of measurement. Fields are keyword arguments; ``msgspec.field(name=…)`` gives a field another name in JSON.
 
-    ``MEASURES`` are the measures whose results carry these figures. A name that ends in a space stands for all that begin with it.
+    ``MEASURES`` are the measures whose results carry these figures; classes of one measure differ in their fields. A name that ends in a space
+    stands for all that begin with it. A class made with ``omit_defaults`` leaves fields out of JSON that have their default.
     """
 
     MEASURES: ClassVar[tuple[str, ...]] = ()
@@ -56,21 +57,31 @@ class Rows(Figures, Generic[T], frozen=True, kw_only=True):
         return msgspec.convert({"rows": rows}, cls)
 
 
-def figures_of(measure: str) -> type[Figures] | None:
-    """Return the class of a measure's figures; None where it has none.
+def read_figures(measure: str, rows: Mapping[str, Any]) -> Figures | None:
+    """Return the figures of a result from its rows; None where its measure has no class.
 
-    >>> figures_of("no such measure") is None
-    True
+    Raises:
+        ValueError: the rows are of none of the measure's classes.
     """
     known = _by_measure()
-    if measure in known:
-        return known[measure]
-    begins = [name for name in known if name.endswith(" ") and measure.startswith(name)]
-    return known[max(begins, key=len)] if begins else None
+    name = (
+        measure
+        if measure in known
+        else max((n for n in known if n.endswith(" ") and measure.startswith(n)), key=len, default="")
+    )
+    problem: ValueError | None = None
+    for kind in known.get(name, ()):
+        try:
+            return kind.from_rows(rows)
+        except ValueError as error:
+            problem = problem or error
+    if problem is not None:
+        raise problem
+    return None
 
 
 @cache
-def _by_measure() -> dict[str, type[Figures]]:
+def _by_measure() -> dict[str, list[type[Figures]]]:
     from importlib import import_module
     from pkgutil import iter_modules
 
@@ -78,11 +89,10 @@ def _by_measure() -> dict[str, type[Figures]]:
 
     for module in iter_modules(package.__path__):
         import_module(f"{package.__name__}.{module.name}")
-    known: dict[str, type[Figures]] = {}
+    known: dict[str, list[type[Figures]]] = {}
     for kind in _below(Figures):
         for measure in vars(kind).get("MEASURES", ()):
-            if known.setdefault(measure, kind) is not kind:
-                raise TypeError(f"{measure!r} is a measure of {known[measure].__name__} and of {kind.__name__}")
+            known.setdefault(measure, []).append(kind)
     return known
 
 

@@ -22,7 +22,7 @@ from positionbias.core.manifest import MANIFEST, Manifest, write_manifest
 from positionbias.core.publish import atomic_folder, write_json
 from positionbias.core.schema import converted
 from positionbias.core.seal import verified
-from positionbias.results.figures import Figures, figures_of
+from positionbias.results.figures import Figures, read_figures
 from positionbias.results.payloads import KINDS, Payload, PerQuery, Statistics
 
 __all__ = ["Facts", "Result", "load_results", "save_results", "write_results"]
@@ -131,8 +131,7 @@ _HEADER = {name: type_ for name, type_ in get_type_hints(Result).items() if name
 
 def _payload(kind: str, measure: str, record: Mapping[str, Any]) -> Payload:
     if kind == FIGURES:
-        named = figures_of(measure)
-        return Statistics(record["rows"]) if named is None else named.from_rows(record["rows"])
+        return read_figures(measure, record["rows"]) or Statistics(record["rows"])
     if kind == "training" and "ending" not in record:
         depth = record.get("notes", {}).get("depth")
         ending = Ending.of_log(record["steps"], record["series"].get("validation nDCG@10", ()), depth)

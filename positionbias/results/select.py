@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from positionbias.core.convergence import ended_name
-from positionbias.results.payloads import Comparison
+from positionbias.results.payloads import Comparison, Payload
 from positionbias.results.result import Facts, Result
 
 __all__ = [
@@ -21,11 +21,13 @@ __all__ = [
     "labels",
     "model_name",
     "of_kind",
+    "of_type",
     "over_axis",
     "repeat_of",
 ]
 
 T = TypeVar("T")
+P = TypeVar("P", bound=Payload)
 
 ALL_QUERIES = "all queries"
 AXES = ("test sets", "trainings", "baseline")
@@ -47,6 +49,11 @@ MODELS = {
 def model_name(facts: Facts) -> str:
     """A model as the papers write it; where its training is not finished, with these words."""
     return ended_name(MODELS.get(facts.model, facts.model), facts.unfinished)
+
+
+def of_type(results: Iterable[Result], kind: type[P]) -> list[tuple[Result, P]]:
+    """Return the results whose payload is of this type, each with it, in the order given."""
+    return [(result, result.payload) for result in results if isinstance(result.payload, kind)]
 
 
 def of_kind(results: Iterable[Result], kind: str) -> list[Result]:
