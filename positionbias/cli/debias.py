@@ -198,26 +198,29 @@ def _open_pipe(source: str) -> Pipe:
 
 
 def _rotation_text(result: Result) -> str:
-    rows: Any = result.payload.rows  # type: ignore[union-attr]
+    from msgspec import UNSET
+
+    from positionbias.results.collections import RotationFigures
+
+    figures = result.payload
+    assert isinstance(figures, RotationFigures)
     lines = [f"{result.collection}: {result.count:,} passages, rotated {result.system}, seed {result.seed}"]
-    lines += [f"  {name.replace('_', ' ')}: {count:,}" for name, count in rows["passages"].items()]
-    share = rows.get("share_without_inner_sentence_boundary")
-    if share is not None:
+    lines += [f"  {name.replace('_', ' ')}: {count:,}" for name, count in figures.passages.items()]
+    if (share := figures.share_without_inner_sentence_boundary) is not UNSET:
         lines.append(f"  {share:.1%} of the passages have no inner sentence boundary, and cannot be rotated by sentences")
-    if rows["passages"].get("without_white_space_inside"):
+    if figures.passages.get("without_white_space_inside"):
         lines.append(
             "  text without spaces (Chinese, Japanese, Thai) needs --words blingfire, which splits it at its punctuation"
         )
-    for name, counts in rows.items():
-        if name.startswith("answers") and counts["answers"]:
-            of = f" of {name.removeprefix('answers_')}" if "_" in name else ""
-            lines.append(
-                f"  answers{of}: {counts['answers']:,}; cut through and dropped {counts['cut']:,} "
-                f"({counts['cut'] / counts['answers']:.1%})"
-            )
-    if dropped := rows.get("answers", {}).get("questions_dropped"):
-        lines.append(f"  questions dropped, as every answer of theirs was cut through: {dropped:,}")
-    for name, what in (("sha256", "SHA-256 of the file, uncompressed"), ("passages_checksum", "checksum of the passages")):
-        if name in rows:
-            lines.append(f"  {what}: {rows[name]}")
+    for split, counts in figures.answers.items():
+        if counts.answers:
+            of = f" of {split}" if split else ""
+            cut = f"cut through and dropped {counts.cut:,} ({counts.cut / counts.answers:.1%})"
+            lines.append(f"  answers{of}: {counts.answers:,}; {cut}")
+        if counts.questions_dropped:
+            lines.append(f"  questions dropped, as every answer of theirs was cut through: {counts.questions_dropped:,}")
+    if figures.sha256:
+        lines.append(f"  SHA-256 of the file, uncompressed: {figures.sha256}")
+    if figures.passages_checksum:
+        lines.append(f"  checksum of the passages: {figures.passages_checksum}")
     return "\n".join(lines)

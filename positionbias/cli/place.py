@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -94,14 +94,17 @@ def _text(results: Sequence[Result]) -> str:
 
 
 def _counts(result: Result) -> str:
-    rows: Any = result.payload.rows  # type: ignore[union-attr]
+    from positionbias.results.collections import PlacementFigures
+
+    figures = result.payload
+    assert isinstance(figures, PlacementFigures)
     lines = [f"{result.collection}: {result.count:,} passages, evidence placed {result.system}, seed {result.seed}"]
-    lines += [f"  {name.replace('_', ' ')}: {count:,}" for name, count in rows["passages"].items()]
-    for split, counts in rows["questions"].items():
+    lines += [f"  {name.replace('_', ' ')}: {count:,}" for name, count in figures.passages.items()]
+    for split, counts in figures.questions.items():
         dropped = [f"    dropped, {why}: {n:,}" for why, n in counts.items() if n and why not in ("questions", "kept")]
         lines += [f"  {split}: {counts['kept']:,} of {counts['questions']:,} questions kept", *dropped]
-        if cut := rows["splits"].get(split, {}).get("cut"):
-            lines.append(f"    answers taken apart and dropped: {cut:,}")
+        if (answers := figures.splits.get(split)) and answers.cut:
+            lines.append(f"    answers taken apart and dropped: {answers.cut:,}")
         if not counts["kept"]:
             lines.append("    left out, as it has no question")
     return "\n".join(lines)

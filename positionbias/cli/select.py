@@ -93,11 +93,18 @@ def select(
 
 
 def _text(result: Result) -> str:
-    facts: Any = result.payload.rows  # type: ignore[union-attr]
-    lines = [f"{result.collection}: {facts['kept']:,} of the {facts['queries']:,} {result.split} queries, {result.system}"]
-    kept = ("queries", "kept")
-    lines += [f"  {name.replace('_', ' ')}: {n:,}" for name, n in facts.items() if isinstance(n, int) and name not in kept]
-    lines.append(f"  answers: {facts['answers']['answers']:,}")
-    lines += [f"    {name.replace('_', ' ')}: {n:,}" for name, n in facts["answers"].items() if n and name != "answers"]
-    lines += [f"    unmatched, {cause}: {n:,}" for cause, n in facts.get("unmatched", {}).items()]
+    from positionbias.results.collections import SelectionFigures
+
+    found = result.payload
+    assert isinstance(found, SelectionFigures)
+    lines = [
+        f"{result.collection}: {found.kept:,} of the {found.queries:,} {result.split} queries, {result.system}",
+        f"  without known position: {found.without_known_position:,}",
+        f"  outside: {found.outside:,}",
+        f"  inside in part: {found.inside_in_part:,}",
+        f"  inside: {found.inside:,}",
+        f"  answers: {found.answers['answers']:,}",
+    ]
+    lines += [f"    {name.replace('_', ' ')}: {n:,}" for name, n in found.answers.items() if n and name != "answers"]
+    lines += [f"    unmatched, {cause}: {n:,}" for cause, n in (found.unmatched or {}).items()]
     return "\n".join(lines)

@@ -10,6 +10,7 @@ import click
 from positionbias.cli.common import Engine, emit, engine_options, json_option
 
 if TYPE_CHECKING:
+    from positionbias.results.collections import Origin
     from positionbias.results.result import Result
 
 __all__ = ["aligned", "counts_table", "show"]
@@ -26,55 +27,63 @@ def show(collection: str, engine: Engine, as_json: bool) -> None:
     of longer ones is printed.
     """
     from positionbias.core.collection import find_collection
+    from positionbias.results.collections import PassageFigures
+    from positionbias.results.select import of_type
     from positionbias.text.statistics import collection_statistics
 
     opened = find_collection(collection)
     with engine.open() as map_shards:
         results = collection_statistics(opened, map_shards)
-    emit(results, as_json=as_json, table=lambda: f"{counts_table(results)}\n\n{_lengths(results)}\n\n{_origin(results[0])}")
+    ((_, passages),) = of_type(results, PassageFigures)
+    parts = (counts_table(results), _lengths(results), _origin(passages.manifest))
+    emit(results, as_json=as_json, table=lambda: "\n\n".join(parts))
 
 
 def counts_table(results: Sequence[Result]) -> str:
     """The collection's name and passages, a row a split, and what is to be known of its judgements."""
+    from positionbias.results.collections import QueryFigures
+    from positionbias.results.select import of_type
+
     header = ("split", "queries", "judgements", "answers")
-    splits = {r.split: _rows(r) for r in results if r.measure == "queries"}
-    rows = [(split, *(f"{figures[key]:,}" for key in header[1:])) for split, figures in splits.items()]
+    splits = [(result.split, figures) for result, figures in of_type(results, QueryFigures)]
+    rows = [(split, f"{f.queries:,}", f"{f.judgements:,}", f"{f.answers:,}") for split, f in splits]
     lines = [f"{results[0].collection}: {results[0].count:,} passages", "", aligned([header, *rows])]
-    for split, figures in splits.items():
-        lines += [
-            f"{split}: {count:,} judgements more, {name!r}" for name, count in figures.get("further_judgements", {}).items()
-        ]
-        if absent := figures.get("absent"):
+    for split, figures in splits:
+        further = figures.further_judgements or {}
+        lines += [f"{split}: {count:,} judgements more, {name!r}" for name, count in further.items()]
+        if absent := figures.absent:
             lines.append(
-                f"{split}: {absent['judgements']:,} judgements are of passages that are not in the collection "
-                f"({absent['passages']:,} passages)"
+                f"{split}: {absent.judgements:,} judgements are of passages that are not in the collection "
+                f"({absent.passages:,} passages)"
             )
     return "\n".join(lines)
 
 
 def _lengths(results: Sequence[Result]) -> str:
-    header = ("words", *next(iter(_rows(r)["words_quantiles"] for r in results)), "mean", "empty", "over")
+    from positionbias.results.collections import PassageFigures, QueryFigures
+    from positionbias.text.statistics import QUANTILES
+
+    header = ("words", *QUANTILES, "mean", "empty", "over")
     rows = [header]
     for result in results:
-        figures = _rows(result)
-        read, share = next((k.split("_")[2], v) for k, v in figures.items() if k.startswith("share_over_"))
-        quantiles = (_number(value) for value in figures["words_quantiles"].values())
+        if not isinstance(figures := result.payload, PassageFigures | QueryFigures) or (words := figures.lengths) is None:
+            continue
+        quantiles = (_number(value) for value in words.words_quantiles.values())
         name = f"{result.measure} {result.split}".strip()
-        over = f"{share:.1%} over {read}" if share is not None else "-"
-        rows.append((name, *quantiles, _number(figures["mean_words"], ".1f"), f"{figures['without_words']:,}", over))
+        over = f"{words.share_over:.1%} over {words.READ}" if words.share_over is not None else "-"
+        rows.append((name, *quantiles, _number(words.mean_words, ".1f"), f"{words.without_words:,}", over))
     return aligned(rows)
 
 
-def _origin(result: Result) -> str:
-    made = _rows(result)["manifest"]
-    settings = ", ".join(f"{key} {value}" for key, value in made["settings"].items())
-    version = made["versions"].get("positionbias", "?")
-    rows = [("made by", f"{made['command']} ({settings or 'no settings'})")]
-    rows += [("", f"{made['created']}, positionbias {version}")]
-    rows += [(f"input {item['role']}", f"{item['path']} (checksum {item['checksum'][:16]}…)") for item in made["inputs"]]
-    rows += [("licence", made["licence"] or "not stated")]
-    rows += _flat(made["content"])
-    rows += [("note", note) for note in made["notes"]]
+def _origin(made: Origin) -> str:
+    settings = ", ".join(f"{key} {value}" for key, value in made.settings.items())
+    version = made.versions.get("positionbias", "?")
+    rows = [("made by", f"{made.command} ({settings or 'no settings'})")]
+    rows += [("", f"{made.created}, positionbias {version}")]
+    rows += [(f"input {item.role}", f"{item.path} (checksum {item.checksum[:16]}…)") for item in made.inputs]
+    rows += [("licence", made.licence or "not stated")]
+    rows += _flat(made.content)
+    rows += [("note", note) for note in made.notes]
     return aligned(rows, left=2)
 
 
@@ -89,10 +98,6 @@ def _flat(value: Any, name: str = "") -> list[tuple[str, str]]:
     if isinstance(value, list):
         return [line for item in value for line in _flat(item, name)]
     return [(name, _number(value))]
-
-
-def _rows(result: Result) -> Mapping[str, Any]:
-    return result.payload.rows  # type: ignore[union-attr]
 
 
 def _number(value: Any, form: str = ",") -> str:

@@ -22,6 +22,7 @@ from positionbias.positions.cuts import byte_cuts, fates, laid_out, possible_fat
 from positionbias.positions.rewrite import ORIGINAL, MoveSpan, Rewriting, moved_answers, rewrite
 from positionbias.positions.rotate import Rotation, move_span
 from positionbias.positions.rotation_facts import rotation_notes, rotation_result_of
+from positionbias.results.collections import AnswersMoved, RotationFigures
 from positionbias.results.result import Result
 
 __all__ = ["debias", "queries_by_cut", "rotation_of", "rotation_result", "uncut_queries"]
@@ -139,6 +140,11 @@ def rotation_result(collection: Collection) -> Result:
     Raises:
         InputError: as ``rotation_of``.
     """
-    facts, checksum = collection.manifest.content["rotation"], collection.manifest.content["passages_checksum"]
-    more = {**{f"answers_{split}": counts for split, counts in facts["splits"].items()}, "passages_checksum": checksum}
-    return rotation_result_of(collection.name, rotation_of(collection), facts["passages"], more)
+    content = collection.manifest.content
+    facts = content["rotation"]
+    figures = RotationFigures(
+        passages=facts["passages"],
+        answers={split: AnswersMoved(**counts) for split, counts in facts["splits"].items()},
+        passages_checksum=content["passages_checksum"],
+    )
+    return rotation_result_of(collection.name, rotation_of(collection), figures)

@@ -37,7 +37,8 @@ from positionbias.positions.evidence_sentences import EvidenceSentence, KeptQues
 from positionbias.positions.locate import Matching
 from positionbias.positions.placed import BINS, PlacedQuestions, moves_of, place_histogram, weights_by_distance
 from positionbias.positions.rewrite import MoveSpan, Rewriting, rewrite
-from positionbias.results.payloads import PlaceHistogram, Statistics
+from positionbias.results.collections import PLACEMENT, AnswersMoved, PlacementFigures
+from positionbias.results.payloads import PlaceHistogram
 from positionbias.results.result import Result
 from positionbias.text.sentences import Parts, sentence_spans, with_own_at
 
@@ -256,8 +257,9 @@ def placement_results(collection: Collection, *, map_shards: MapShards = map) ->
     placing, facts = placing_of(collection), collection.manifest.content["placement"]
     header = partial(Result, collection=collection.name, system=str(placing.density), seed=placing.seed, interval=None)
     moved = facts["passages"][MOVED] / len(collection) if len(collection) else None
-    rows = {name: facts[name] for name in ("passages", "questions", "splits")}
-    results = [header("placement", split="", value=moved, count=len(collection), payload=Statistics(rows))]
+    answers = {split: AnswersMoved(**counts) for split, counts in facts["splits"].items()}
+    figures = PlacementFigures(passages=facts["passages"], questions=facts["questions"], splits=answers)
+    results = [header(PLACEMENT, split="", value=moved, count=len(collection), payload=figures)]
     for split in collection.splits:
         questions = placed_questions(collection, split)
         passages = questions.passages()

@@ -41,6 +41,7 @@ from positionbias.positions.raw_squad import rotate_squad
 from positionbias.positions.raw_tsv import rotate_tsv
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotation_facts import passages_in, rotation_notes, rotation_result_of
+from positionbias.results.collections import AnswersMoved, RotationFigures
 from positionbias.results.result import Result
 
 __all__ = ["Pipe", "RotatedFile", "debias_file", "raw_result"]
@@ -267,8 +268,9 @@ class _Task:
 
 def raw_result(rotated: RotatedFile) -> Result:
     """What a rotation did to a file, with the checksum of what was written; ``value`` is the share of passages that it changed."""
-    more: dict[str, Any] = {"answers": rotated.answers} if rotated.answers else {}
-    return rotation_result_of(rotated.name, rotated.rotation, rotated.passages, {**more, "sha256": rotated.checksum})
+    answers = {"": AnswersMoved(**rotated.answers)} if rotated.answers else {}
+    figures = RotationFigures(passages=rotated.passages, answers=answers, sha256=rotated.checksum)
+    return rotation_result_of(rotated.name, rotated.rotation, figures)
 
 
 def _piece(rotate: Rotate, packing: Packing | None, block: Block) -> tuple[Edits | bytes, dict[str, Any]]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+
+import msgspec
 
 from positionbias.positions.cuts import ONE_SENTENCE, ROTATED, UNSPLIT, WORDLESS
 from positionbias.positions.rotate import Rotation
-from positionbias.results.payloads import Statistics
+from positionbias.results.collections import ROTATION, RotationFigures
 from positionbias.results.result import Result
 
 __all__ = ["passages_in", "rotation_notes", "rotation_result_of"]
@@ -18,15 +19,16 @@ def passages_in(fates: Mapping[str, int]) -> int:
     return sum(count for fate, count in fates.items() if fate != UNSPLIT)
 
 
-def rotation_result_of(name: str, rotation: Rotation, fates: Mapping[str, int], more: Mapping[str, Any]) -> Result:
-    """The counts of a rotation, and ``more`` rows; ``value`` is the share of passages that it changed."""
+def rotation_result_of(name: str, rotation: Rotation, figures: RotationFigures) -> Result:
+    """Return the result of a rotation, with the share of passages without an inner sentence boundary; its value is the share that it changed."""
+    fates = figures.passages
     count = passages_in(fates)
-    figures: dict[str, Any] = {"passages": dict(fates)}
     if rotation.mode == "sentences" and count > fates[WORDLESS]:
-        figures["share_without_inner_sentence_boundary"] = fates[ONE_SENTENCE] / (count - fates[WORDLESS])
+        share_of_one = fates[ONE_SENTENCE] / (count - fates[WORDLESS])
+        figures = msgspec.structs.replace(figures, share_without_inner_sentence_boundary=share_of_one)
     system = "by sentences" if rotation.mode == "sentences" else f"by words ({rotation.words})"
     share = fates[ROTATED] / count if count else None
-    return Result("rotation", name, "", system, rotation.seed, share, None, count, Statistics({**figures, **more}))
+    return Result(ROTATION, name, "", system, rotation.seed, share, None, count, figures)
 
 
 def rotation_notes(rotation: Rotation) -> tuple[str, ...]:

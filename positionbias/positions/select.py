@@ -34,12 +34,11 @@ from positionbias.positions.answers import (
     counted_answers,
 )
 from positionbias.positions.locate import Matching
-from positionbias.results.payloads import Statistics
+from positionbias.results.collections import SELECTION, SelectionFigures
 from positionbias.results.result import Result
 
 __all__ = ["SEVERAL", "AnswerRange", "Selection", "count_fitting", "select", "selection_result"]
 
-MEASURE = "selection"
 PURPOSE = "select query"
 Several = Literal["all", "any"]
 SEVERAL: tuple[Several, ...] = ("all", "any")
@@ -268,7 +267,7 @@ def selection_result(collection: Collection) -> Result:
     manifest = collection.manifest
     facts, settings = manifest.content["selection"], manifest.settings
     return Result(
-        measure=MEASURE,
+        measure=SELECTION,
         collection=collection.name,
         split=settings["split"],
         system=f"answers in {settings['answers_in']}",
@@ -276,5 +275,5 @@ def selection_result(collection: Collection) -> Result:
         value=facts["kept"] / facts["queries"],
         interval=None,
         count=facts["queries"],
-        payload=Statistics(facts),
+        payload=SelectionFigures(**facts),
     )

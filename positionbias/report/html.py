@@ -18,8 +18,9 @@ from positionbias.report.figure import INK, MUTED, SERIES, Colour, dark_rules
 from positionbias.report.load import Study, load_studies
 from positionbias.report.page import PublishedFor, build_sections
 from positionbias.report.table import Cell, Table, as_csv, as_latex, header_groups, row_spans
-from positionbias.results.payloads import Statistics
+from positionbias.results.collections import PassageFigures
 from positionbias.results.result import Result
+from positionbias.results.select import of_type
 
 __all__ = ["PAGE_COLOURS", "render", "report_tables", "write_report"]
 
@@ -181,11 +182,9 @@ def _flat(settings: Mapping[str, Any], name: str = "") -> list[tuple[str, str]]:
 def _origins(results: Sequence[Result]) -> list[tuple[str, str, bool]]:
     """How the collections came to be, where their own manifests travelled with the results."""
     facts: list[tuple[str, str, bool]] = []
-    for result in results:
-        made = result.payload.rows.get("manifest") if isinstance(result.payload, Statistics) else None
-        if isinstance(made, Mapping):
-            facts.append((f"Collection {result.collection}", str(made.get("command", "")), True))
-            facts += [(f"Licence of {result.collection}", str(made["licence"]), False)] if made.get("licence") else []
+    for result, figures in of_type(results, PassageFigures):
+        facts.append((f"Collection {result.collection}", figures.manifest.command, True))
+        facts += [(f"Licence of {result.collection}", figures.manifest.licence, False)] if figures.manifest.licence else []
     return facts
 
 

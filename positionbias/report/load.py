@@ -10,8 +10,9 @@ from typing import Any
 
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest, read_manifest
-from positionbias.results.payloads import Statistics
+from positionbias.results.collections import PassageFigures
 from positionbias.results.result import RESULTS, Result, load_results
+from positionbias.results.select import of_type
 
 __all__ = ["Study", "dose_of", "load_studies"]
 
@@ -56,8 +57,8 @@ def _told_apart(studies: list[Study]) -> list[Study]:
 
 def dose_of(study: Study) -> float | None:
     """The front-loading of the study's collection, where its manifest or the collection's own tells."""
-    made = [result.payload.rows for result in study.results if isinstance(result.payload, Statistics)]
-    return next((dose for dose in map(_search, (study.manifest.settings, *made)) if dose is not None), None)
+    origins = [figures.manifest.settings for _, figures in of_type(study.results, PassageFigures)]
+    return next((dose for dose in map(_search, (study.manifest.settings, *origins)) if dose is not None), None)
 
 
 def _search(settings: Mapping[str, Any]) -> float | None:

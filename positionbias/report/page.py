@@ -24,6 +24,7 @@ from positionbias.report.pool_select import is_of_pools
 from positionbias.report.published import Published
 from positionbias.report.suspicion_cards import suspicion_cards, suspicions
 from positionbias.report.table import Table
+from positionbias.results.collections import COLLECTION_MEASURES
 from positionbias.results.payloads import Finding, PerQuery
 from positionbias.results.result import Result
 from positionbias.results.select import ALL_QUERIES, AXES, BASELINES, axis_of, comparisons, distinct, of_kind, repeat_of
@@ -66,7 +67,7 @@ class _Maker:
         pooled = pool_sentences(self.study)
         block.sentences = [*([_counts(self.results)] if self.results or not pooled else []), *pooled]
         block.sheets = self.sheet(tables.collection_table(self.results, self.published))
-        elsewhere = (*tables.COLLECTION_MEASURES, *OWN_MEASURES)
+        elsewhere = (*COLLECTION_MEASURES, *OWN_MEASURES)
         others = [r for r in of_kind(self.results, "statistics") if r.measure not in elsewhere]
         for measure in distinct(result.measure for result in others):
             chosen = [result for result in others if result.measure == measure]

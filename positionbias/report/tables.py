@@ -20,6 +20,8 @@ from positionbias.report.effectiveness import baseline_table, effectiveness_tabl
 from positionbias.report.published import Published, differences
 from positionbias.report.retrieval import retrieval_tables, transfer_tables
 from positionbias.report.table import Cell, Column, Table
+from positionbias.results.collections import PassageFigures, QueryFigures
+from positionbias.results.figures import Figures
 from positionbias.results.payloads import AtsCurve, PositionHistogram, Statistics, TrainingCurve
 from positionbias.results.published import DEVIATION, PublishedCell
 from positionbias.results.result import Result
@@ -41,7 +43,6 @@ __all__ = [
 ]
 
 
-COLLECTION_MEASURES = ("passages", "queries")
 FIGURE_NAMES = {
     "mean": "Mean position",
     "first_tenth": "Share in the first tenth",
@@ -96,7 +97,7 @@ def outcomes_table(results: Sequence[Result]) -> Table:
 def statistics_table(results: Sequence[Result], *, name: str, title: str) -> Table:
     """Named figures side by side, a column a result; figures that are themselves named stand as ``NAME: PART``."""
     found = of_kind(results, "statistics")
-    flat = [_flatten(result.payload.rows) for result in found if isinstance(result.payload, Statistics)]
+    flat = [_flatten(result.payload.to_rows()) for result in found if isinstance(result.payload, Figures | Statistics)]
     keys = distinct(key for record in flat for key in record)
     rows = [[text_cell(key), *(_figure_cell(key, record.get(key)) for record in flat)] for key in keys]
     columns = [Column("", numeric=False), *(Column(label) for label in labels(found, first=1))]
@@ -123,26 +124,26 @@ def collection_table(results: Sequence[Result], published: Published | None = No
 
     The paper's numbers stand beside those of its collections.
     """
-    found = [result for result in of_kind(results, "statistics") if result.measure in COLLECTION_MEASURES]
     rows = []
     beside: list[PublishedCell] = []
-    for result in found:
-        assert isinstance(result.payload, Statistics)
-        figures = result.payload.rows
+    for result in results:
+        if not isinstance(figures := result.payload, PassageFigures | QueryFigures):
+            continue
         theirs = published.find(1, result.collection, result.measure, split=result.split) if published else None
         beside += [theirs] if theirs else []
-        over = next(((key, value) for key, value in figures.items() if key.startswith("share_over_")), None)
+        asked = figures if isinstance(figures, QueryFigures) else None
+        words = figures.lengths
         rows.append(
             [
                 text_cell(result.collection),
                 text_cell(f"{result.measure}, {result.split}" if result.split else result.measure),
                 count_cell(result.count),
                 count_cell(int(theirs.value) if theirs else None),
-                count_cell(figures.get("judgements")),
-                count_cell(figures.get("answers")),
-                any_cell((figures.get("words_quantiles") or {}).get("median")),
-                decimal_cell(figures.get("mean_words"), places=1),
-                percent_cell(over[1], sign=False, more=f" over {over[0].split('_')[2]}") if over else percent_cell(None),
+                count_cell(asked.judgements if asked else None),
+                count_cell(asked.answers if asked else None),
+                any_cell(words.words_quantiles["median"] if words else None),
+                decimal_cell(words.mean_words if words else None, places=1),
+                percent_cell(words.share_over, sign=False, more=f" over {words.READ}") if words else percent_cell(None),
             ]
         )
     columns = [Column("Collection", numeric=False), Column("Part", numeric=False)]

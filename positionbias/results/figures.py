@@ -25,11 +25,12 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """
 
     MEASURES: ClassVar[tuple[str, ...]] = ()
+    FLAT: ClassVar[str] = ""  # a field whose own entries stand beside the others in JSON; nothing stands there where it is None
 
     def to_rows(self) -> dict[str, Any]:
         """Return the figures as JSON has them, in the order of the fields."""
         rows: dict[str, Any] = msgspec.to_builtins(self, enc_hook=_of_numpy)
-        return rows
+        return rows | (rows.pop(self.FLAT) or {}) if self.FLAT else rows
 
     @classmethod
     def from_rows(cls, rows: Mapping[str, Any]) -> Self:
@@ -38,23 +39,19 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         Raises:
             ValueError: a field is missing, unknown or of another type.
         """
+        if cls.FLAT:
+            own = {field.encode_name for field in msgspec.structs.fields(cls)} - {cls.FLAT}
+            flat = {name: value for name, value in rows.items() if name not in own}
+            rows = {name: value for name, value in rows.items() if name in own}
+            rows |= {cls.FLAT: flat} if flat or not own else {}
         return msgspec.convert(rows, cls)
 
 
 class Rows(Figures, Generic[T], frozen=True, kw_only=True):
     """Figures by names that only the data know: a row a split, a source, a cause. In JSON the rows stand by themselves."""
 
+    FLAT = "rows"
     rows: Mapping[str, T]
-
-    def to_rows(self) -> dict[str, Any]:
-        """Return the rows as JSON has them."""
-        rows: dict[str, Any] = super().to_rows()["rows"]
-        return rows
-
-    @classmethod
-    def from_rows(cls, rows: Mapping[str, Any]) -> Self:
-        """Return the rows that ``to_rows`` wrote."""
-        return msgspec.convert({"rows": rows}, cls)
 
 
 def read_figures(measure: str, rows: Mapping[str, Any]) -> Figures | None:

@@ -46,6 +46,10 @@ class Statistics:
 
     rows: Mapping[str, Any]
 
+    def to_rows(self) -> Mapping[str, Any]:
+        """Return the rows."""
+        return self.rows
+
 
 @dataclass(frozen=True, slots=True)
 class PositionHistogram:

@@ -6,8 +6,7 @@ The paper calls rotated passages "debiased", and prints Δ = (debiased − origi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from positionbias.contamination import published as contamination
 from positionbias.leakage import published as leakage
@@ -18,9 +17,11 @@ from positionbias.report.load import Study
 from positionbias.report.pool_select import RECOGNISED, of_what
 from positionbias.report.published import Published
 from positionbias.report.tripclick_select import judged_sets, tripclick_systems
-from positionbias.results.payloads import PerQuery, Statistics
+from positionbias.results.collections import PassageFigures
+from positionbias.results.payloads import PerQuery
 from positionbias.results.published import DELTA, DEVIATION, PublishedCell
 from positionbias.results.result import Facts, Result
+from positionbias.results.select import of_type
 from positionbias.studies import tripclick_published as tripclick
 
 __all__ = ["CELLS", "PAPER", "published_for"]
@@ -155,10 +156,9 @@ def published_for(study: Study) -> Published | None:
     if recognised := of_what(study.results, RECOGNISED):
         return Published(pooling.PAPER, pooling.CELLS, {result.collection: rows["task"] for result, rows in recognised})
     names = {}
-    for result in study.results:
-        made: Any = result.payload.rows.get("manifest") if isinstance(result.payload, Statistics) else None
-        if isinstance(made, Mapping) and made.get("command") in COLLECTIONS:
-            names[result.collection] = COLLECTIONS[made["command"]]
+    for result, figures in of_type(study.results, PassageFigures):
+        if (command := figures.manifest.command) in COLLECTIONS:
+            names[result.collection] = COLLECTIONS[command]
     return Published(PAPER, CELLS, names, PRETRAINED) if names else None
 
 

@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
+from msgspec import UNSET
 
 from positionbias.core.collection import Collection
 from positionbias.core.progress import track
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard
-from positionbias.results.payloads import Statistics
+from positionbias.results.collections import (
+    PASSAGES,
+    QUERIES,
+    Absent,
+    Origin,
+    PassageFigures,
+    PassageLengths,
+    QueryFigures,
+    QueryLengths,
+    SourceInput,
+)
+from positionbias.results.figures import Figures
 from positionbias.results.result import Result
 from positionbias.text.words import word_count
 
-__all__ = ["QUANTILES", "READ_WORDS", "collection_counts", "collection_statistics", "length_statistics", "word_counts"]
+__all__ = ["QUANTILES", "collection_counts", "collection_statistics", "length_statistics", "word_counts"]
 
 QUANTILES = {"minimum": 0.0, "5%": 0.05, "25%": 0.25, "median": 0.5, "75%": 0.75, "95%": 0.95, "maximum": 1.0}
-# what a re-ranker reads of each: longer texts lose their end, and a rotation changes what is lost
-READ_WORDS = {"passages": 200, "queries": 30}
 LONGEST_LIST = 8
+L = TypeVar("L", PassageLengths, QueryLengths)
 
 
 def word_counts(texts: Iterable[str]) -> np.ndarray:
@@ -33,39 +46,41 @@ def _shard_word_counts(shard: Path) -> np.ndarray:
     return word_counts(text for batch in read_shard(shard).to_batches() for text in batch.column("text").to_pylist())
 
 
-def length_statistics(counts: np.ndarray, read: int) -> dict[str, Any]:
-    """Sum, mean and quantiles of word counts, the texts without a word, and the share of texts longer than ``read`` words.
+def length_statistics(counts: np.ndarray, kind: type[L]) -> L:
+    """Sum, mean and quantiles of word counts, the texts without a word, and the share of texts longer than ``kind`` says are read.
 
     Quantiles are observed lengths (the lower of two neighbours). Without a text all but the counts are None.
 
-    >>> length_statistics(np.array([0, 10, 20, 300]), 200)["share_over_200_words"]
+    >>> length_statistics(np.array([0, 10, 20, 300]), PassageLengths).share_over
     0.25
     """
     quantiles = dict.fromkeys(QUANTILES)
     if len(counts):
         found = np.quantile(counts, list(QUANTILES.values()), method="lower").tolist()
         quantiles = dict(zip(QUANTILES, found, strict=True))
-    return {
-        "words": int(counts.sum()),
-        "mean_words": float(counts.mean()) if len(counts) else None,
-        "words_quantiles": quantiles,
-        "without_words": int((counts == 0).sum()),
-        f"share_over_{read}_words": float((counts > read).mean()) if len(counts) else None,
-    }
+    return kind(
+        words=int(counts.sum()),
+        mean_words=float(counts.mean()) if len(counts) else None,
+        words_quantiles=quantiles,
+        without_words=int((counts == 0).sum()),
+        share_over=float((counts > kind.READ).mean()) if len(counts) else None,
+    )
 
 
 def collection_counts(collection: Collection) -> list[Result]:
     """What the manifest alone says: one Result for the passages, then one a split for its queries."""
-    rows = {"passages": len(collection), "manifest": _manifest_summary(collection)}
-    results = [_result("passages", collection, "", len(collection), rows)]
+    passages = PassageFigures(passages=len(collection), manifest=_origin(collection))
+    results = [_result(PASSAGES, collection, "", len(collection), passages)]
     absent = collection.manifest.content.get("absent", {})
     for split, counts in collection.manifest.content["splits"].items():
-        figures = {"queries": counts["queries"], "judgements": counts["qrels"], "answers": counts["answers"]}
-        if "qrels_sets" in counts:
-            figures["further_judgements"] = counts["qrels_sets"]
-        if split in absent:
-            figures["absent"] = absent[split]
-        results.append(_result("queries", collection, split, counts["queries"], figures))
+        queries = QueryFigures(
+            queries=counts["queries"],
+            judgements=counts["qrels"],
+            answers=counts["answers"],
+            further_judgements=counts.get("qrels_sets", UNSET),
+            absent=Absent(**absent[split]) if split in absent else UNSET,
+        )
+        results.append(_result(QUERIES, collection, split, counts["queries"], queries))
     return results
 
 
@@ -73,23 +88,24 @@ def collection_statistics(collection: Collection, map_shards: MapShards = map) -
     """``collection_counts`` with the lengths of passages and of each split's queries; reads every passage once, shard by shard."""
     results = []
     for result in collection_counts(collection):
-        if result.measure == "passages":
+        if isinstance(result.payload, PassageFigures):
             shards = track(
                 map_shards(_shard_word_counts, collection.shard_paths),
                 "counting words",
                 len(collection.shard_paths),
                 unit="shards",
             )
-            counts = np.concatenate([np.empty(0, np.int32), *shards])
+            passages = length_statistics(np.concatenate([np.empty(0, np.int32), *shards]), PassageLengths)
+            figures: Figures = msgspec.structs.replace(result.payload, lengths=passages)
         else:
-            counts = word_counts(query.text for query in collection.queries(result.split))
-        assert isinstance(result.payload, Statistics)
-        rows = {**result.payload.rows, **length_statistics(counts, READ_WORDS[result.measure])}
-        results.append(_result(result.measure, collection, result.split, result.count, rows))
+            queries = word_counts(query.text for query in collection.queries(result.split))
+            assert isinstance(result.payload, QueryFigures)
+            figures = msgspec.structs.replace(result.payload, lengths=length_statistics(queries, QueryLengths))
+        results.append(replace(result, payload=figures))
     return results
 
 
-def _result(measure: str, collection: Collection, split: str, count: int, rows: Mapping[str, Any]) -> Result:
+def _result(measure: str, collection: Collection, split: str, count: int, figures: Figures) -> Result:
     return Result(
         measure=measure,
         collection=collection.name,
@@ -99,23 +115,22 @@ def _result(measure: str, collection: Collection, split: str, count: int, rows: 
         value=float(count),
         interval=None,
         count=count,
-        payload=Statistics(rows),
+        payload=figures,
     )
 
 
-def _manifest_summary(collection: Collection) -> dict[str, Any]:
-    """How the collection came to be; long lists (a source's articles) stand as their length."""
+def _origin(collection: Collection) -> Origin:
     manifest = collection.manifest
-    return {
-        "command": manifest.command,
-        "settings": dict(manifest.settings),
-        "licence": manifest.licence,
-        "inputs": [{"role": item.role, "path": item.path, "checksum": item.checksum} for item in manifest.inputs],
-        "notes": list(manifest.notes),
-        "content": {key: _condense(value) for key, value in manifest.content.items() if key != "splits"},
-        "versions": dict(manifest.versions),
-        "created": manifest.provenance.get("created"),
-    }
+    return Origin(
+        command=manifest.command,
+        settings=dict(manifest.settings),
+        licence=manifest.licence,
+        inputs=[SourceInput(item.role, item.path, item.checksum) for item in manifest.inputs],
+        notes=list(manifest.notes),
+        content={key: _condense(value) for key, value in manifest.content.items() if key != "splits"},
+        versions=dict(manifest.versions),
+        created=manifest.provenance.get("created"),
+    )
 
 
 def _condense(value: Any) -> Any:

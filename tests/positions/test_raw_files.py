@@ -233,7 +233,7 @@ def test_the_result_counts_every_passage_once(tmp_path: Path) -> None:
     result = raw_result(debias_file(path, tmp_path / "out.tsv", Rotation(words="whitespace", identity=False), "tsv"))
     assert (result.count, result.value, result.collection) == (4, 0.25, "out.tsv")
     # d is one word for white space, and more for BlingFire: counted again
-    assert result.payload.rows["passages"] == {  # type: ignore[union-attr]
+    assert result.payload.passages == {  # type: ignore[union-attr]
         "rotated": 1, "drawn_as_it_was": 0, "without_words": 1, "one_word": 2, "without_white_space_inside": 1,
     }  # fmt: skip
 

@@ -14,6 +14,15 @@ import numpy as np
 from positionbias.core.convergence import Ending, Finish
 from positionbias.core.interval import Interval
 from positionbias.core.manifest import InputRef, Manifest
+from positionbias.results.collections import (
+    AnswersMoved,
+    Origin,
+    PassageFigures,
+    PassageLengths,
+    QueryFigures,
+    QueryLengths,
+    RotationFigures,
+)
 from positionbias.results.payloads import (
     KINDS,
     AtsCurve,
@@ -21,7 +30,6 @@ from positionbias.results.payloads import (
     Finding,
     PerQuery,
     PositionHistogram,
-    Statistics,
     TrainingCurve,
 )
 from positionbias.results.result import Result, save_results
@@ -190,13 +198,15 @@ def training(system: str, name: str, last_mats: float) -> Result:
 
 def statistics(name: str) -> list[Result]:
     """Passages, and the queries of each split, in the form that ``posbias show`` gives."""
-    made = {"command": "posbias import planted", "settings": {"front_loading": 0.8}, "licence": "Apache-2.0", "notes": []}
-    lengths = {"words": 1_140_000, "mean_words": 57.0, "words_quantiles": {"minimum": 20, "median": 56}, "without_words": 0}
-    rows = {"passages": 20_000, "manifest": made, **lengths, "share_over_200_words": 0.0}
-    found = [Result("passages", name, "", "", 1, 20_000.0, None, 20_000, Statistics(rows))]
+    made = Origin(command="posbias import planted", settings={"front_loading": 0.8}, licence="Apache-2.0")
+    quantiles = {"minimum": 20, "median": 56}
+    words = PassageLengths(words=1_140_000, mean_words=57.0, words_quantiles=quantiles, without_words=0, share_over=0.0)
+    passages = PassageFigures(passages=20_000, manifest=made, lengths=words)
+    asked = QueryLengths(words=9, mean_words=9.4, words_quantiles={"median": None}, without_words=0, share_over=0.012)
+    found = [Result("passages", name, "", "", 1, 20_000.0, None, 20_000, passages)]
     for split, queries in (("train", 30_000), ("validation", 1_000), ("test", QUERIES)):
-        rows = {"queries": queries, "judgements": queries, "answers": queries, "mean_words": 9.4, "share_over_30_words": 0.012}
-        found.append(Result("queries", name, split, "", 1, float(queries), None, queries, Statistics(rows)))
+        figures = QueryFigures(queries=queries, judgements=queries, answers=queries, lengths=asked)
+        found.append(Result("queries", name, split, "", 1, float(queries), None, queries, figures))
     return found
 
 
@@ -226,12 +236,13 @@ FINDINGS = (
 
 def study(name: str = "planted", *, gap: float = 1.0, strength: float = 1.0) -> list[Result]:
     """All results of one study."""
-    rotation = {"passages": {"rotated": 19_640, "left as they were": 360}, "answers of test": {"moved": 1_948, "cut": 52}}
+    answers = {"test": AnswersMoved(answers=2_000, kept=1_948, cut=52)}
+    rotation = RotationFigures(passages={"rotated": 19_640, "left as they were": 360}, answers=answers)
     return [
         *(Result("finding", name, "test", "study", 1, None, None, QUERIES, Finding(*finding)) for finding in FINDINGS),
         *statistics(name),
         *statistics(f"{name}-rotated"),
-        Result("rotation", f"{name}-rotated", "", "words, blingfire", 1, 0.982, None, 20_000, Statistics(rotation)),
+        Result("rotation", f"{name}-rotated", "", "words, blingfire", 1, 0.982, None, 20_000, rotation),
         histogram(name, strength, 0),
         histogram(f"{name}-rotated", 0.0, 312),
         *effectiveness(name),

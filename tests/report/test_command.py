@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from positionbias.cli.main import main
-from positionbias.results.payloads import Statistics
+from positionbias.results.collections import Origin, PassageFigures
 from positionbias.results.result import Facts, Result, save_results
 
 from . import invented
@@ -48,8 +48,8 @@ def test_it_writes_the_tables(tmp_path: Path) -> None:
 
 def test_published_figures_stand_beside_those_of_the_same_collection(tmp_path: Path) -> None:
     def made_by(result: Result) -> Result:
-        rows = {"manifest": {"command": "import squad"}}
-        return replace(result, payload=Statistics(rows)) if result.measure == "passages" else result
+        figures = PassageFigures(passages=3, manifest=Origin(command="import squad"))
+        return replace(result, payload=figures) if result.measure == "passages" else result
 
     probed = [
         replace(r, facts=Facts(model="tk", training=r.system[3:], test="original")) for r in invented.study() if r.kind == "ats"

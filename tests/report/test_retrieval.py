@@ -16,7 +16,8 @@ from positionbias.report.html import report_tables
 from positionbias.report.load import Study
 from positionbias.report.published import Published
 from positionbias.report.table import Cell, Column, Table, as_csv, as_latex, as_text
-from positionbias.results.payloads import PerQuery, Statistics, TrainingCurve
+from positionbias.results.collections import Origin, PassageFigures, QueryFigures
+from positionbias.results.payloads import PerQuery, TrainingCurve
 from positionbias.results.result import Facts, Result
 from positionbias.studies.published import CELLS, PRETRAINED, published_for
 
@@ -175,7 +176,9 @@ def test_letters_are_of_queries_means_over_repeats() -> None:
 
 def test_the_paper_s_rows_stand_below_ours() -> None:
     cat = replace(BASE, model="bert_cat", pretrained="minilm")
-    counted = Result("queries", "mini", "train", "", 1, 1.0, None, 1_735, Statistics({}))
+    counted = Result(
+        "queries", "mini", "train", "", 1, 1.0, None, 1_735, QueryFigures(queries=1_735, judgements=1_735, answers=0)
+    )
     trained = Result("training", "mini", "validation", "x", 1, 0.4, None, 3, TrainingCurve([0, 500], {}, {}), cat)
     (table,) = tables.retrieval_tables([*grid(cat, collection="mini"), counted, trained], PUBLISHED)
     rows = texts(table)
@@ -319,7 +322,7 @@ def test_a_wide_table_in_latex_leaves_intervals_to_the_csv() -> None:
 
 def test_the_report_holds_them() -> None:
     counted = [
-        Result("passages", name, "", "", 1, 5.0, None, 5, Statistics({"manifest": {"command": command}}))
+        Result("passages", name, "", "", 1, 5.0, None, 5, PassageFigures(passages=5, manifest=Origin(command=command)))
         for name, command in (("squad", "import squad"), ("mini", "import msmarco"))
     ]
     # rows of models that were not transferred are no part of Table 5

@@ -10,6 +10,7 @@ from positionbias.core.convergence import Ending, Finish
 from positionbias.report import tables
 from positionbias.report.published import Published
 from positionbias.report.table import Table
+from positionbias.results.collections import QueryFigures
 from positionbias.results.payloads import AtsCurve, TrainingCurve
 from positionbias.results.result import Facts, Result
 from positionbias.results.select import labels
@@ -187,7 +188,8 @@ def test_collections_as_in_table_1() -> None:
     rows = texts(tables.collection_table(RESULTS))
     assert rows[0] == ["planted", "passages", "20,000", "–", "–", "56", "57.0", "0.0 % over 200"]
     assert rows[3] == ["planted", "queries, test", "2,000", "2,000", "2,000", "–", "9.4", "1.2 % over 30"]
-    bare = [replace(r, payload=type(r.payload)({"judgements": 3})) for r in RESULTS if r.measure == "queries"]  # type: ignore[call-arg]
+    figures = QueryFigures(queries=3, judgements=3, answers=0)
+    bare = [replace(r, payload=figures) for r in RESULTS if r.measure == "queries"]
     assert [column.name for column in tables.collection_table(bare).columns] == [
         "Collection",
         "Part",
@@ -211,7 +213,7 @@ def test_other_statistics_are_flattened() -> None:
     rotation = [r for r in RESULTS if r.measure == "rotation"]
     table = tables.statistics_table(rotation, name="rotation", title="Rotation")
     assert texts(table)[0] == ["passages: rotated", "19,640"]
-    assert texts(table)[-1] == ["answers of test: cut", "52"]
+    assert texts(table)[-1] == ["answers test: cut", "52"]
 
 
 def test_training_ends() -> None:

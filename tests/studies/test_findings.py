@@ -11,13 +11,13 @@ import pytest
 
 from positionbias.core.convergence import Ending, Finish
 from positionbias.core.interval import Interval
+from positionbias.results.collections import Origin, PassageFigures
 from positionbias.results.payloads import (
     AtsCurve,
     Comparison,
     Finding,
     PerQuery,
     PositionHistogram,
-    Statistics,
     TrainingCurve,
 )
 from positionbias.results.result import Facts, Result
@@ -389,8 +389,8 @@ def test_models_and_trainings_each_have_their_sentence() -> None:
 
 def of_squad() -> Result:
     """What tells that a collection is the paper's."""
-    rows = {"manifest": {"command": "import squad"}}
-    return Result("passages", "mine", "", "", 1, 1.0, None, 1, Statistics(rows))
+    figures = PassageFigures(passages=1, manifest=Origin(command="import squad"))
+    return Result("passages", "mine", "", "", 1, 1.0, None, 1, figures)
 
 
 def test_a_change_that_the_paper_does_not_have() -> None:
@@ -415,8 +415,8 @@ def test_mats_that_does_not_fall() -> None:
 
 def test_trainings_in_the_other_order() -> None:
     """Table 3, rotated test: BERT_CAT 0.395 original, 0.415 rotated."""
-    rows = {"manifest": {"command": "import msmarco"}}
-    source = Result("passages", "mine", "", "", 1, 1.0, None, 1, Statistics(rows))
+    figures = PassageFigures(passages=1, manifest=Origin(command="import msmarco"))
+    source = Result("passages", "mine", "", "", 1, 1.0, None, 1, figures)
     pair = {"systems": ("bert_cat-original", "bert_cat-rotated"), "tests": ("rotated", "rotated"), "collection": "mine"}
     worse = told(change(-0.2, -0.3, -0.1, axis="trainings", **pair), source)  # type: ignore[arg-type]
     assert "it prints nDCG@10 0.395 for bert_cat trained on original and 0.415 on rotated passages" in worse[1].text

@@ -7,7 +7,7 @@ from dataclasses import replace
 from positionbias.core.manifest import Manifest
 from positionbias.report.load import Study
 from positionbias.report.published import Published
-from positionbias.results.payloads import Statistics
+from positionbias.results.collections import Origin, PassageFigures
 from positionbias.results.published import DELTA
 from positionbias.results.result import Facts, Result
 from positionbias.studies.published import CELLS, PAPER, published_for
@@ -96,7 +96,7 @@ def test_nothing_is_found_for_what_is_not_the_paper_s() -> None:
 
 
 def counted(name: str, command: str) -> Result:
-    return Result("passages", name, "", "", 1, 3.0, None, 3, Statistics({"manifest": {"command": command}}))
+    return Result("passages", name, "", "", 1, 3.0, None, 3, PassageFigures(passages=3, manifest=Origin(command=command)))
 
 
 def test_collections_are_known_by_what_imported_them() -> None:

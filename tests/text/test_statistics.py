@@ -11,12 +11,13 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.records import Passage, Query
+from positionbias.results.collections import PassageLengths, QueryLengths
 from positionbias.results.result import Result
 from positionbias.text.statistics import collection_counts, collection_statistics, length_statistics, word_counts
 
 
 def rows(result: Result) -> Any:
-    return result.payload.rows  # type: ignore[union-attr]
+    return result.payload.to_rows()  # type: ignore[union-attr]
 
 
 def test_words_are_counted_as_blingfire_sees_them() -> None:
@@ -25,22 +26,21 @@ def test_words_are_counted_as_blingfire_sees_them() -> None:
 
 
 def test_length_statistics_by_hand() -> None:
-    # 21 texts of 0, 10, 20 … 200 words: position q·20 of the sorted counts, rounded down
-    found = length_statistics(np.arange(0, 210, 10), 190)
-    assert found == {
-        "words": 2100,
-        "mean_words": 100.0,
-        "words_quantiles": {"minimum": 0, "5%": 10, "25%": 50, "median": 100, "75%": 150, "95%": 190, "maximum": 200},
-        "without_words": 1,
-        "share_over_190_words": 1 / 21,
-    }
+    # 21 texts of 0, 15, 30 … 300 words: position q·20 of the sorted counts, rounded down
+    found = length_statistics(np.arange(0, 315, 15), PassageLengths)
+    assert found == PassageLengths(
+        words=3150,
+        mean_words=150.0,
+        words_quantiles={"minimum": 0, "5%": 15, "25%": 75, "median": 150, "75%": 225, "95%": 285, "maximum": 300},
+        without_words=1,
+        share_over=7 / 21,  # 210, 225 … 300
+    )
 
 
 def test_nothing_to_measure_is_undefined_not_zero() -> None:
-    found = length_statistics(np.array([], np.int32), 30)
-    assert found["mean_words"] is None
-    assert found["share_over_30_words"] is None
-    assert set(found["words_quantiles"].values()) == {None}
+    found = length_statistics(np.array([], np.int32), QueryLengths)
+    assert found.mean_words is found.share_over is None
+    assert set(found.words_quantiles.values()) == {None}
 
 
 def test_table_1_of_the_small_collection(small_collection: Collection) -> None:
@@ -87,4 +87,4 @@ def test_the_share_of_long_squad_paragraphs(posbias_data: Path, tmp_path: Path) 
     for name, low, high in (("train44-v1.1.json", 0.11, 0.14), ("dev-v1.1.json", 0.11, 0.14)):
         squad = read_squad(posbias_data / "squad" / name)
         counts = word_counts(paragraph.text for article in squad.articles for paragraph in article.paragraphs)
-        assert low < length_statistics(counts, 200)["share_over_200_words"] < high
+        assert low < length_statistics(counts, PassageLengths).share_over < high

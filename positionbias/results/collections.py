@@ -1,0 +1,176 @@
+"""Figures of collections: what is in one, and what was done to make it from another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Self
+
+from msgspec import UNSET, Struct, UnsetType, field
+
+from positionbias.results.figures import Figures
+
+__all__ = [
+    "COLLECTION_MEASURES",
+    "PASSAGES",
+    "PLACEMENT",
+    "QUERIES",
+    "ROTATION",
+    "SELECTION",
+    "Absent",
+    "AnswersMoved",
+    "Lengths",
+    "Origin",
+    "PassageFigures",
+    "PassageLengths",
+    "PlacementFigures",
+    "QueryFigures",
+    "QueryLengths",
+    "RotationFigures",
+    "SelectionFigures",
+    "SourceInput",
+]
+
+COLLECTION_MEASURES = PASSAGES, QUERIES = "passages", "queries"
+ROTATION, SELECTION, PLACEMENT = "rotation", "selection", "placement"
+
+
+class SourceInput(Struct, frozen=True):
+    """An input of a collection, as its manifest has it."""
+
+    role: str
+    path: str
+    checksum: str
+
+
+class Origin(Struct, frozen=True):
+    """How a collection came to be, by its manifest. Lists of a source are shortened to their length in ``content``."""
+
+    command: str
+    settings: Mapping[str, Any] = {}
+    licence: str = ""
+    inputs: Sequence[SourceInput] = ()
+    notes: Sequence[str] = ()
+    content: Mapping[str, Any] = {}
+    versions: Mapping[str, str] = {}
+    created: str | None = None
+
+
+class Lengths(Struct, frozen=True, kw_only=True):
+    """The lengths of texts in words: sum, mean, observed lengths by quantile, texts without a word. None: there is no text."""
+
+    words: int
+    mean_words: float | None
+    words_quantiles: Mapping[str, int | None]
+    without_words: int
+
+
+class PassageLengths(Lengths, frozen=True, kw_only=True):
+    """The lengths of passages, and the share of which a re-ranker does not read the end."""
+
+    READ: ClassVar[int] = 200
+    share_over: float | None = field(name="share_over_200_words")
+
+
+class QueryLengths(Lengths, frozen=True, kw_only=True):
+    """The lengths of queries, and the share of which a re-ranker does not read the end."""
+
+    READ: ClassVar[int] = 30
+    share_over: float | None = field(name="share_over_30_words")
+
+
+class PassageFigures(Figures, frozen=True, kw_only=True):
+    """The passages of a collection, its origin, and the passages' lengths where they were read."""
+
+    MEASURES = (PASSAGES,)
+    FLAT = "lengths"
+
+    passages: int
+    manifest: Origin
+    lengths: PassageLengths | None = None
+
+
+class Absent(Struct, frozen=True):
+    """Judgements of passages that are not in the collection."""
+
+    judgements: int
+    passages: int
+
+
+class QueryFigures(Figures, frozen=True, kw_only=True):
+    """A split's queries, and their lengths where they were read. ``further_judgements`` counts those of other judgement sets by name."""
+
+    MEASURES = (QUERIES,)
+    FLAT = "lengths"
+
+    queries: int
+    judgements: int
+    answers: int
+    further_judgements: Mapping[str, int] | UnsetType = UNSET
+    absent: Absent | UnsetType = UNSET
+    lengths: QueryLengths | None = None
+
+
+class AnswersMoved(Struct, frozen=True, omit_defaults=True):
+    """Answers of a split or file: ``kept`` moved with their passage, ``cut`` were cut through and dropped."""
+
+    answers: int
+    kept: int
+    cut: int
+    questions: int | None = None
+    questions_dropped: int | None = None
+
+
+class RotationFigures(Figures, frozen=True, kw_only=True):
+    """What a rotation did. ``passages`` counts them by fate; ``answers`` are by split, of a file under the empty name.
+
+    A collection has ``passages_checksum``, a file ``sha256``; both are over the content alone.
+    """
+
+    MEASURES = (ROTATION,)
+
+    passages: Mapping[str, int]
+    share_without_inner_sentence_boundary: float | UnsetType = UNSET
+    answers: Mapping[str, AnswersMoved] = {}
+    passages_checksum: str | UnsetType = UNSET
+    sha256: str | UnsetType = UNSET
+
+    def to_rows(self) -> dict[str, Any]:
+        """Return the figures as JSON has them: the answers of a split as ``answers_SPLIT``."""
+        rows: dict[str, Any] = {}
+        for name, value in super().to_rows().items():
+            if name == "answers":
+                rows |= {f"answers_{split}" if split else name: counts for split, counts in value.items()}
+            else:
+                rows[name] = value
+        return rows
+
+    @classmethod
+    def from_rows(cls, rows: Mapping[str, Any]) -> Self:
+        """Return the figures that ``to_rows`` wrote."""
+        answers = {name.removeprefix("answers").removeprefix("_"): rows[name] for name in rows if name.startswith("answers")}
+        return super().from_rows({**{name: rows[name] for name in rows if not name.startswith("answers")}, "answers": answers})
+
+
+class SelectionFigures(Figures, frozen=True, kw_only=True):
+    """The queries of a split by where their answers start; ``kept`` of the ``queries``. ``answers`` counts by outcome, ``unmatched`` by cause."""
+
+    MEASURES = (SELECTION,)
+
+    kept: int
+    queries: int
+    without_known_position: int
+    outside: int
+    inside_in_part: int
+    inside: int
+    answers: Mapping[str, int]
+    unmatched: Mapping[str, int] | UnsetType = UNSET
+
+
+class PlacementFigures(Figures, frozen=True, kw_only=True):
+    """What a placing did to ``passages``, by fate; to ``questions`` by split and fate; to answers by split."""
+
+    MEASURES = (PLACEMENT,)
+
+    passages: Mapping[str, int]
+    questions: Mapping[str, Mapping[str, int]]
+    splits: Mapping[str, AnswersMoved]
