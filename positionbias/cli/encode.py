@@ -58,7 +58,7 @@ def encode(
     from positionbias.core.collection import find_collection
     from positionbias.dense.encode import encode_collection
     from positionbias.models.checkpoint import load_checkpoint
-    from positionbias.results.payloads import Statistics
+    from positionbias.results.artefacts import VECTORS, VectorFigures
     from positionbias.results.result import Result
 
     checkpoint = load_checkpoint(model_place(model), kind)
@@ -68,15 +68,13 @@ def encode(
     made = encode_collection(checkpoint, found, place, on_disk=precision_on_disk, config=ranking.config, overwrite=overwrite)
     seconds = time.perf_counter() - began
     content = made.manifest.content
-    figures = {
-        name: content[name] for name in ("passages", "dimension", "similarity", "precision", "truncated", "empty_passages")
-    }
+    figures = VectorFigures(**{name: content[name] for name in VectorFigures.__struct_fields__})
     say(
         f"{len(made) / max(1e-9, seconds):,.0f} passages/s; {content['truncated']:,} passages fill the model's limit, and may go on behind it"
     )
     if content["empty_passages"]:
         say(f"{content['empty_passages']:,} passages are empty: they have the vector of an empty text")
-    result = Result("vectors", found.name, "", checkpoint.name, None, len(made), None, len(made), Statistics(figures))
+    result = Result(VECTORS, found.name, "", checkpoint.name, None, len(made), None, len(made), figures)
     size = len(made) * made.dimension * (2 if made.precision == "float16" else 4)
     line = f"{place}: {len(made):,} vectors of {made.dimension} numbers, {made.precision}, compared by {content['similarity']}; {size / 1e6:,.1f} MB"
     emit([result], as_json=as_json, table=lambda: line)

@@ -34,20 +34,20 @@ def encoder(collections: tuple[str, ...], out: str, overwrite: bool, as_json: bo
     """  # fmt: skip
     from positionbias.core.collection import find_collection
     from positionbias.models.new_encoder import EncoderSettings, make_encoder
-    from positionbias.results.payloads import Statistics
+    from positionbias.results.artefacts import NEW_ENCODER, NewEncoderFigures
     from positionbias.results.result import Result
 
     settings = EncoderSettings(**given)
     opened = [find_collection(place) for place in collections]
     place = output_place(out)
     made = make_encoder(opened, place, settings, overwrite=overwrite)
-    figures = {name: made.content[name] for name in ("pieces", "words", "weights")}
-    names, weights = "+".join(collection.name for collection in opened), made.content["weights"]
-    result = Result("encoder", names, "train", place.name, settings.seed, weights, None, figures["words"], Statistics(figures))
-    shape = f"{settings.layers} layers, {settings.width} wide, {weights:,} random weights"
+    figures = NewEncoderFigures(**{name: made.content[name] for name in NewEncoderFigures.__struct_fields__})
+    names = "+".join(collection.name for collection in opened)
+    result = Result(NEW_ENCODER, names, "train", place.name, settings.seed, figures.weights, None, figures.words, figures)
+    shape = f"{settings.layers} layers, {settings.width} wide, {figures.weights:,} random weights"
     emit(
         [result],
         as_json=as_json,
-        table=lambda: f"{place}: {shape}; {figures['pieces']:,} pieces learned from {figures['words']:,} words",
+        table=lambda: f"{place}: {shape}; {figures.pieces:,} pieces learned from {figures.words:,} words",
     )
     say(f"next: posbias train bert_cat COLLECTION --encoder {place} …")

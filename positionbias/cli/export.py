@@ -65,7 +65,7 @@ def export(
     """
     from positionbias.core.collection import find_collection
     from positionbias.core.errors import bad_input
-    from positionbias.results.payloads import Statistics
+    from positionbias.results.artefacts import EXPORT, ExportCounts
     from positionbias.results.result import Result
 
     if squad_version and form != "squad":
@@ -84,7 +84,7 @@ def export(
         with engine.open() as map_shards:
             written = _write(form, opened, place, chosen, overwrite=overwrite, map_shards=map_shards)
     result = Result(
-        measure=f"export {form}",
+        measure=f"{EXPORT}{form}",
         collection=opened.name,
         split="+".join(chosen),
         system="",
@@ -92,7 +92,7 @@ def export(
         value=None,
         interval=None,
         count=len(opened),
-        payload=Statistics(written),
+        payload=ExportCounts(rows=written),
     )
     emit([result], as_json=as_json, table=lambda: _counts(written))
     say(f"written to {place}")

@@ -220,50 +220,32 @@ def _by_model(asked: _Asked, collection: Collection, place: Path, ranking: Ranki
     return taught
 
 
-_ROWS = {
-    "queries": "queries",
-    "pairs": "pairs",
-    "groups": "training groups",
-    "added": "relevant passages added to the candidates",
-    "relevant_without_candidates": "relevant passages of queries without candidates, left out",
-    "relevant_not_in_the_collection": "relevant passages that are not in the collection",
-    "pairs_of_unknown_queries": "pairs of unknown queries, left out",
-    "pairs_of_unknown_passages": "pairs of unknown passages, left out",
-    "repeats_that_differ": "pairs given again with another score",
-    "furthest_repeat": "the largest difference of these",
-    "truncated": "texts as long as the model reads",
-    "empty_queries": "queries without a word",
-    "mean": "mean score",
-    "least": "least score",
-    "most": "greatest score",
-    "order_only": "order only",
-}
+_ALWAYS = ("queries", "pairs", "mean score", "least score", "greatest score")  # shown also where they are 0
 
 
 def _result(taught: TeacherScores, collection: Collection) -> Result:
     """What was counted as a Result; its value is the mean score, None of a teacher with an order only."""
-    from positionbias.results.payloads import Statistics
+    from positionbias.results.artefacts import TEACHING, TeachingFigures
     from positionbias.results.result import Result
 
     assert taught.manifest is not None
     content = taught.manifest.content
-    rows = {label: content[name] for name, label in _ROWS.items() if name in content}
+    figures = TeachingFigures(**{name: content[name] for name in TeachingFigures.__struct_fields__ if name in content})
     split = "+".join(taught.splits)
-    return Result(
-        "teaching", collection.name, split, taught.name, None, content.get("mean"), None, content["queries"], Statistics(rows)
-    )
+    return Result(TEACHING, collection.name, split, taught.name, None, figures.mean, None, figures.queries, figures)
 
 
 def _text(result: Result) -> str:
     from positionbias.cli.show import aligned
+    from positionbias.results.artefacts import TeachingFigures
 
-    rows: dict[str, object] = result.payload.rows  # type: ignore[union-attr, assignment]
-    always = {_ROWS[name] for name in ("queries", "pairs", "mean", "least", "most")}
+    figures = result.payload
+    assert isinstance(figures, TeachingFigures)
     told = [
         (label, f"{value:,}" if isinstance(value, int) else f"{value:.4f}")
-        for label, value in rows.items()
-        if (value or label in always) and not isinstance(value, bool)
+        for label, value in figures.to_rows().items()
+        if (value or label in _ALWAYS) and not isinstance(value, bool)
     ]
-    if rows["order only"]:
+    if figures.order_only:
         told.append(("scores", "their order only"))
     return aligned(told, left=1)

@@ -59,30 +59,30 @@ def distil(
     """
     from positionbias.core.collection import find_collection
     from positionbias.models.distil import DistilSettings, distil
-    from positionbias.results.payloads import Statistics
+    from positionbias.results.artefacts import WORD_VECTORS, WordVectorFigures
     from positionbias.results.result import Result
 
     settings = DistilSettings(**given)  # type: ignore[arg-type]
     opened = [find_collection(place) for place in collections]
     place = output_place(out)
     manifest = distil(opened, encoder, place, settings, split=split, threads=threads, overwrite=overwrite)
-    figures = manifest.content
+    figures = WordVectorFigures(**manifest.content)
     result = Result(
-        "word vectors",
+        WORD_VECTORS,
         "+".join(collection.name for collection in opened),
         split or "train",
         encoder,
         None,
-        figures["words"],
+        figures.words,
         None,
-        figures["words"],
-        Statistics(figures),
+        figures.words,
+        figures,
     )
 
     def table() -> str:
-        left_out = f"{figures['words_too_rare']:,} too rare, {figures['words_without_pieces']:,} that the encoder cannot read"
+        left_out = f"{figures.words_too_rare:,} too rare, {figures.words_without_pieces:,} that the encoder cannot read"
         return (
-            f"{place}: {figures['words']:,} words, {figures['dimension']} wide, {figures['variance_kept']:.1%} of the variance kept; "
+            f"{place}: {figures.words:,} words, {figures.dimension} wide, {figures.variance_kept:.1%} of the variance kept; "
             f"left out: {left_out}"
         )
 

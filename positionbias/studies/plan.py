@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from positionbias.report.cells import text_cell
 from positionbias.report.table import Cell, Column, Table, as_text
-from positionbias.results.payloads import Statistics
+from positionbias.results.artefacts import PLAN, Plan, PlannedStep
 from positionbias.results.result import Result
 from positionbias.studies.step import Planned, shown_time
 
@@ -16,9 +15,9 @@ __all__ = ["plan_result", "plan_table"]
 
 def plan_result(planned: Sequence[Planned], collection: str) -> Result:
     """The plan as a Result; its value is the seconds that are known of, its count the steps to be made."""
-    rows: dict[str, Any] = {step.name: {"done": step.done, "seconds": step.seconds, "note": step.note} for step in planned}
+    plan = Plan(rows={step.name: PlannedStep(step.done, step.seconds, step.note) for step in planned})
     left = [step for step in planned if not step.done]
-    return Result("plan", collection, "", "", None, _total(left), None, len(left), Statistics(rows))
+    return Result(PLAN, collection, "", "", None, _total(left), None, len(left), plan)
 
 
 def plan_table(planned: Sequence[Planned]) -> str:
