@@ -34,13 +34,13 @@ STEPS = ("--max-steps", 2, "--validate-every", 1, "--batch-size", 4, "--threads"
 
 
 def planted(place: str = "planted", **settings: Any) -> Any:
-    """A small planted collection with a BM25 run of each split: train.run, test.run …"""
+    """A small planted collection with a BM25 run of each split beside it: train.run, test.run …"""
     from positionbias.planted.generator import PlantedSettings
     from tests import tiny
 
     shape = {"queries": 60, "passages": 150, "test_share": 0.3, "validation_share": 0.2}
     collection = tiny.planted(Path(place), PlantedSettings(**{**shape, **settings}))
-    tiny.candidates(collection, Path())
+    tiny.candidates(collection, Path(place).parent)
     return collection
 
 
@@ -266,9 +266,9 @@ def study_models(record: Recorder) -> None:
 
 @group
 def study_transfer(record: Recorder) -> None:
-    planted("far", queries=20, passages=40, test_share=0.4, seed=5)
+    planted("away/far", queries=20, passages=40, test_share=0.4, seed=5)
     planted(queries=20, passages=40, test_share=0.4)
-    study(record, "transfer", "./far", "./planted", *STUDY, *given("--set", SMALL), "--set-source", "max_steps=1")
+    study(record, "transfer", "./away/far", "./planted", *STUDY, *given("--set", SMALL), "--set-source", "max_steps=1")
 
 
 @group

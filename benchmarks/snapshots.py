@@ -2,12 +2,13 @@
 
     python benchmarks/snapshots.py make FOLDER                       # every group
     python benchmarks/snapshots.py make FOLDER --only pool,leakage   # some; the other groups in FOLDER stay
+    python benchmarks/snapshots.py make FOLDER --numbers             # with the numbers of models, to compare on one machine
     python benchmarks/snapshots.py compare BEFORE AFTER              # a diff for each differing file; exits 1 if there is any
 
 A group is a function of ``snapshot_groups``: it plants its small input and calls commands. ``Recorder.run`` calls a command twice, once for its text and once
 with ``--json``, and writes what it printed, the results and manifests that it wrote, and the report of its results. What is not behaviour is
 replaced: paths, dates, durations, rates, versions, sizes, checksums. Floats are rounded to three decimals; those of models (``model=True``)
-become ``#``, so that only the shape of their tables is compared. Every group runs in a process of its own, in a folder of its own.
+become ``#``, unless ``--numbers`` asks for them, so that only the shape of their tables is compared. Every group runs in a process of its own, in a folder of its own.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ FLOAT = re.compile(r"(?<![\w.])[-−+]?\d[\d,]*\.\d+(?:e[-−+]?\d+)?(?![\w.]*\w
 class Normal:
     """Text and JSON without what differs between two runs of the same code."""
 
-    def __init__(self, work: Path) -> None:
+    def __init__(self, work: Path, numbers: bool) -> None:
+        self.numbers = numbers  # of models, too
         self.paths = [(str(work), "WORK"), (str(ROOT), "ROOT"), (sys.prefix, "PYTHON"), (tempfile.gettempdir(), "TMP")]
 
     def text(self, text: str, *, model: bool) -> str:
@@ -63,6 +65,7 @@ class Normal:
             text = text.replace(path, name)
         for pattern, name in NO_BEHAVIOUR:
             text = re.sub(pattern, name, text)
+        model = model and not self.numbers
         text = FLOAT.sub("#" if model else _rounded, text)
         if model:  # a column is as wide as its numbers
             text = re.sub(r"\d+(?=[ \u00a0]?\\?%)", "#", text)
@@ -80,7 +83,7 @@ class Normal:
                 return [*items[:3], f"… {len(items)} in all, {digest}"]
             return items
         if isinstance(value, float):
-            return "#" if model else round(value, 3) + 0.0
+            return "#" if model and not self.numbers else round(value, 3) + 0.0
         return self.text(value, model=model) if isinstance(value, str) else value
 
 
@@ -160,9 +163,9 @@ def help_texts() -> Iterator[tuple[str, str]]:
 class Recorder:
     """Calls commands in the current folder and writes what they show to ``place``."""
 
-    def __init__(self, place: Path) -> None:
+    def __init__(self, place: Path, numbers: bool) -> None:
         self.place = place
-        self.normal = Normal(Path.cwd())
+        self.normal = Normal(Path.cwd(), numbers)
 
     call = staticmethod(call)
     help_texts = staticmethod(help_texts)
@@ -182,6 +185,8 @@ class Recorder:
                 raise SystemExit(f"{name}: wanted exit code {exits}; found {code}: posbias {' '.join(given)}: {said}")
             if flag:
                 self.write_json(f"{name}.json", printed, model=model)
+                if again:
+                    self.write(f"{name}.again", said, model=model)
                 continue
             self.write(name, f"posbias {' '.join(given)}\nexit {code}\n\n{printed}\n--- stderr\n{said}", model=model)
             if Path(out).exists():
@@ -255,18 +260,18 @@ def result_lines(result: dict[str, Any]) -> Iterator[str]:
         yield from lines_of(item, f"{name}: ", 4)
 
 
-def make_group(name: str, folder: Path) -> None:
+def make_group(name: str, folder: Path, numbers: bool) -> None:
     """Write one group's snapshots, in a process that nothing else has touched."""
     shutil.rmtree(folder / name, ignore_errors=True)
     (folder / name).mkdir(parents=True)
     with tempfile.TemporaryDirectory(prefix="snapshots-") as work:
         os.chdir(work)
         os.environ["POSBIAS_HOME"] = f"{work}/home"
-        GROUPS[name](Recorder(folder / name))
+        GROUPS[name](Recorder(folder / name, numbers))
         os.chdir(ROOT)
 
 
-def make(folder: Path, names: Sequence[str]) -> int:
+def make(folder: Path, names: Sequence[str], numbers: bool) -> int:
     """Write the groups; the exit code. Each is a fork of this process, which has imported what is slow to import."""
     os.environ.update(SET)
     os.environ.pop("POSBIAS_DATA", None)
@@ -279,7 +284,7 @@ def make(folder: Path, names: Sequence[str]) -> int:
     failed = 0
     for name in names:
         begun = time.perf_counter()
-        process = multiprocessing.get_context("fork").Process(target=make_group, args=(name, folder.resolve()))
+        process = multiprocessing.get_context("fork").Process(target=make_group, args=(name, folder.resolve(), numbers))
         process.start()
         process.join()
         failed += process.exitcode != 0
@@ -309,13 +314,16 @@ def main() -> int:
     parser.add_argument("what", choices=("make", "compare"))
     parser.add_argument("folders", type=Path, nargs="+", metavar="FOLDER", help="one to make, two to compare")
     parser.add_argument("--only", help=f"groups, with commas between: {', '.join(GROUPS)}")
+    parser.add_argument("--numbers", action="store_true", help="make: keep the numbers of models, too")
     options = parser.parse_args()
     names = options.only.split(",") if options.only else list(GROUPS)
     if unknown := set(names) - set(GROUPS):
         parser.error(f"--only: wanted some of {', '.join(GROUPS)}; found {', '.join(sorted(unknown))}")
     if len(options.folders) != (1 if options.what == "make" else 2):
         parser.error(f"{options.what}: wanted {'one folder' if options.what == 'make' else 'two folders'}")
-    return make(*options.folders, names) if options.what == "make" else compare(*options.folders, names)
+    if options.what == "make":
+        return make(*options.folders, names, options.numbers)
+    return compare(*options.folders, names)
 
 
 if __name__ == "__main__":
