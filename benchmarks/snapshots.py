@@ -75,7 +75,9 @@ class Normal:
     def value(self, value: Any, *, model: bool) -> Any:
         """JSON with rounded floats and short lists."""
         if isinstance(value, dict):
-            return {self.text(key, model=False): self.value(item, model=model) for key, item in value.items()}
+            took = {"seconds", *(("value",) if value.get("measure") == "plan" else ())}
+            rest = {key: "TIME" if key in took else self.value(item, model=model) for key, item in value.items()}
+            return {self.text(key, model=False): item for key, item in rest.items()}
         if isinstance(value, list):
             items = [self.value(item, model=model) for item in value]
             if len(items) > LONGEST and not any(isinstance(item, dict | list) for item in items):
