@@ -8,7 +8,7 @@
 A group is a function of ``snapshot_groups``: it plants its small input and calls commands. ``Recorder.run`` calls a command twice, once for its text and once
 with ``--json``, and writes what it printed, the results and manifests that it wrote, and the report of its results. What is not behaviour is
 replaced: paths, dates, durations, rates, versions, sizes, checksums. Floats are rounded to three decimals; those of models (``model=True``)
-become ``#``, unless ``--numbers`` asks for them, so that only the shape of their tables is compared. Every group runs in a process of its own, in a folder of its own.
+become ``#``, unless ``--numbers`` asks for them, so that only the shape of their tables is compared. Every group runs in a process of its own, in a folder of its own. The code is that of the checkout in which the script is called.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ from typing import Any
 import click
 from snapshot_groups import GROUPS
 
-ROOT = Path(__file__).resolve().parents[1]
+HERE = Path.cwd()  # the checkout whose code is recorded, where it is one
+ROOT = HERE if (HERE / "positionbias").is_dir() else Path(__file__).resolve().parents[1]
 SET = {"COLUMNS": "100", "MPLBACKEND": "Agg", "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 SET |= {"OPENBLAS_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
 WIDTH = 140
@@ -283,6 +284,9 @@ def make(folder: Path, names: Sequence[str], numbers: bool) -> int:
         import transformers  # noqa: F401
 
         torch.set_num_threads(1)
+    import positionbias
+
+    print(f"recording {positionbias.__file__}", file=sys.stderr)
     failed = 0
     for name in names:
         begun = time.perf_counter()
