@@ -24,10 +24,11 @@ from positionbias.cli.common import (
     stated,
 )
 from positionbias.cli.quick import quick_train_option, settle_warm_up
+from positionbias.cli.settings_options import settings_options
 from positionbias.cli.train_encoders import ENCODERS, encoder_commands
 from positionbias.cli.train_words import dimension_option, length_options, vectors_option, word_commands
 from positionbias.cli.training_options import embedding_option, training_options
-from positionbias.training.config import LOSSES
+from positionbias.training.config import TrainConfig
 
 __all__ = ["train"]
 
@@ -70,22 +71,7 @@ _data_options: Decorator = all_of(
 )
 _training_options: Decorator = all_of(
     training_options,
-    click.option(
-        "--epochs",
-        type=int,
-        help="Passes over the training groups, instead of --max-steps. [default: as many as these steps take]",
-    ),
-    click.option(
-        "--loss",
-        type=click.Choice(list(LOSSES)),
-        help="Over a query's passages: pairwise hinge; pointwise, cross-entropy of relevant and not; lce, cross-entropy of the positive among "
-        "all; of distillation margin_mse, kl, ranknet. [default: hinge; pointwise for mono_t5]",
-    ),
-    click.option("--margin", type=float, default=1.0, show_default=True, help="Of the pairwise hinge loss."),
-    click.option("--temperature", type=float, default=1.0, show_default=True, help="Of the softmax in kl."),
-    click.option(
-        "--most-depth", type=int, default=100, show_default=True, help="Deepest re-ranking depth tried in validation."
-    ),
+    settings_options(TrainConfig, "epochs", "loss", "margin", "temperature", "most_depth"),
     click.option("--tensorboard", metavar="DIR", help="Also log there, for TensorBoard."),
     click.option("--resume", is_flag=True, help="Continue an interrupted training with the same settings."),
     seed_option(),
@@ -126,7 +112,7 @@ _tk_shape_options: Decorator = all_of(
 @_data_options
 @vectors_option
 @_training_options
-@click.option("--probe-passages", type=int, default=500, show_default=True, help="Passages on which MATS is logged; 0: none.")
+@settings_options(TrainConfig, "probe_passages")
 @_tk_shape_options
 def tk(**given: Any) -> None:
     """TK on COLLECTION with a pairwise hinge loss, stopped early on validation nDCG@10."""
@@ -206,7 +192,6 @@ def _plan(kind: str, given: dict[str, Any]) -> Any:
     from positionbias.core.errors import SettingError
     from positionbias.models.kinds import config_class
     from positionbias.positions.rotate import Rotation
-    from positionbias.training.config import TrainConfig
     from positionbias.training.train import TrainPlan
 
     shape: Any = config_class(kind)

@@ -8,6 +8,8 @@ from typing import Any
 import click
 
 from positionbias.cli.common import Decorator, all_of
+from positionbias.cli.settings_options import settings_options
+from positionbias.training.config import TrainConfig
 
 __all__ = ["ENCODERS", "encoder_commands"]
 
@@ -19,11 +21,7 @@ _encoder_option: Decorator = click.option(
     metavar="PATH|ID",
     help=f"What to start from: a folder, a Hugging Face id, or minilm (a pip package). [default: {ENCODERS['bert_cat']}]",
 )
-_dropout_option: Decorator = click.option(
-    "--dropout/--no-dropout", default=True, show_default=True, help="The encoder's own, in training; a step is quicker without."
-)
-
-
+_dropout_option: Decorator = settings_options(TrainConfig, "dropout")
 _side_length_options: Decorator = all_of(
     click.option("--query-length", type=int, default=30, show_default=True, help="Word pieces read of a query."),
     click.option("--passage-length", type=int, default=200, show_default=True, help="Word pieces read of a passage."),

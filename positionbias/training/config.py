@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass, replace
 from typing import Any, NamedTuple
 
 from positionbias.core.errors import SettingError
+from positionbias.core.settings import check_settings, setting
 
 __all__ = ["LEARNING_RATES", "LOSSES", "PRECISIONS", "SCHEDULES", "LossKind", "TrainConfig"]
 
@@ -71,68 +71,72 @@ class TrainConfig:
     0 leaves their number to torch. (Another number of threads may round otherwise.)
     """
 
-    batch_size: int = 32
-    group_size: int = 2
-    learning_rate: float | None = None
-    kernel_learning_rate: float = 1e-3
-    loss: str | None = None
-    margin: float = 1.0
-    temperature: float = 1.0
-    max_steps: int = 100_000
-    epochs: int | None = None
-    validate_every: int = 2_000
-    patience: int = 30
-    least_depth: int = 1
-    most_depth: int = 100
-    validation_queries: int | None = None
-    probe_passages: int = 500
-    precision: str = "float32"
-    warmup_steps: int = 0
-    warmup_share: float = 0.0
-    schedule: str = "constant"
-    accumulate: int = 1
-    clip: float = 0.0
-    dropout: bool = True
-    bucket: int = 1
-    read_ahead: int = 4
-    save_every: int = 0
-    save_minutes: float = 10.0
-    threads: int = 0
-    seed: int = 1
+    batch_size: int = setting(32, "Training groups (a query and its passages) a batch.", least=1)
+    group_size: int = setting(
+        2,
+        "Passages of a query in a step: a positive, and negatives drawn for it.",
+        least=2,
+        wanted="a positive and a negative or more",
+    )
+    learning_rate: float | None = setting(
+        None,
+        "Of all but the kernels.",
+        above=0,
+        absent="1e-4 for tk and mono_t5, 7e-6 for bert_cat, bert_dot and colbert, 1e-3 for others",
+    )
+    kernel_learning_rate: float = setting(1e-3, "Of tk's and knrm's kernel weights.", above=0)
+    loss: str | None = setting(
+        None,
+        "Over a query's passages: pairwise hinge; pointwise, cross-entropy of relevant and not; lce, cross-entropy of the positive among "
+        "all; of distillation margin_mse, kl, ranknet.",
+        choices=tuple(LOSSES),
+        absent="hinge; pointwise for mono_t5",
+    )
+    margin: float = setting(1.0, "Of the pairwise hinge loss.", above=0)
+    temperature: float = setting(1.0, "Of the softmax in kl.", above=0)
+    max_steps: int = setting(100_000, "Steps at most.", least=1)
+    epochs: int | None = setting(
+        None, "Passes over the training groups, instead of --max-steps.", least=1, absent="as many as these steps take"
+    )
+    validate_every: int = setting(2_000, "Steps between validations.", least=1)
+    patience: int = setting(30, "Validations without a better nDCG@10 before stopping.", least=1)
+    least_depth: int = setting(1, "Shallowest re-ranking depth tried in validation.", least=1)
+    most_depth: int = setting(100, "Deepest re-ranking depth tried in validation.", least=1)
+    validation_queries: int | None = setting(
+        None,
+        "Queries that a validation during training looks at, drawn by --seed; the depth at the end is tuned on all.",
+        least=1,
+        absent="all",
+    )
+    probe_passages: int = setting(500, "Passages on which MATS is logged; 0: none.", least=0)
+    precision: str = setting("float32", "Of the arithmetic in training; float16 needs a GPU.", choices=PRECISIONS)
+    warmup_steps: int = setting(0, "Steps over which the learning rate grows from nothing.", least=0)
+    warmup_share: float = setting(0.0, "Instead of --warmup-steps: a share of all steps.")
+    schedule: str = setting(
+        "constant",
+        "The learning rate after the warm-up: as it is, or falling to nothing at the last step.",
+        choices=SCHEDULES,
+    )
+    accumulate: int = setting(1, "Batches a step of training: more groups than memory holds.", least=1)
+    clip: float = setting(0.0, "Largest norm of a step's gradient; 0: any.", least=0)
+    dropout: bool = setting(True, "The encoder's own, in training; a step is quicker without.")
+    bucket: int = setting(1, "Batches sorted by length together, so that less is padded; 1: not sorted.", least=1)
+    read_ahead: int = setting(4, "Batches read in the background; 0: none.", least=0)
+    save_every: int = setting(0, "Steps between saves for --resume; 0: by time alone.", least=0)
+    save_minutes: float = setting(10.0, "Minutes between saves for --resume, beside those at validations; 0: none.", least=0)
+    threads: int = setting(0, "CPU threads in training; 0 leaves it to torch.", least=0)
+    seed: int = setting(1, "Key of every random draw.", least=0)
 
     def __post_init__(self) -> None:
-        one = ("batch_size", "max_steps", "validate_every", "patience", "least_depth", "most_depth", "accumulate", "bucket")
-        none = ("probe_passages", "warmup_steps", "read_ahead", "save_every", "threads", "seed")
-        for name, least in {**dict.fromkeys(one, 1), **dict.fromkeys(none, 0)}.items():
-            if getattr(self, name) < least:
-                raise SettingError(f"{_flag(name)}: wanted at least {least}; found {getattr(self, name)}; raise it")
+        check_settings(self)
         if self.least_depth > self.most_depth:
             wanted, found = f"at most --most-depth ({self.most_depth})", f"{self.least_depth}"
             raise SettingError(f"--least-depth: wanted {wanted}; found {found}; lower it")
-        for name in ("epochs", "validation_queries"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise SettingError(f"{_flag(name)}: wanted at least 1; found {value}; raise it")
-        if self.loss not in (None, *LOSSES):
-            raise SettingError(f"--loss: wanted one of {', '.join(LOSSES)}; found {self.loss!r}; pick one")
-        if self.group_size < 2:
-            raise SettingError(f"--group-size: wanted a positive and a negative or more; found {self.group_size}; raise it")
-        if self.schedule not in SCHEDULES:
-            raise SettingError(f"--schedule: wanted one of {', '.join(SCHEDULES)}; found {self.schedule!r}; pick one")
         if not 0 <= self.warmup_share <= 1 or (self.warmup_share and self.warmup_steps):
             found = f"{self.warmup_share}" + (f" beside --warmup-steps {self.warmup_steps}" if self.warmup_steps else "")
             raise SettingError(
                 f"--warmup-share: wanted a share from 0 to 1, or --warmup-steps; found {found}; give one of the two"
             )
-        for name in ("learning_rate", "kernel_learning_rate", "margin", "temperature"):
-            value = getattr(self, name)
-            if not (0 < (1.0 if value is None else value) < math.inf):
-                raise SettingError(f"{_flag(name)}: wanted a number above 0; found {value}; give another")
-        for name in ("clip", "save_minutes"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise SettingError(f"{_flag(name)}: wanted a number from 0; found {getattr(self, name)}; give another")
-        if self.precision not in PRECISIONS:
-            raise SettingError(f"--precision: wanted one of {', '.join(PRECISIONS)}; found {self.precision!r}; pick one")
 
     def of_kind(self, kind: str, *, log_probabilities: bool = False) -> TrainConfig:
         """These settings with the learning rate and the loss of a kind of model, where none was given.
@@ -161,7 +165,3 @@ class TrainConfig:
     def means(self) -> dict[str, Any]:
         """The other settings: provenance."""
         return {name: getattr(self, name) for name in _MEANS}
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"

@@ -1,0 +1,33 @@
+"""Command-line options made of what the fields of a settings dataclass say of themselves."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from types import NoneType
+from typing import Any, get_args, get_type_hints
+
+import click
+
+from positionbias.cli.common import Decorator, all_of
+from positionbias.core.settings import Setting, flag_of, settings_of
+
+__all__ = ["settings_options"]
+
+
+def settings_options(kind: type, *names: str, **defaults: Any) -> Decorator:
+    """Return options for the named fields (all that declare a setting where none is named), in this order in the help.
+
+    ``defaults`` are this command's own, where they differ from the field's.
+    """
+    declared, types = settings_of(kind), get_type_hints(kind)
+    given = {field.name: field.default for field in fields(kind)} | defaults
+    return all_of(*(_option(name, types[name], given[name], declared[name]) for name in names or declared))
+
+
+def _option(name: str, hint: Any, default: Any, of: Setting) -> Decorator:
+    (type_,) = (part for part in get_args(hint) or (hint,) if part is not NoneType)
+    told = f"{of.help} [default: {of.absent}]" if default is None and of.absent else of.help
+    shown: dict[str, Any] = {} if default is None else {"default": default, "show_default": True}
+    if type_ is bool:
+        return click.option(f"{flag_of(name)}/--{of.off or flag_of(f'no_{name}')[2:]}", **shown, help=told)
+    return click.option(flag_of(name), type=click.Choice(list(of.choices)) if of.choices else type_, **shown, help=told)

@@ -1,0 +1,101 @@
+"""Settings declared once: a field of a settings dataclass says its default, its range and what it is for.
+
+Checks, command-line options and their help follow from it (``cli.settings_options``).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from positionbias.core.errors import SettingError
+
+__all__ = ["Setting", "check_settings", "flag_of", "setting", "settings_of"]
+
+_KEY = "setting"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What a field says of itself: ``help`` for a person, and which values it takes.
+
+    ``least`` and ``most`` belong to the range, ``above`` and ``below`` do not. ``wanted`` says the range in words of its own, ``do`` what to do about a
+    value outside it. ``absent`` says in the help what None means. ``off`` is the flag of a switch that turns it off, without dashes.
+    """
+
+    help: str
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    below: float | None = None
+    choices: Sequence[str] = ()
+    wanted: str = ""
+    do: str = ""
+    absent: str = ""
+    off: str = ""
+
+    def check(self, flag: str, value: Any) -> None:
+        """Refuse a value outside the range; None is in every range.
+
+        Raises:
+            SettingError: it is outside.
+        """
+        if value is None:
+            return
+        if self.choices:
+            if value not in self.choices:
+                known = self.wanted or f"one of {', '.join(self.choices)}"
+                raise SettingError(f"{flag}: wanted {known}; found {value!r}; {self.do or 'pick one'}")
+            return
+        if not self._holds(value):
+            raise SettingError(f"{flag}: wanted {self._range(value)}; found {value}; {self.do or self._advice(value)}")
+
+    def _holds(self, value: float) -> bool:
+        within = (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
+        apart = (self.above is None or value > self.above) and (self.below is None or value < self.below)
+        bounded = any(bound is not None for bound in (self.least, self.most, self.above, self.below))
+        return within and apart and (not bounded or math.isfinite(value))
+
+    def _range(self, value: float) -> str:
+        if self.wanted:
+            return self.wanted
+        if self.least is not None and self.most is None and self.below is None:
+            return f"at least {self.least}" if isinstance(value, int) else f"a number from {self.least}"
+        low = f"from {self.least}" if self.least is not None else f"above {self.above}" if self.above is not None else ""
+        high = f"to {self.most}" if self.most is not None else f"below {self.below}" if self.below is not None else ""
+        return f"a number {f'{low} {high}' if high.startswith('to') else ' and '.join(filter(None, (low, high)))}"
+
+    def _advice(self, value: float) -> str:
+        only_low = self.most is None and self.below is None
+        return "raise it" if only_low and isinstance(value, int) else "give another"
+
+
+def setting(default: Any, help: str, **of_it: Any) -> Any:
+    """Return a dataclass field with a default, a help text, and the limits of ``Setting``."""
+    return field(default=default, metadata={_KEY: Setting(help, **of_it)})
+
+
+def settings_of(kind: type) -> Mapping[str, Setting]:
+    """Return what the fields of a settings dataclass say of themselves, by name; fields that say nothing are left out."""
+    return {one.name: one.metadata[_KEY] for one in fields(kind) if _KEY in one.metadata}
+
+
+def check_settings(settings: Any) -> None:
+    """Check every field of a settings dataclass against its range.
+
+    Raises:
+        SettingError: the first that is outside; the message names its flag.
+    """
+    for name, declared in settings_of(type(settings)).items():
+        declared.check(flag_of(name), getattr(settings, name))
+
+
+def flag_of(name: str) -> str:
+    """Return the command-line flag of a field.
+
+    >>> flag_of("batch_size")
+    '--batch-size'
+    """
+    return f"--{name.replace('_', '-')}"

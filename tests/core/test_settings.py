@@ -1,0 +1,63 @@
+"""Settings: a field's range is checked as it is declared, and its option says what the field says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import click
+import pytest
+
+from positionbias.cli.settings_options import settings_options
+from positionbias.core.errors import SettingError
+from positionbias.core.settings import check_settings, setting
+
+
+@dataclass(frozen=True, slots=True)
+class Lamp:
+    oil: int = setting(3, "Spoons of oil.", least=1)
+    share: float = setting(0.5, "Of the wick.", above=0, most=1)
+    width: float = setting(2.0, "Of the flame.", least=0)
+    colour: str = setting("red", "Of the glass.", choices=("red", "green"))
+    hours: int | None = setting(None, "Until it is put out.", least=1, absent="all night")
+    lit: bool = setting(True, "Whether it burns.", off="dark")
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"oil": 0}, "--oil: wanted at least 1; found 0; raise it"),
+        ({"share": 0.0}, "--share: wanted a number above 0 to 1; found 0.0; give another"),
+        ({"share": 1.5}, "--share: wanted a number above 0 to 1; found 1.5; give another"),
+        ({"width": float("inf")}, "--width: wanted a number from 0; found inf; give another"),
+        ({"width": float("nan")}, "--width: wanted a number from 0; found nan; give another"),
+        ({"colour": "blue"}, "--colour: wanted one of red, green; found 'blue'; pick one"),
+        ({"hours": 0}, "--hours: wanted at least 1; found 0; raise it"),
+    ],
+)
+def test_a_value_outside_its_range_is_one_line(changes: dict[str, object], complaint: str) -> None:
+    with pytest.raises(SettingError) as caught:
+        Lamp(**changes)  # type: ignore[arg-type]
+    assert str(caught.value) == complaint
+
+
+def test_an_option_says_what_its_field_says() -> None:
+    @click.command()
+    @settings_options(Lamp, oil=4)
+    def command(**given: object) -> dict[str, object]:
+        return given
+
+    text = command.get_help(click.Context(command, terminal_width=200))
+    shown = [line.split("  ", 2)[-1].strip() for line in text.splitlines() if "--" in line]
+    assert shown[:6] == [
+        "Spoons of oil.  [default: 4]",
+        "Of the wick.  [default: 0.5]",
+        "Of the flame.  [default: 2.0]",
+        "Of the glass.  [default: red]",
+        "Until it is put out. [default: all night]",
+        "Whether it burns.  [default: lit]",
+    ]
+    given = command.main(["--colour", "green", "--dark", "--hours", "3"], standalone_mode=False)
+    assert given == {"oil": 4, "share": 0.5, "width": 2.0, "colour": "green", "hours": 3, "lit": False}
