@@ -29,8 +29,9 @@ from measuring import hardware, result_place
 
 from positionbias.core.collection import Collection, find_collection
 from positionbias.core.run import Run, read_run
-from positionbias.models.colbert import ColBERT, ColBERTConfig
+from positionbias.models.colbert import ColBERT
 from positionbias.models.encoder import load_encoder, quiet_transformers
+from positionbias.models.shapes import ColBERTConfig
 from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.rerank import known_queries, rescore
 

@@ -27,9 +27,8 @@ from positionbias.core.collection import Collection
 from positionbias.core.interval import Interval
 from positionbias.core.progress import set_quiet
 from positionbias.evaluation.two_means import difference_of_groups
-from positionbias.models.bert_cat import BertCatConfig
 from positionbias.models.new_encoder import EncoderSettings, make_encoder
-from positionbias.models.tk import TKConfig
+from positionbias.models.shapes import BertCatConfig, TKConfig
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.report.contamination_select import CONTAMINATION, DOSES, INHERITED, SETS, clean_of, comparisons_along
 from positionbias.report.leakage_select import rows_of

@@ -30,12 +30,13 @@ from measuring import Measured, hardware, measured, result_place
 from positionbias.core.collection import Collection, find_collection
 from positionbias.core.manifest import Manifest
 from positionbias.core.run import Ranking, write_rankings
-from positionbias.models.bert_cat import BertCat, BertCatConfig
-from positionbias.models.bert_dot import BertDot, BertDotConfig
+from positionbias.models.bert_cat import BertCat
+from positionbias.models.bert_dot import BertDot
 from positionbias.models.checkpoint import save_checkpoint
 from positionbias.models.encoder import load_encoder
 from positionbias.models.protocols import Ranker
-from positionbias.models.tk import TK, TKConfig
+from positionbias.models.shapes import BertCatConfig, BertDotConfig, TKConfig
+from positionbias.models.tk import TK
 from positionbias.text.vocabulary import Vocabulary, count_words
 
 VOCABULARY_PASSAGES = 200_000

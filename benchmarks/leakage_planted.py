@@ -47,8 +47,7 @@ from positionbias.leakage.trainsets import LeakedSettings
 from positionbias.leakage.truth import ALL_TYPES, against_truth
 from positionbias.leakage.write_trainsets import LeakedInputs, write_leaked_set
 from positionbias.models.checkpoint import load_checkpoint
-from positionbias.models.knrm import KNRMConfig
-from positionbias.models.tk import TKConfig
+from positionbias.models.shapes import KNRMConfig, TKConfig
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.ranking.config import RankingConfig, pick_device
 from positionbias.studies.leakage_trials import leaked_pairs, retrieved_alone

@@ -31,10 +31,11 @@ from positionbias.core.collection import Collection, find_collection
 from positionbias.core.progress import step
 from positionbias.core.records import Query
 from positionbias.core.run import Run, read_run
-from positionbias.models.bert_dot import BertDot, BertDotConfig
+from positionbias.models.bert_dot import BertDot
 from positionbias.models.encoder import load_encoder
 from positionbias.models.protocols import PassageEncoder
-from positionbias.models.tk import TK, TKConfig
+from positionbias.models.shapes import BertDotConfig, TKConfig
+from positionbias.models.tk import TK
 from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.pairs import score_by_pair
 from positionbias.ranking.rerank import known_queries, rescore

@@ -31,9 +31,10 @@ from measuring import hardware, result_place
 from torch import nn
 
 from positionbias.formats.squad_json import read_squad
-from positionbias.models.bert_cat import BertCat, BertCatConfig
+from positionbias.models.bert_cat import BertCat
 from positionbias.models.encoder import load_encoder
 from positionbias.models.linear import FastLinear, linear
+from positionbias.models.shapes import BertCatConfig
 from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.pairs import score_pairs
 

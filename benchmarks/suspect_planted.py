@@ -34,7 +34,7 @@ from positionbias.core.run import Run, read_run
 from positionbias.evaluation.measures import per_query
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 from positionbias.models.checkpoint import load_checkpoint
-from positionbias.models.tk import TKConfig
+from positionbias.models.shapes import TKConfig
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.ranking.rerank import rescore
 from positionbias.ranking.teach import teach

@@ -29,7 +29,7 @@ from positionbias.formats.squad import import_squad
 from positionbias.models.checkpoint import LOG
 from positionbias.models.distil import DistilSettings, distil
 from positionbias.models.encoder_source import MINILM
-from positionbias.models.tk import TKConfig
+from positionbias.models.shapes import TKConfig
 from positionbias.results.payloads import Comparison
 from positionbias.studies.artefacts import checkpoint_facts
 from positionbias.studies.model_settings import ModelSettings

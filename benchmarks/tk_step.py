@@ -34,7 +34,8 @@ from positionbias.core.collection import Collection, find_collection
 from positionbias.core.run import Run, read_run
 from positionbias.models.kernels import kernel_means
 from positionbias.models.linear import use_fast_linears
-from positionbias.models.tk import TK, TKConfig, sinusoid_positions
+from positionbias.models.shapes import TKConfig
+from positionbias.models.tk import TK, sinusoid_positions
 from positionbias.text.vocabulary import Vocabulary, count_words
 from positionbias.training.config import TrainConfig
 from positionbias.training.losses import pairwise_hinge

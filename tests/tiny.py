@@ -16,7 +16,8 @@ from positionbias.core.records import Passage
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 from positionbias.models.checkpoint import save_checkpoint
 from positionbias.models.encoder import quiet_transformers
-from positionbias.models.tk import TK, TKConfig
+from positionbias.models.shapes import TKConfig
+from positionbias.models.tk import TK
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.text.vocabulary import Vocabulary, count_words
 

@@ -21,13 +21,17 @@ def settings_options(kind: type, *names: str, **defaults: Any) -> Decorator:
     """
     declared, types = settings_of(kind), get_type_hints(kind)
     given = {field.name: field.default for field in fields(kind)} | defaults
-    return all_of(*(_option(name, types[name], given[name], declared[name]) for name in names or declared))
+    return all_of(
+        *(_option(name, types[name], given[name], declared[name]) for name in names or declared if not declared[name].hidden)
+    )
 
 
 def _option(name: str, hint: Any, default: Any, of: Setting) -> Decorator:
-    (type_,) = (part for part in get_args(hint) or (hint,) if part is not NoneType)
     told = f"{of.help} [default: {of.absent}]" if default is None and of.absent else of.help
     shown: dict[str, Any] = {} if default is None else {"default": default, "show_default": True}
-    if type_ is bool:
+    if hint is bool and not default and not of.off:
+        return click.option(flag_of(name), is_flag=True, help=told)
+    if hint is bool:
         return click.option(f"{flag_of(name)}/--{of.off or flag_of(f'no_{name}')[2:]}", **shown, help=told)
+    (type_,) = (part for part in get_args(hint) or (hint,) if part is not NoneType) if not of.choices else (None,)
     return click.option(flag_of(name), type=click.Choice(list(of.choices)) if of.choices else type_, **shown, help=told)

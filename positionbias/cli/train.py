@@ -25,9 +25,8 @@ from positionbias.cli.common import (
 )
 from positionbias.cli.quick import quick_train_option, settle_warm_up
 from positionbias.cli.settings_options import settings_options
-from positionbias.cli.train_encoders import ENCODERS, encoder_commands
-from positionbias.cli.train_words import dimension_option, length_options, vectors_option, word_commands
-from positionbias.cli.training_options import embedding_option, training_options
+from positionbias.cli.training_options import encoder_option, training_options, vectors_option
+from positionbias.models.kinds import KINDS, Kind, kind_named
 from positionbias.training.config import TrainConfig
 
 __all__ = ["train"]
@@ -80,43 +79,6 @@ _training_options: Decorator = all_of(
     yes_option,
     json_option,
 )
-_tk_shape_options: Decorator = all_of(
-    dimension_option,
-    click.option("--layers", type=int, default=2, show_default=True, help="Transformer layers."),
-    click.option("--heads", type=int, default=16, show_default=True, help="Attention heads of a layer."),
-    click.option("--head-size", type=int, default=32, show_default=True, help="Width of a head."),
-    click.option("--feed-forward", type=int, default=100, show_default=True, help="Width of a layer's feed-forward part."),
-    length_options(30),
-    click.option(
-        "--kernel-layout",
-        type=click.Choice(["reference", "even"]),
-        default="reference",
-        show_default=True,
-        help="Means of the 11 kernels: 1, 0.9, 0.7 … −0.9, or evenly from −1 to 1.",
-    ),
-    click.option(
-        "--positions",
-        type=click.Choice(["sinusoid", "none", "relative"]),
-        default="sinusoid",
-        show_default=True,
-        help="What contextualisation knows of a word's place: added sinusoids, nothing, or distances between words.",
-    ),
-    click.option(
-        "--relative-distance", type=int, default=16, show_default=True, help="Words apart, with --positions relative."
-    ),
-    embedding_option,
-)
-
-
-@train.command()
-@_data_options
-@vectors_option
-@_training_options
-@settings_options(TrainConfig, "probe_passages")
-@_tk_shape_options
-def tk(**given: Any) -> None:
-    """TK on COLLECTION with a pairwise hinge loss, stopped early on validation nDCG@10."""
-    _train("tk", given)
 
 
 def _train(kind: str, given: dict[str, Any]) -> None:
@@ -190,11 +152,10 @@ def _say_before(found: Any, plan: Any, place: Path, *, yes: bool) -> None:
 def _plan(kind: str, given: dict[str, Any]) -> Any:
     """The plan that a command's options describe."""
     from positionbias.core.errors import SettingError
-    from positionbias.models.kinds import config_class
     from positionbias.positions.rotate import Rotation
     from positionbias.training.train import TrainPlan
 
-    shape: Any = config_class(kind)
+    shape: Any = kind_named(kind).shape
     own = {name: given.pop(name) for name in shape.__dataclass_fields__ if name in given}
     settle_warm_up(given)
     seed, rotate = given["seed"], given.pop("rotate")
@@ -202,8 +163,8 @@ def _plan(kind: str, given: dict[str, Any]) -> Any:
     for name in ("candidates", "trainset", "teacher_scores", "validation_candidates", "start", "word_vectors"):
         if given.get(name) is not None:
             given[name] = input_place(given[name])
-    if kind in ENCODERS and given["encoder"] is None and given["start"] is None:
-        given["encoder"] = ENCODERS[kind]
+    if (usual := kind_named(kind).encoder) and given["encoder"] is None and given["start"] is None:
+        given["encoder"] = usual
     if given.get("encoder") is not None:
         given["encoder"] = str(model_place(given["encoder"]))
     if training.epochs is not None and stated("max_steps"):
@@ -220,11 +181,20 @@ def _plan(kind: str, given: dict[str, Any]) -> Any:
     return TrainPlan(kind=kind, model=model, training=training, rotate=Rotation(seed=seed) if rotate else None, **given)
 
 
-for command in (
-    *encoder_commands(_data_options, _training_options, _train),
-    *word_commands(_data_options, _training_options, _train),
-):
-    train.add_command(command)
+def _command(name: str, kind: Kind) -> click.Command:
+    """The training command of a kind."""
+    beginning = {"words": (vectors_option,), "encoder": (encoder_option(kind), settings_options(TrainConfig, "dropout"))}
+    probed = (settings_options(TrainConfig, "probe_passages"),) if name == "tk" else ()
+    options = (_data_options, *beginning.get(kind.beginning, ()), _training_options, *probed, settings_options(kind.shape))
+
+    def run(**given: Any) -> None:
+        _train(name, given)
+
+    return click.command(name, help=kind.about)(all_of(*options)(run))
+
+
+for name, kind in KINDS.items():
+    train.add_command(_command(name, kind))
 
 
 def _leave_group() -> None:

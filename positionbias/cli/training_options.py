@@ -6,9 +6,11 @@ import click
 
 from positionbias.cli.common import Decorator
 from positionbias.cli.settings_options import settings_options
+from positionbias.models.kinds import Kind
+from positionbias.models.shapes import TKConfig
 from positionbias.training.config import TrainConfig
 
-__all__ = ["embedding_option", "training_options"]
+__all__ = ["embedding_option", "encoder_option", "training_options", "vectors_option"]
 
 training_options: Decorator = settings_options(
     TrainConfig,
@@ -33,6 +35,14 @@ training_options: Decorator = settings_options(
     "threads",
 )
 
-embedding_option: Decorator = click.option(
-    "--embedding-deviation", type=float, default=0.4, show_default=True, help="Of words that start at random."
+embedding_option: Decorator = settings_options(TKConfig, "embedding_deviation")
+vectors_option: Decorator = click.option(
+    "--word-vectors",
+    metavar="FILE",
+    help="Vectors to start from: GloVe's, word2vec's or ours; by default words start at random.",
 )
+
+
+def encoder_option(kind: Kind) -> Decorator:
+    """What a kind over an encoder starts from."""
+    return click.option("--encoder", metavar="PATH|ID", help=f"{kind.sources} [default: {kind.encoder}]")

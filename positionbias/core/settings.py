@@ -22,7 +22,7 @@ class Setting:
     """What a field says of itself: ``help`` for a person, and which values it takes.
 
     ``least`` and ``most`` belong to the range, ``above`` and ``below`` do not. ``wanted`` says the range in words of its own, ``do`` what to do about a
-    value outside it. ``absent`` says in the help what None means. ``off`` is the flag of a switch that turns it off, without dashes.
+    value outside it. ``absent`` says in the help what None means. ``off`` is the flag of a switch that turns it off, without dashes; a ``hidden`` field has no option.
     """
 
     help: str
@@ -35,6 +35,7 @@ class Setting:
     do: str = ""
     absent: str = ""
     off: str = ""
+    hidden: bool = False
 
     def check(self, flag: str, value: Any) -> None:
         """Refuse a value outside the range; None is in every range.

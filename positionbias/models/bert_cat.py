@@ -3,50 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import Any, ClassVar, Self
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from positionbias.core.errors import SettingError
 from positionbias.models.encoder import Encoder, load_encoder, open_encoder
 from positionbias.models.encoder_source import check_encoder_folder
 from positionbias.models.protocols import Role, Tokens
 from positionbias.models.relevance import log_relevance
 from positionbias.models.sentence_transformers import DENSE, write_cross_encoder
+from positionbias.models.shapes import BertCatConfig, Head
 from positionbias.models.tensors import load_weights, read_shape, save_tensors
 
-__all__ = ["BertCat", "BertCatConfig"]
+__all__ = ["BertCat"]
 
-Head = Literal["linear", "relevance", "transformers"]
 WEIGHTS = "model.safetensors"
 _OUTPUTS: dict[Head, int] = {"linear": 1, "relevance": 2}
-
-
-@dataclass(frozen=True, slots=True)
-class BertCatConfig:
-    """BERT_CAT's shape. ``pair_length`` counts special tokens; a longer pair loses from its longer text first.
-
-    ``head`` is ``linear`` (the paper's); ``relevance``, two logits, not relevant and relevant, whose score is the log-probability of
-    relevant (monoBERT, Nogueira et al. 2019); or ``transformers``: the head of a loaded sequence classifier with one label.
-    """
-
-    pair_length: int = 230
-    head: Head = "linear"
-
-    def __post_init__(self) -> None:
-        if self.pair_length < 1:
-            raise SettingError(f"--pair-length: wanted at least 1; found {self.pair_length}; raise it")
-        if self.head not in get_args(Head):
-            raise SettingError(f"head: wanted one of {', '.join(get_args(Head))}; found {self.head!r}; give one of these")
-
-    @property
-    def log_probabilities(self) -> bool:
-        """Whether scores are log-probabilities of "relevant"."""
-        return self.head == "relevance"
 
 
 class BertCat(nn.Module):

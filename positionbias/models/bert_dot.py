@@ -3,44 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from positionbias.core.errors import SettingError
-from positionbias.models.dual_encoder import DualEncoder, check_lengths
+from positionbias.models.dual_encoder import DualEncoder
 from positionbias.models.encoder import open_encoder
 from positionbias.models.encoder_source import check_encoder_folder
 from positionbias.models.sentence_transformers import write_bi_encoder
+from positionbias.models.shapes import BertDotConfig
 from positionbias.models.tensors import read_shape
 
-__all__ = ["BertDot", "BertDotConfig", "Pooling"]
-
-Pooling = Literal["cls", "mean"]
-
-
-@dataclass(frozen=True, slots=True)
-class BertDotConfig:
-    """BERT_DOT's shape. Lengths count special tokens. The paper's vector is the raw [CLS], not normalised.
-
-    Prompts stand before each text, as some published bi-encoders were trained to read it.
-    """
-
-    query_length: int = 30
-    passage_length: int = 200
-    pooling: Pooling = "cls"
-    normalize: bool = False
-    query_prompt: str = ""
-    passage_prompt: str = ""
-
-    def __post_init__(self) -> None:
-        check_lengths(self)
-        if self.pooling not in ("cls", "mean"):
-            raise SettingError(f"pooling: wanted cls or mean; found {self.pooling!r}; give one of these")
+__all__ = ["BertDot"]
 
 
 def _prompted(texts: Sequence[str], prompt: str) -> Sequence[str]:

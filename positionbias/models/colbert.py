@@ -3,48 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from positionbias.core.errors import SettingError
-from positionbias.models.dual_encoder import DualEncoder, check_lengths
+from positionbias.models.dual_encoder import DualEncoder
 from positionbias.models.encoder import Encoder, open_encoder
 from positionbias.models.encoder_source import check_encoder_folder
 from positionbias.models.linear import use_fast_linears
 from positionbias.models.sentence_transformers import PROJECTION, write_multi_vector
+from positionbias.models.shapes import ColBERTConfig
 from positionbias.models.tensors import load_weights, read_shape, save_tensors
 
-__all__ = ["ColBERT", "ColBERTConfig", "Similarity"]
+__all__ = ["ColBERT"]
 
-Similarity = Literal["dot", "cosine"]
 WEIGHTS = "model.safetensors"
-
-
-@dataclass(frozen=True, slots=True)
-class ColBERTConfig:
-    """ColBERT's shape. Lengths count special tokens, which are terms like any other.
-
-    ``dimension`` 768 is the reference's; the original ColBERT has 128. ``similarity`` ``dot`` compares the vectors as they are, from a
-    linear layer with a bias [reference]; ``cosine`` compares unit vectors, from a layer without one (the original's). The original's
-    markers, its [MASK] tokens behind a query and its leaving out of punctuation are not here, as they are not in the reference.
-    """
-
-    dimension: int = 768
-    similarity: Similarity = "dot"
-    query_length: int = 30
-    passage_length: int = 200
-
-    def __post_init__(self) -> None:
-        check_lengths(self)
-        if self.dimension < 1:
-            raise SettingError(f"--dimension: wanted at least 1; found {self.dimension}; raise it")
-        if self.similarity not in ("dot", "cosine"):
-            raise SettingError(f"--similarity: wanted dot or cosine; found {self.similarity!r}; give one of these")
 
 
 class ColBERT(DualEncoder):

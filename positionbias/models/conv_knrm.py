@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -14,31 +13,12 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from positionbias.models.kernels import KernelPooling, cosine_matrix
-from positionbias.models.knrm import LOG_SHARE, check_kernels
-from positionbias.models.word_model import WordModel, check_embedding_deviation, check_sizes
+from positionbias.models.knrm import LOG_SHARE
+from positionbias.models.shapes import ConvKNRMConfig
+from positionbias.models.word_model import WordModel
 from positionbias.text.vocabulary import Vocabulary
 
-__all__ = ["ConvKNRM", "ConvKNRMConfig"]
-
-
-@dataclass(frozen=True, slots=True)
-class ConvKNRMConfig:
-    """ConvKNRM's shape (the paper's §4): n-grams of 1 … ``longest_ngram`` words, ``filters`` wide, and KNRM's kernels."""
-
-    dimension: int = 300
-    longest_ngram: int = 3
-    filters: int = 128
-    kernels: int = 11
-    kernel_sigma: float = 0.1
-    exact_sigma: float = 1e-3
-    query_length: int = 30
-    passage_length: int = 200
-    embedding_deviation: float = 0.4
-
-    def __post_init__(self) -> None:
-        check_sizes(self, "dimension", "longest_ngram", "filters", "query_length", "passage_length")
-        check_kernels(self)
-        check_embedding_deviation(self)
+__all__ = ["ConvKNRM"]
 
 
 class ConvKNRM(WordModel):

@@ -8,24 +8,12 @@ from typing import Any, ClassVar, Self
 import torch
 from torch import Tensor, nn
 
-from positionbias.core.errors import SettingError
 from positionbias.models.encoder import Encoder, load_encoder
 from positionbias.models.protocols import Role, Tokens
 
-__all__ = ["DualEncoder", "check_lengths"]
+__all__ = ["DualEncoder"]
 
 _SIDES = ("query", "passage")
-
-
-def check_lengths(config: Any) -> None:
-    """Whether a shape's ``query_length`` and ``passage_length`` are lengths.
-
-    Raises:
-        SettingError: one is not, by its flag.
-    """
-    for name in ("query_length", "passage_length"):
-        if getattr(config, name) < 1:
-            raise SettingError(f"--{name.replace('_', '-')}: wanted at least 1; found {getattr(config, name)}; raise it")
 
 
 class DualEncoder(nn.Module):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -14,54 +13,22 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.errors import bad_input
 from positionbias.core.files import read_json
 from positionbias.core.publish import write_json
 from positionbias.core.schema import read_as
 from positionbias.models.linear import FastLinear
 from positionbias.models.ngraphs import NGraphs
 from positionbias.models.protocols import Role, Tokens, pad_rows
+from positionbias.models.shapes import DuetConfig
 from positionbias.models.tensors import MEND, load_weights, read_shape, save_tensors
-from positionbias.models.word_model import check_sizes
 from positionbias.text.vocabulary import PADDING, words_of
 
-__all__ = ["Duet", "DuetConfig"]
+__all__ = ["Duet"]
 
 GRAPHS = "ngraphs.json"
 KEY = 1 << 24  # a word's key in two parts below it, which float32 holds exactly
 KNOWN_WORDS = 1 << 16  # whose n-graphs are kept at hand
-
-
-@dataclass(frozen=True, slots=True)
-class DuetConfig:
-    """Duet's shape; the paper's (§2.3, Figure 4), but for passages of 200 words where it has documents of 1,000.
-
-    ``window``: words that a filter of the distributed model sees; ``pooling_window``: places over which a passage's are pooled.
-    """
-
-    filters: int = 300
-    ngraphs: int = 2_000
-    query_length: int = 10
-    passage_length: int = 200
-    window: int = 3
-    pooling_window: int = 100
-    dropout_rate: float = 0.2
-
-    def __post_init__(self) -> None:
-        check_sizes(self, "filters", "ngraphs", "query_length", "passage_length", "window", "pooling_window")
-        for name, least in (("query_length", self.window), ("passage_length", self.window + self.pooling_window - 1)):
-            if getattr(self, name) < least:
-                raise SettingError(
-                    f"--{name.replace('_', '-')}: wanted at least the {least} words of a window; found {getattr(self, name)}; "
-                    "raise it, or lower --window or --pooling-window"
-                )
-        if not 0 <= self.dropout_rate < 1:
-            raise SettingError(f"--dropout-rate: wanted a share from 0 and below 1; found {self.dropout_rate}; give another")
-
-    @property
-    def windows(self) -> int:
-        """Windows over which a passage is pooled."""
-        return self.passage_length - self.window + 1 - self.pooling_window + 1
 
 
 class Duet(nn.Module):

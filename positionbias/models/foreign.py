@@ -8,8 +8,8 @@ from typing import NamedTuple, cast
 from torch import nn
 
 from positionbias.core.errors import SettingError, bad_input
-from positionbias.models.bert_cat import BertCat, BertCatConfig
-from positionbias.models.bert_dot import BertDot, BertDotConfig
+from positionbias.models.bert_cat import BertCat
+from positionbias.models.bert_dot import BertDot
 from positionbias.models.colbert import ColBERT
 from positionbias.models.door import module_records
 from positionbias.models.encoder import Encoder, open_encoder
@@ -25,8 +25,9 @@ from positionbias.models.layout import (
     read_family,
     read_layout,
 )
-from positionbias.models.mono_t5 import MonoT5, MonoT5Config, load_t5
+from positionbias.models.mono_t5 import MonoT5, load_t5
 from positionbias.models.protocols import AnyRanker
+from positionbias.models.shapes import BertCatConfig, BertDotConfig, MonoT5Config
 from positionbias.models.tensors import load_weights
 
 __all__ = ["Foreign", "check_model_folder", "load_foreign"]

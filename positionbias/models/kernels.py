@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
-__all__ = ["KERNEL_LAYOUTS", "KernelLayout", "KernelPooling", "cosine_matrix", "kernel_means"]
+from positionbias.models.shapes import KernelLayout
 
-KernelLayout = Literal["reference", "even"]
-KERNEL_LAYOUTS: tuple[KernelLayout, ...] = ("reference", "even")
+__all__ = ["KernelPooling", "cosine_matrix", "kernel_means"]
 
 
 def kernel_means(layout: KernelLayout = "reference", count: int = 11) -> list[float]:

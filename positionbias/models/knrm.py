@@ -3,54 +3,20 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
-from positionbias.core.errors import SettingError
 from positionbias.models.kernels import KernelPooling, cosine_matrix
-from positionbias.models.word_model import WordModel, check_embedding_deviation, check_sizes
+from positionbias.models.shapes import KNRMConfig
+from positionbias.models.word_model import WordModel
 from positionbias.text.vocabulary import Vocabulary
 
-__all__ = ["KNRM", "LOG_SHARE", "KNRMConfig", "check_kernels"]
+__all__ = ["KNRM", "LOG_SHARE"]
 
 LOG_SHARE = 0.01  # what the authors' code makes of a logarithm, so that tanh does not saturate
-
-
-@dataclass(frozen=True, slots=True)
-class KNRMConfig:
-    """KNRM's shape (the paper's §4.4): 11 kernels, the first at a cosine of 1 and so narrow that only the same word meets it."""
-
-    dimension: int = 300
-    kernels: int = 11
-    kernel_sigma: float = 0.1
-    exact_sigma: float = 1e-3
-    query_length: int = 30
-    passage_length: int = 200
-    embedding_deviation: float = 0.4
-
-    def __post_init__(self) -> None:
-        check_sizes(self, "dimension", "query_length", "passage_length")
-        check_kernels(self)
-        check_embedding_deviation(self)
-
-
-def check_kernels(config: Any) -> None:
-    """Whether a shape's ``kernels``, ``kernel_sigma`` and ``exact_sigma`` make kernels.
-
-    Raises:
-        SettingError: they do not, by the flag of the first.
-    """
-    if config.kernels < 3:
-        raise SettingError(f"--kernels: wanted at least 3; found {config.kernels}; raise it")
-    for name in ("kernel_sigma", "exact_sigma"):
-        # the square of a narrower one divides to more than float32 holds
-        if not 1e-6 <= getattr(config, name) < math.inf:
-            found = f"--{name.replace('_', '-')}: wanted a number from 1e-6; found {getattr(config, name)}"
-            raise SettingError(f"{found}; the paper's are 0.1 and 0.001")
 
 
 class KNRM(WordModel):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -18,27 +17,15 @@ from positionbias.models.encoder_template import Frame, Template
 from positionbias.models.linear import use_fast_linears
 from positionbias.models.protocols import Role, Tokens
 from positionbias.models.relevance import log_relevance
+from positionbias.models.shapes import MonoT5Config
 from positionbias.models.tensors import read_shape
 
-__all__ = ["T5", "MonoT5", "MonoT5Config", "load_t5"]
+__all__ = ["T5", "MonoT5", "load_t5"]
 
 _WORDS = ("Query:", "Document:", "Relevant:")  # before the query, before the passage, and at the end
 _ANSWERS = ("false", "true")
 _WANTED = "a T5 with its tokenizer"
 _DO = "give another T5, as t5-base"
-
-
-@dataclass(frozen=True, slots=True)
-class MonoT5Config:
-    """monoT5's shape. ``pair_length`` counts all tokens; of a longer pair the passage is cut."""
-
-    pair_length: int = 512
-
-    log_probabilities: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        if self.pair_length < 1:
-            raise SettingError(f"--pair-length: wanted at least 1; found {self.pair_length}; raise it")
 
 
 class T5(nn.Module):

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -15,32 +14,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from positionbias.models.kernels import cosine_matrix
-from positionbias.models.word_model import WordModel, check_embedding_deviation, check_sizes
+from positionbias.models.shapes import PACRRConfig
+from positionbias.models.word_model import WordModel
 from positionbias.text.vocabulary import UNKNOWN, Vocabulary
 
-__all__ = ["PACRR", "PACRRConfig", "inverse_frequency"]
-
-
-@dataclass(frozen=True, slots=True)
-class PACRRConfig:
-    """PACRR's shape, with the names of the paper's symbols: ``query_length`` l_q, ``passage_length`` l_d (its "firstk": what stands
-    behind it is not read; the paper's documents have 800), ``longest_window`` l_g, ``filters`` n_f, ``strongest`` n_s.
-
-    ``learn_words``: the paper's word vectors stay as they are given.
-    """
-
-    dimension: int = 300
-    longest_window: int = 3
-    filters: int = 32
-    strongest: int = 3
-    query_length: int = 16
-    passage_length: int = 200
-    learn_words: bool = False
-    embedding_deviation: float = 0.4
-
-    def __post_init__(self) -> None:
-        check_sizes(self, "dimension", "longest_window", "filters", "strongest", "query_length", "passage_length")
-        check_embedding_deviation(self)
+__all__ = ["PACRR", "inverse_frequency"]
 
 
 def inverse_frequency(passages_with: int, passages: int) -> float:

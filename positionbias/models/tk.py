@@ -9,69 +9,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from positionbias.core.errors import SettingError
 from positionbias.models.attention import RelativePositions, attend
-from positionbias.models.kernels import KERNEL_LAYOUTS, KernelLayout, KernelPooling, cosine_matrix
+from positionbias.models.kernels import KernelPooling, cosine_matrix
 from positionbias.models.linear import FastLinear
 from positionbias.models.protocols import Tokens
-from positionbias.models.word_model import WordModel, check_embedding_deviation, check_sizes
+from positionbias.models.shapes import TKConfig
+from positionbias.models.word_model import WordModel
 from positionbias.text.vocabulary import PADDING, Vocabulary
 
-__all__ = ["POSITIONS", "TK", "Positions", "TKConfig", "TransformerLayer", "sinusoid_positions"]
-
-Positions = Literal["sinusoid", "none", "relative"]
-POSITIONS: tuple[Positions, ...] = get_args(Positions)
-
-
-@dataclass(frozen=True, slots=True)
-class TKConfig:
-    """TK's shape.
-
-    ``positions``: ``sinusoid`` (the paper), ``none``, or ``relative`` (Shaw et al. 2018, up to ``relative_distance`` words apart;
-    16 as there). ``passage_start``, where a passage's positions begin, is the sinusoid's. ``embedding_deviation`` is used where no
-    word vectors are given [decision].
-    """
-
-    dimension: int = 300
-    layers: int = 2
-    heads: int = 16
-    head_size: int = 32
-    feed_forward: int = 100
-    kernels: int = 11
-    kernel_layout: KernelLayout = "reference"
-    kernel_sigma: float = 0.1
-    positions: Positions = "sinusoid"
-    relative_distance: int = 16
-    query_length: int = 30
-    passage_length: int = 200
-    passage_start: int = 500
-    embedding_deviation: float = 0.4
-
-    def __post_init__(self) -> None:
-        check_sizes(self, "dimension", "layers", "heads", "head_size", "feed_forward", "query_length", "passage_length")
-        check_sizes(self, "relative_distance")
-        if self.dimension % 2 or self.dimension < 4:
-            raise SettingError(f"--dimension: wanted an even number from 4; found {self.dimension}; positions need two halves")
-        if self.positions not in POSITIONS:
-            raise SettingError(f"--positions: wanted {', '.join(POSITIONS)}; found {self.positions!r}; pick one")
-        if self.kernels < 3 or self.kernel_layout not in KERNEL_LAYOUTS:
-            known = " or ".join(KERNEL_LAYOUTS)
-            raise SettingError(
-                f"--kernel-layout: wanted at least 3 kernels laid out as {known}; found {self.kernels}, {self.kernel_layout}"
-            )
-        if not 0 < self.kernel_sigma < math.inf:
-            raise SettingError(f"kernel_sigma: wanted a number above 0; found {self.kernel_sigma}; the paper's is 0.1")
-        check_embedding_deviation(self)
-        if self.passage_start < 0:
-            raise SettingError(f"passage_start: wanted a position from 0; found {self.passage_start}; the paper's is 500")
+__all__ = ["TK", "TransformerLayer", "sinusoid_positions"]
 
 
 def sinusoid_positions(length: int, dimension: int) -> Tensor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -11,7 +10,6 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from positionbias.core.errors import SettingError
 from positionbias.core.files import read_json
 from positionbias.core.publish import write_json
 from positionbias.core.schema import read_as
@@ -19,31 +17,10 @@ from positionbias.models.protocols import Role, Tokens, pad_rows
 from positionbias.models.tensors import MEND, load_weights, read_shape, save_tensors
 from positionbias.text.vocabulary import PADDING, Vocabulary
 
-__all__ = ["WordModel", "check_embedding_deviation", "check_sizes"]
+__all__ = ["WordModel"]
 
 GROUP = 8  # passages taken together on a CPU: few enough that what a layer makes of them stays in the processor's cache
 WIDTH = 8  # their width is a multiple of it: oneDNN prepares a product of new size for longer than it computes it
-
-
-def check_sizes(config: Any, *names: str) -> None:
-    """Whether these settings of a shape are at least 1.
-
-    Raises:
-        SettingError: one is not, by its flag.
-    """
-    for name in names:
-        if getattr(config, name) < 1:
-            raise SettingError(f"--{name.replace('_', '-')}: wanted at least 1; found {getattr(config, name)}; raise it")
-
-
-def check_embedding_deviation(config: Any) -> None:
-    """Whether a shape's ``embedding_deviation`` is a deviation.
-
-    Raises:
-        SettingError: it is not.
-    """
-    if not 0 <= config.embedding_deviation < math.inf:
-        raise SettingError(f"--embedding-deviation: wanted a number from 0; found {config.embedding_deviation}; raise it")
 
 
 class WordModel(nn.Module):

@@ -15,7 +15,7 @@ from typing import Any
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
-from positionbias.models.tk import POSITIONS, Positions
+from positionbias.models.shapes import POSITIONS, Positions
 from positionbias.studies.architecture_measured import VARIANTS, measure_architectures
 from positionbias.studies.model_settings import ModelSettings
 from positionbias.studies.position_bias import (

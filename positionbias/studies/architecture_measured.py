@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 
 from positionbias.core.collection import Collection
 from positionbias.evaluation.significance import adjust, clusters_by_passage, compare
-from positionbias.models.tk import Positions
+from positionbias.models.shapes import Positions
 from positionbias.results.payloads import Comparison, Finding, PerQuery
 from positionbias.results.result import Result
 from positionbias.studies.findings import baselines, idle_trainings, trainings

@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from positionbias.core.collection import Collection
-from positionbias.models.tk import TKConfig
+from positionbias.models.shapes import TKConfig
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.studies.model_settings import ModelSettings
 from positionbias.studies.position_bias import StudySettings, position_bias

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, is_dataclass, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
@@ -186,7 +186,7 @@ def with_assignments(
 
 def _hints(model: ModelSettings) -> dict[str, Any]:
     """The settings of a model and their types."""
-    shape = type(model.model) if is_dataclass(model.model) else config_class(model.kind)
+    shape: type = config_class(model.kind) if model.model is None else type(model.model)
     parts = (TrainConfig, shape)
     return {f.name: get_type_hints(part)[f.name] for part in parts for f in fields(part) if f.name not in OWN}
 

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from positionbias.core.errors import SettingError
 from positionbias.core.settings import check_settings, setting
+from positionbias.models.kinds import kind_named, learning_rates
 
-__all__ = ["LEARNING_RATES", "LOSSES", "PRECISIONS", "SCHEDULES", "LossKind", "TrainConfig"]
+__all__ = ["LOSSES", "PRECISIONS", "SCHEDULES", "LossKind", "TrainConfig"]
 
 PRECISIONS = ("float32", "bfloat16", "float16")
 
@@ -31,15 +32,6 @@ LOSSES = {
     "margin_mse": LossKind(teacher=True),
     "kl": LossKind(teacher=True),
     "ranknet": LossKind(teacher=True, order_alone=True),
-}
-
-# of a kind's body, and of TK's word vectors (position-bias paper, §3); monoT5's paper has 1e-3, with Adafactor: that is much for Adam [decision]
-# those over an encoder alike; KNRM's, ConvKNRM's and PACRR's are of their authors (Adam); Duet's paper has plain gradient descent, so its rate is theirs [decision]
-LEARNING_RATES = {
-    "tk": 1e-4,
-    **dict.fromkeys(("bert_cat", "bert_dot", "colbert"), 7e-6),
-    "mono_t5": 1e-4,
-    **dict.fromkeys(("knrm", "conv_knrm", "duet", "pacrr"), 1e-3),
 }
 
 # what changes how fast or how safely a training goes, and not where it ends
@@ -82,7 +74,7 @@ class TrainConfig:
         None,
         "Of all but the kernels.",
         above=0,
-        absent="1e-4 for tk and mono_t5, 7e-6 for bert_cat, bert_dot and colbert, 1e-3 for others",
+        absent="; ".join(f"{rate:.0e} for {', '.join(names)}".replace("e-0", "e-") for rate, names in learning_rates().items()),
     )
     kernel_learning_rate: float = setting(1e-3, "Of tk's and knrm's kernel weights.", above=0)
     loss: str | None = setting(
@@ -143,7 +135,7 @@ class TrainConfig:
 
         ``log_probabilities``: whether the model's scores are.
         """
-        rate = LEARNING_RATES[kind] if self.learning_rate is None else self.learning_rate
+        rate = kind_named(kind).learning_rate if self.learning_rate is None else self.learning_rate
         own = next(name for name, wanted in LOSSES.items() if wanted.log_probabilities == log_probabilities)
         return replace(self, learning_rate=rate, loss=self.loss or own)
 

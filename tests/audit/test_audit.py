@@ -253,9 +253,10 @@ def test_order_of_queries_candidates_and_judgements_changes_nothing(
 
 def test_encoders_have_thirds_and_layers_and_the_batch_size_changes_nothing(collection: Collection, tmp_path: Path) -> None:
     from positionbias.core.manifest import Manifest
-    from positionbias.models.bert_dot import BertDot, BertDotConfig
+    from positionbias.models.bert_dot import BertDot
     from positionbias.models.checkpoint import save_checkpoint
     from positionbias.models.encoder import open_encoder
+    from positionbias.models.shapes import BertDotConfig
     from positionbias.ranking.config import RankingConfig
 
     model = BertDot(BertDotConfig(passage_length=128), open_encoder(tiny_encoder(tmp_path / "encoder"))).eval()

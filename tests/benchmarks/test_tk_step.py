@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from positionbias.models.protocols import pad_rows
-from positionbias.models.tk import TK, TKConfig
+from positionbias.models.shapes import TKConfig
+from positionbias.models.tk import TK
 from positionbias.text.vocabulary import Vocabulary
 
 from .scripts import script_named

@@ -128,9 +128,10 @@ def test_a_full_disk(collection, run_path, model, tmp_path):
 
 def test_a_model_that_reads_pairs(rerank, collection, run_path, tmp_path):
     from positionbias.core.manifest import Manifest
-    from positionbias.models.bert_cat import BertCat, BertCatConfig
+    from positionbias.models.bert_cat import BertCat
     from positionbias.models.checkpoint import save_checkpoint
     from positionbias.models.encoder import load_encoder
+    from positionbias.models.shapes import BertCatConfig
 
     cat = BertCat(BertCatConfig(), load_encoder(tiny_encoder(tmp_path / "encoder")))
     manifest = Manifest(kind="checkpoint", name="cat", command="train bert_cat")

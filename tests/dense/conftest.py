@@ -12,8 +12,9 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
-from positionbias.models.bert_dot import BertDot, BertDotConfig
+from positionbias.models.bert_dot import BertDot
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint, save_checkpoint
+from positionbias.models.shapes import BertDotConfig
 
 from ..tiny import tiny_encoder
 

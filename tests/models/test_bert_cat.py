@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.core.errors import InputError, SettingError
-from positionbias.models.bert_cat import BertCat, BertCatConfig
+from positionbias.models.bert_cat import BertCat
 from positionbias.models.encoder import load_encoder, open_encoder
 from positionbias.models.protocols import PassageEncoder, Ranker
+from positionbias.models.shapes import BertCatConfig
 
 from ..tiny import tiny_encoder
 from .encoders import ARCHITECTURES, saved

@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.core.errors import SettingError
-from positionbias.models.bert_dot import BertDot, BertDotConfig
+from positionbias.models.bert_dot import BertDot
 from positionbias.models.encoder import load_encoder
 from positionbias.models.protocols import PassageEncoder, TermEncoder
+from positionbias.models.shapes import BertDotConfig
 
 from ..tiny import tiny_encoder
 from .encoders import saved
@@ -145,7 +146,7 @@ def test_saved_and_loaded_it_is_the_same(architecture: str, tmp_path: Path) -> N
     [
         ({"query_length": 0}, "--query-length: wanted at least 1; found 0; raise it"),
         ({"passage_length": -1}, "--passage-length: wanted at least 1; found -1; raise it"),
-        ({"pooling": "max"}, "pooling: wanted cls or mean; found 'max'"),
+        ({"pooling": "max"}, "--pooling: wanted one of cls, mean; found 'max'"),
     ],
 )
 def test_settings_out_of_range(settings: dict, message: str) -> None:

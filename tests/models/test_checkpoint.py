@@ -173,7 +173,8 @@ import torch
 from positionbias.core.errors import StorageError
 from positionbias.core.manifest import Manifest
 from positionbias.models.checkpoint import save_checkpoint
-from positionbias.models.tk import TK, TKConfig
+from positionbias.models.tk import TK
+from positionbias.models.shapes import TKConfig
 from positionbias.text.vocabulary import Vocabulary
 
 model = TK(TKConfig(dimension=64), Vocabulary([f"w{i}" for i in range(2000)]))  # half a megabyte and more

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import Manifest
 from positionbias.models.checkpoint import load_checkpoint, save_checkpoint
-from positionbias.models.colbert import ColBERT, ColBERTConfig
+from positionbias.models.colbert import ColBERT
 from positionbias.models.encoder import load_encoder
 from positionbias.models.protocols import PassageEncoder, Ranker, TermEncoder
+from positionbias.models.shapes import ColBERTConfig
 from positionbias.models.term_layers import WordPieces, term_encoder
 
 from ..tiny import tiny_encoder
@@ -201,7 +202,7 @@ def test_the_probe_reads_the_vectors_that_are_compared(model: ColBERT) -> None:
     [
         ({"dimension": 0}, "--dimension: wanted at least 1; found 0"),
         ({"query_length": 0}, "--query-length: wanted at least 1; found 0"),
-        ({"similarity": "l2"}, "--similarity: wanted dot or cosine; found 'l2'"),
+        ({"similarity": "l2"}, "--similarity: wanted one of dot, cosine; found 'l2'"),
     ],
 )
 def test_a_setting_out_of_range_names_its_flag(change: dict, named: str) -> None:

@@ -11,9 +11,10 @@ import torch
 from torch.func import functional_call
 
 from positionbias.core.errors import InputError, SettingError
-from positionbias.models.conv_knrm import ConvKNRM, ConvKNRMConfig
-from positionbias.models.knrm import KNRM, KNRMConfig
+from positionbias.models.conv_knrm import ConvKNRM
+from positionbias.models.knrm import KNRM
 from positionbias.models.protocols import PassageEncoder, Ranker, TermEncoder, pad_rows
+from positionbias.models.shapes import ConvKNRMConfig, KNRMConfig
 from positionbias.text.vocabulary import UNKNOWN, Vocabulary
 
 WORDS = Vocabulary("lamp gate bridge tower oil iron stone north".split())

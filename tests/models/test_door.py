@@ -15,12 +15,13 @@ from transformers import CONFIG_MAPPING
 import positionbias
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
-from positionbias.models.bert_dot import BertDot, BertDotConfig
+from positionbias.models.bert_dot import BertDot
 from positionbias.models.checkpoint import save_checkpoint
 from positionbias.models.door import check_door
 from positionbias.models.door_rules import config_offence
 from positionbias.models.encoder import load_encoder
 from positionbias.models.encoder_source import encoder_folder
+from positionbias.models.shapes import BertDotConfig
 from tests.sealing import reseal
 
 from ..tiny import tiny_encoder

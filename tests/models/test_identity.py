@@ -12,10 +12,11 @@ import pytest
 
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
-from positionbias.models.bert_dot import BertDot, BertDotConfig
+from positionbias.models.bert_dot import BertDot
 from positionbias.models.checkpoint import load_checkpoint, save_checkpoint
 from positionbias.models.encoder import load_encoder
 from positionbias.models.identity import model_checksum, weights_checksum
+from positionbias.models.shapes import BertDotConfig
 from positionbias.training.plan import TrainPlan
 from tests.sealing import reseal, unseal
 

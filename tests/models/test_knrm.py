@@ -11,8 +11,9 @@ import torch
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.models.kernels import KernelPooling, cosine_matrix
-from positionbias.models.knrm import KNRM, KNRMConfig
+from positionbias.models.knrm import KNRM
 from positionbias.models.protocols import PassageEncoder, Ranker, TermEncoder, pad_rows
+from positionbias.models.shapes import KNRMConfig
 from positionbias.models.tk import TK
 from positionbias.text.vocabulary import UNKNOWN, Vocabulary
 

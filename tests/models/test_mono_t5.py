@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import Manifest
 from positionbias.models.checkpoint import load_checkpoint, save_checkpoint
-from positionbias.models.mono_t5 import MonoT5, MonoT5Config, load_t5
+from positionbias.models.mono_t5 import MonoT5, load_t5
 from positionbias.models.protocols import PassageEncoder, Ranker
+from positionbias.models.shapes import MonoT5Config
 from positionbias.training.losses import pointwise
 
 from ..tiny import tiny_encoder

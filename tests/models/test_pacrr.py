@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from positionbias.core.errors import SettingError
-from positionbias.models.pacrr import PACRR, PACRRConfig, inverse_frequency
+from positionbias.models.pacrr import PACRR, inverse_frequency
 from positionbias.models.protocols import PassageEncoder, Ranker, TermEncoder, pad_rows
+from positionbias.models.shapes import PACRRConfig
 from positionbias.text.vocabulary import UNKNOWN, Vocabulary
 
 WORDS = Vocabulary("lamp gate bridge tower oil iron stone north".split())

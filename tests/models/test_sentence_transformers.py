@@ -14,10 +14,11 @@ import torch
 
 from positionbias.core.errors import DependencyError, InputError
 from positionbias.core.manifest import Manifest
-from positionbias.models.bert_cat import BertCat, BertCatConfig
-from positionbias.models.bert_dot import BertDot, BertDotConfig
+from positionbias.models.bert_cat import BertCat
+from positionbias.models.bert_dot import BertDot
 from positionbias.models.checkpoint import load_checkpoint, save_checkpoint
 from positionbias.models.encoder import load_encoder, open_encoder
+from positionbias.models.shapes import BertCatConfig, BertDotConfig
 
 from ..tiny import tiny_encoder
 from .encoders import saved

@@ -9,11 +9,12 @@ import pytest
 import torch
 
 from positionbias.core.errors import SettingError
-from positionbias.models.bert_cat import BertCat, BertCatConfig
-from positionbias.models.bert_dot import BertDot, BertDotConfig
+from positionbias.models.bert_cat import BertCat
+from positionbias.models.bert_dot import BertDot
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.models.encoder import load_encoder, quiet_transformers
 from positionbias.models.protocols import PassageEncoder, TermEncoder
+from positionbias.models.shapes import BertCatConfig, BertDotConfig
 from positionbias.models.term_layers import WordPieces, term_encoder
 from positionbias.text.vocabulary import UNKNOWN
 

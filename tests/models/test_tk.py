@@ -14,7 +14,8 @@ from torch import nn
 
 from positionbias.core.errors import SettingError
 from positionbias.models.protocols import PassageEncoder, Ranker, TermEncoder, TextScorer, pad_rows
-from positionbias.models.tk import TK, TKConfig, TransformerLayer, sinusoid_positions
+from positionbias.models.shapes import TKConfig
+from positionbias.models.tk import TK, TransformerLayer, sinusoid_positions
 from positionbias.text.vocabulary import UNKNOWN, Vocabulary
 
 from ..tiny import TINY
@@ -333,12 +334,12 @@ def test_it_is_what_training_re_ranking_and_the_probe_ask_for() -> None:
         ({"passage_length": 0}, "--passage-length"),
         ({"dimension": 7}, "--dimension"),
         ({"dimension": 2}, "--dimension"),
-        ({"kernels": 2}, "--kernel-layout"),
+        ({"kernels": 2}, "--kernels"),
         ({"kernel_layout": "random"}, "--kernel-layout"),
-        ({"kernel_sigma": 0.0}, "kernel_sigma"),
+        ({"kernel_sigma": 0.0}, "--kernel-sigma"),
         ({"embedding_deviation": -0.1}, "--embedding-deviation"),
         ({"embedding_deviation": math.nan}, "--embedding-deviation"),
-        ({"passage_start": -1}, "passage_start"),
+        ({"passage_start": -1}, "--passage-start"),
         ({"positions": "learned"}, "--positions"),
         ({"relative_distance": 0}, "--relative-distance"),
     ],

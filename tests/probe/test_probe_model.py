@@ -18,12 +18,13 @@ from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import Manifest, input_ref, read_manifest
 from positionbias.core.records import Passage
-from positionbias.models.bert_dot import BertDot, BertDotConfig
+from positionbias.models.bert_dot import BertDot
 from positionbias.models.checkpoint import load_checkpoint, save_checkpoint
 from positionbias.models.encoder import load_encoder
 from positionbias.models.protocols import pad_rows
+from positionbias.models.shapes import BertDotConfig, TKConfig
 from positionbias.models.term_layers import WordPieces
-from positionbias.models.tk import TK, TKConfig
+from positionbias.models.tk import TK
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
 from positionbias.probe.encode import encode_passages

@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 import torch
 
-from positionbias.models.bert_cat import BertCat, BertCatConfig
-from positionbias.models.bert_dot import BertDot, BertDotConfig
-from positionbias.models.colbert import ColBERT, ColBERTConfig
+from positionbias.models.bert_cat import BertCat
+from positionbias.models.bert_dot import BertDot
+from positionbias.models.colbert import ColBERT
 from positionbias.models.encoder import load_encoder
 from positionbias.models.protocols import Ranker
+from positionbias.models.shapes import BertCatConfig, BertDotConfig, ColBERTConfig
 
 from ..tiny import tiny_encoder, tiny_tk
 

@@ -7,12 +7,13 @@ import torch
 
 from positionbias.core.records import Query
 from positionbias.core.run import Run
-from positionbias.models.conv_knrm import ConvKNRM, ConvKNRMConfig
-from positionbias.models.duet import Duet, DuetConfig
-from positionbias.models.knrm import KNRM, KNRMConfig
+from positionbias.models.conv_knrm import ConvKNRM
+from positionbias.models.duet import Duet
+from positionbias.models.knrm import KNRM
 from positionbias.models.ngraphs import NGraphs
-from positionbias.models.pacrr import PACRR, PACRRConfig
+from positionbias.models.pacrr import PACRR
 from positionbias.models.protocols import PassageEncoder, Ranker
+from positionbias.models.shapes import ConvKNRMConfig, DuetConfig, KNRMConfig, PACRRConfig
 from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.pairs import score_pairs
 from positionbias.ranking.rerank import rescore

@@ -9,7 +9,7 @@ import pytest
 
 from positionbias.core.errors import SettingError
 from positionbias.core.manifest import Manifest, manifest_path, write_manifest
-from positionbias.models.tk import TKConfig
+from positionbias.models.shapes import TKConfig
 from positionbias.studies.model_settings import ModelSettings, with_assignments
 from positionbias.training.config import TrainConfig
 

@@ -12,8 +12,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.run import read_run, write_run
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
-from positionbias.models.bert_cat import BertCatConfig
-from positionbias.models.bert_dot import BertDotConfig
+from positionbias.models.shapes import BertCatConfig, BertDotConfig
 from positionbias.results.payloads import Comparison, PerQuery
 from positionbias.results.result import Facts, load_results
 from positionbias.studies.model_settings import ModelSettings

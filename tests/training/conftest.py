@@ -11,9 +11,8 @@ import pytest
 
 from positionbias.core.collection import Collection
 from positionbias.models.checkpoint import Checkpoint
-from positionbias.models.colbert import ColBERTConfig
-from positionbias.models.conv_knrm import ConvKNRMConfig
 from positionbias.models.kinds import begins_with
+from positionbias.models.shapes import ColBERTConfig, ConvKNRMConfig
 from positionbias.training.config import TrainConfig
 from positionbias.training.train import TrainPlan, train_model
 

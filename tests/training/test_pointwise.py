@@ -11,8 +11,9 @@ import torch.nn.functional as F
 
 from positionbias.core.errors import SettingError
 from positionbias.core.run import read_run
-from positionbias.models.bert_cat import BertCat, BertCatConfig
+from positionbias.models.bert_cat import BertCat
 from positionbias.models.mono_t5 import MonoT5
+from positionbias.models.shapes import BertCatConfig
 from positionbias.ranking.rerank import rerank_run
 from positionbias.training.batches import TrainingTexts, batches
 from positionbias.training.build import build_model

@@ -1,0 +1,238 @@
+"""The shapes of our models: what a checkpoint is made with, beside its weights. No torch is needed to read, check or ask for one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, get_args
+
+from positionbias.core.errors import SettingError
+from positionbias.core.settings import check_settings, flag_of, setting
+
+__all__ = [
+    "KERNEL_LAYOUTS",
+    "POSITIONS",
+    "BertCatConfig",
+    "BertDotConfig",
+    "ColBERTConfig",
+    "ConvKNRMConfig",
+    "DuetConfig",
+    "Head",
+    "KNRMConfig",
+    "KernelLayout",
+    "MonoT5Config",
+    "PACRRConfig",
+    "Pooling",
+    "Positions",
+    "Similarity",
+    "TKConfig",
+]
+
+Positions = Literal["sinusoid", "none", "relative"]
+POSITIONS: tuple[Positions, ...] = get_args(Positions)
+KernelLayout = Literal["reference", "even"]
+KERNEL_LAYOUTS: tuple[KernelLayout, ...] = get_args(KernelLayout)
+Head = Literal["linear", "relevance", "transformers"]
+Pooling = Literal["cls", "mean"]
+Similarity = Literal["dot", "cosine"]
+
+
+class _Shape:
+    """Every field is checked when a shape is made.
+
+    Raises:
+        SettingError: a field is outside its range, by its flag.
+    """
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+
+def _size(default: int, help: str) -> Any:
+    return setting(default, help, least=1)
+
+
+def _sigma(default: float, help: str) -> Any:
+    # the square of a narrower one divides to more than float32 holds
+    return setting(default, help, least=1e-6, wanted="a number from 1e-6", do="the paper's are 0.1 and 0.001")
+
+
+_WIDTH = "Width of word vectors."
+_KERNELS, _KERNEL_WIDTH = "At cosines of 1, 0.9, … −0.9.", "Width of a kernel, but for the first."
+_EXACT = "Of the first, which the same word meets."
+_DEVIATION = "Of words that start at random."
+
+
+@dataclass(frozen=True, slots=True)
+class TKConfig(_Shape):
+    """TK's shape.
+
+    ``positions``: ``sinusoid`` (the paper), ``none``, or ``relative`` (Shaw et al. 2018, up to ``relative_distance`` words apart;
+    16 as there). ``passage_start``, where a passage's positions begin, is the sinusoid's. ``embedding_deviation`` is used where no
+    word vectors are given [decision].
+    """
+
+    dimension: int = _size(300, _WIDTH)
+    layers: int = _size(2, "Transformer layers.")
+    heads: int = _size(16, "Attention heads of a layer.")
+    head_size: int = _size(32, "Width of a head.")
+    feed_forward: int = _size(100, "Width of a layer's feed-forward part.")
+    kernels: int = setting(11, "Kernels of the pooling.", least=3, hidden=True)
+    kernel_layout: KernelLayout = setting(
+        "reference", "Means of the 11 kernels: 1, 0.9, 0.7 … −0.9, or evenly from −1 to 1.", choices=KERNEL_LAYOUTS
+    )
+    kernel_sigma: float = setting(0.1, _KERNEL_WIDTH, above=0, do="the paper's is 0.1", hidden=True)
+    positions: Positions = setting(
+        "sinusoid",
+        "What contextualisation knows of a word's place: added sinusoids, nothing, or distances between words.",
+        choices=POSITIONS,
+    )
+    relative_distance: int = _size(16, "Words apart, with --positions relative.")
+    query_length: int = _size(30, "Words read of a query.")
+    passage_length: int = _size(200, "Words read of a passage.")
+    passage_start: int = setting(500, "Where a passage's positions begin.", least=0, do="the paper's is 500", hidden=True)
+    embedding_deviation: float = setting(0.4, _DEVIATION, least=0)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if self.dimension % 2 or self.dimension < 4:
+            raise SettingError(f"--dimension: wanted an even number from 4; found {self.dimension}; positions need two halves")
+
+
+@dataclass(frozen=True, slots=True)
+class KNRMConfig(_Shape):
+    """KNRM's shape (the paper's §4.4): 11 kernels, the first at a cosine of 1 and so narrow that only the same word meets it."""
+
+    dimension: int = _size(300, _WIDTH)
+    kernels: int = setting(11, _KERNELS, least=3)
+    kernel_sigma: float = _sigma(0.1, _KERNEL_WIDTH)
+    exact_sigma: float = _sigma(1e-3, _EXACT)
+    query_length: int = _size(30, "Words read of a query.")
+    passage_length: int = _size(200, "Words read of a passage.")
+    embedding_deviation: float = setting(0.4, _DEVIATION, least=0)
+
+
+@dataclass(frozen=True, slots=True)
+class ConvKNRMConfig(_Shape):
+    """ConvKNRM's shape (the paper's §4): n-grams of 1 … ``longest_ngram`` words, ``filters`` wide, and KNRM's kernels."""
+
+    dimension: int = _size(300, _WIDTH)
+    longest_ngram: int = _size(3, "Words of the longest n-gram; all are compared.")
+    filters: int = _size(128, "Filters of each length, the width of an n-gram.")
+    kernels: int = setting(11, _KERNELS, least=3)
+    kernel_sigma: float = _sigma(0.1, _KERNEL_WIDTH)
+    exact_sigma: float = _sigma(1e-3, _EXACT)
+    query_length: int = _size(30, "Words read of a query.")
+    passage_length: int = _size(200, "Words read of a passage.")
+    embedding_deviation: float = setting(0.4, _DEVIATION, least=0)
+
+
+@dataclass(frozen=True, slots=True)
+class DuetConfig(_Shape):
+    """Duet's shape; the paper's (§2.3, Figure 4), but for passages of 200 words where it has documents of 1,000.
+
+    ``window``: words that a filter of the distributed model sees; ``pooling_window``: places over which a passage's are pooled.
+    """
+
+    filters: int = _size(300, "Filters, and width of every layer.")
+    ngraphs: int = _size(2_000, "The most frequent 1- to 5-graphs, so many.")
+    query_length: int = _size(10, "Words read of a query.")
+    passage_length: int = _size(200, "Words read of a passage.")
+    window: int = _size(3, "Words that a filter over n-graphs sees.")
+    pooling_window: int = _size(100, "Places of a passage that are pooled together.")
+    dropout_rate: float = setting(
+        0.2, "In training, before the last layer.", least=0, below=1, wanted="a share from 0 and below 1"
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        for name, least in (("query_length", self.window), ("passage_length", self.window + self.pooling_window - 1)):
+            if getattr(self, name) < least:
+                raise SettingError(
+                    f"{flag_of(name)}: wanted at least the {least} words of a window; found {getattr(self, name)}; "
+                    "raise it, or lower --window or --pooling-window"
+                )
+
+    @property
+    def windows(self) -> int:
+        """Windows over which a passage is pooled."""
+        return self.passage_length - self.window + 1 - self.pooling_window + 1
+
+
+@dataclass(frozen=True, slots=True)
+class PACRRConfig(_Shape):
+    """PACRR's shape, with the names of the paper's symbols: ``query_length`` l_q, ``passage_length`` l_d (its "firstk": what stands
+    behind it is not read; the paper's documents have 800), ``longest_window`` l_g, ``filters`` n_f, ``strongest`` n_s.
+
+    ``learn_words``: the paper's word vectors stay as they are given.
+    """
+
+    dimension: int = _size(300, _WIDTH)
+    longest_window: int = _size(3, "Words of the largest filter's sides.")
+    filters: int = _size(32, "Filters of a size.")
+    strongest: int = _size(3, "Signals kept of a query word and a size.")
+    query_length: int = _size(16, "Words read of a query.")
+    passage_length: int = _size(200, "Words read of a passage.")
+    learn_words: bool = setting(False, "Whether word vectors are learned too.", off="fixed-words")
+    embedding_deviation: float = setting(0.4, _DEVIATION, least=0)
+
+
+@dataclass(frozen=True, slots=True)
+class BertCatConfig(_Shape):
+    """BERT_CAT's shape. ``pair_length`` counts special tokens; a longer pair loses from its longer text first.
+
+    ``head`` is ``linear`` (the paper's); ``relevance``, two logits, not relevant and relevant, whose score is the log-probability of
+    relevant (monoBERT, Nogueira et al. 2019); or ``transformers``: the head of a loaded sequence classifier with one label.
+    """
+
+    pair_length: int = _size(230, "Word pieces read of a query and a passage.")
+    head: Head = setting("linear", "The last layer.", choices=get_args(Head), hidden=True)
+
+    @property
+    def log_probabilities(self) -> bool:
+        """Whether scores are log-probabilities of "relevant"."""
+        return self.head == "relevance"
+
+
+@dataclass(frozen=True, slots=True)
+class BertDotConfig(_Shape):
+    """BERT_DOT's shape. Lengths count special tokens. The paper's vector is the raw [CLS], not normalised.
+
+    Prompts stand before each text, as some published bi-encoders were trained to read it.
+    """
+
+    query_length: int = _size(30, "Word pieces read of a query.")
+    passage_length: int = _size(200, "Word pieces read of a passage.")
+    pooling: Pooling = setting("cls", "A text's vector: that of [CLS], or the mean over its tokens.", choices=get_args(Pooling))
+    normalize: bool = setting(False, "Vectors of length 1: cosines.")
+    query_prompt: str = ""
+    passage_prompt: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ColBERTConfig(_Shape):
+    """ColBERT's shape. Lengths count special tokens, which are terms like any other.
+
+    ``dimension`` 768 is the reference's; the original ColBERT has 128. ``similarity`` ``dot`` compares the vectors as they are, from a
+    linear layer with a bias [reference]; ``cosine`` compares unit vectors, from a layer without one (the original's). The original's
+    markers, its [MASK] tokens behind a query and its leaving out of punctuation are not here, as they are not in the reference.
+    """
+
+    dimension: int = _size(768, "Width of a term's vector; the original has 128.")
+    similarity: Similarity = setting(
+        "dot",
+        "Of two terms: the dot product of their vectors as they are, or their cosine, as the original has it.",
+        choices=get_args(Similarity),
+    )
+    query_length: int = _size(30, "Word pieces read of a query.")
+    passage_length: int = _size(200, "Word pieces read of a passage.")
+
+
+@dataclass(frozen=True, slots=True)
+class MonoT5Config(_Shape):
+    """monoT5's shape. ``pair_length`` counts all tokens; of a longer pair the passage is cut."""
+
+    pair_length: int = _size(512, "Word pieces read of a query and a passage.")
+
+    log_probabilities: ClassVar[bool] = True
