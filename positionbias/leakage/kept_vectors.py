@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from positionbias.core.errors import InputError, StorageError
-from positionbias.core.files import home
+from positionbias.core.files import home, refuse_links
 from positionbias.core.manifest import Manifest, manifest_path, read_manifest, write_manifest
 from positionbias.core.publish import atomic_file
 from positionbias.core.seal import verified
@@ -34,8 +34,14 @@ class KeptVectors:
         self.made = self.reused = 0
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
-        """Vectors ``(n, dim)`` float32 of texts."""
+        """Vectors ``(n, dim)`` float32 of texts.
+
+        Raises:
+            InputError: the folder, or a file of this block, is a link.
+        """
         place = self.folder / f"{self._key(texts)}.npy"
+        refuse_links(self.folder)
+        refuse_links(place, manifest_path(place), wanted="a file")
         found = _read(place, len(texts))
         if found is not None:
             self.reused += len(texts)
