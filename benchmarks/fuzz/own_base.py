@@ -254,8 +254,10 @@ def _stopped(work: Callable[[], int]) -> None:
 
 
 def adopt(work: Path) -> None:
-    """Make a copied work folder one of this place: its job names its content by the number that the file system gave it."""
+    """Make a copied work folder one of this place: its job names its content by the number that the file system gave it, and may name a collection by its path."""
     job = work / "job.json"
     if job.is_file():
         record = json.loads(job.read_text())
+        if "collection" in record["job"]:
+            record["job"]["collection"] = str(work.absolute().parent / "col")
         job.write_text(json.dumps({**record, "content": (work / "content").stat().st_ino}))
