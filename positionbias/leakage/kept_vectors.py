@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from positionbias.core.errors import InputError, StorageError
+from positionbias.core.errors import InputError, OutputExistsError, StorageError
 from positionbias.core.files import home, refuse_links
 from positionbias.core.manifest import Manifest, manifest_path, read_manifest, write_manifest
 from positionbias.core.publish import atomic_file
@@ -53,7 +53,7 @@ class KeptVectors:
                 with open(partial, "wb") as handle:
                     np.save(handle, vectors)
                 write_manifest(manifest_path(partial), Manifest("query-vectors", place.stem, "leakage find"))
-        except StorageError:  # a full disk costs the next search its time, and this one nothing
+        except (OutputExistsError, StorageError):  # a full disk, or a folder in the way, costs the next search its time
             pass
         return vectors
 

@@ -79,6 +79,14 @@ def test_kept_vectors_that_lead_elsewhere_are_refused(tmp_path: Path, inside: st
         KeptVectors(Counted(), "one", folder)(["lamp"])
 
 
+def test_a_folder_in_the_way_costs_nothing(tmp_path: Path) -> None:
+    KeptVectors(Counted(), "one", tmp_path)(["lamp"])
+    (place,) = tmp_path.glob("*.npy")
+    place.unlink()
+    place.mkdir()
+    np.testing.assert_array_equal(KeptVectors(Counted(), "one", tmp_path)(["lamp"]), [[4, 1]])
+
+
 def test_what_cannot_be_written_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise StorageError("no space")
