@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from positionbias.core.arrays import damaged_heads
 from positionbias.core.arrow_files import ArrowFile, read_arrow
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
@@ -141,7 +142,8 @@ class Vectors:
         mapped = []
         for place, path in enumerate(self.shard_paths):
             try:
-                shard = np.asarray(np.load(self._sealed[place].path, mmap_mode="r"))
+                with damaged_heads():
+                    shard = np.asarray(np.load(self._sealed[place].path, mmap_mode="r"))
             except (OSError, ValueError, EOFError) as error:
                 raise bad_input(path, wanted="vectors", found=str(error).splitlines()[0], do=_AGAIN) from error
             shape, kind = self._shape(place * self._shard), np.dtype(self.precision)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from positionbias.core.arrays import damaged_heads
 from positionbias.core.errors import InputError, OutputExistsError, StorageError
 from positionbias.core.files import home, refuse_links
 from positionbias.core.manifest import Manifest, manifest_path, read_manifest, write_manifest
@@ -69,7 +70,8 @@ def _read(place: Path, count: int) -> np.ndarray | None:
     """The vectors of a block; None where there are none, or others than there should be."""
     try:
         read_manifest(place)
-        vectors = np.load(verified(place))
+        with damaged_heads():
+            vectors = np.load(verified(place))
     except (OSError, ValueError, EOFError, InputError):
         return None
     return vectors if vectors.dtype == np.float32 and vectors.ndim == 2 and len(vectors) == count else None
