@@ -23,10 +23,11 @@ import signal
 import subprocess
 import sys
 import tempfile
+import traceback
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from measuring import hardware, result_place
 
@@ -60,6 +61,7 @@ STEPS: dict[str, tuple[Iterable[str], str, str]] = {
         "tk",
     ),
 }
+FAULTS = ("lost", "internal error", "left behind")
 TIMES = "log.jsonl"  # of a checkpoint: how long its steps took
 
 
@@ -112,7 +114,9 @@ def state(place: Path) -> str | None:
             record = json.loads(data)
             for changing in ("provenance", "digest"):  # which goes over the former
                 record.pop(changing, None)
-            (record.get("files") or {}).pop(TIMES, None)
+            for each in [*(record.get("files") or ())]:
+                if each == TIMES or each.endswith("/manifest.json"):  # of results within, which has changing fields too
+                    del record["files"][each]
             data = json.dumps(record, sort_keys=True).encode()
         digest.update(f"{path.name} {len(data)}\n".encode() + data)
     return digest.hexdigest()
@@ -130,45 +134,97 @@ def _again(command: str, folder: Path, name: str) -> str:
     return command if "--overwrite" in command else f"{command} --overwrite"
 
 
-def loop(step: str, base: Path, scratch: Path, shim: ctypes.CDLL, *, every: int = 1) -> Counter[str]:
-    """Fail each call of a step in each way; counts."""
+class Step(NamedTuple):
+    """A step that is failed: its command, its artefact, the folder that it begins with, what the artefact was and becomes, and its calls."""
+
+    command: str
+    name: str
+    prepared: Path
+    old: str | None
+    new: str | None
+    calls: int
+
+
+def prepare(step: str, base: Path, scratch: Path, shim: ctypes.CDLL) -> Step:
+    """Run a step undisturbed in ``scratch``, and count its calls."""
     first, command, name = STEPS[step]
-    prepared = scratch / "prepared"
+    prepared, here, told = scratch / "prepared", scratch / "here", scratch / "calls"
     shutil.copytree(base, prepared)
     for earlier in first:
         assert run(earlier, prepared) == 0, earlier
-    here, told = scratch / "here", scratch / "calls"
-
-    def fresh() -> None:
-        shutil.rmtree(here, ignore_errors=True)
-        shutil.copytree(prepared, here, symlinks=True)
-
-    fresh()
+    shutil.copytree(prepared, here, symlinks=True)
     old = state(here / name)
-    arm, log = shim.arm, lambda: told.write_text(str(shim.counted()))
-    assert run(command, here, lambda: arm(os.fsencode(here), 0, 0, 0), log) == 0, command
-    new, calls = state(here / name), int(told.read_text())
-    counts: Counter[str] = Counter({"calls": calls})
-    for mode, (how, error) in MODES.items():
-        for number in range(1, calls + 1, every):
-            fresh()
-            code = run(command, here, lambda number=number, how=how, error=error: arm(os.fsencode(here), number, how, error))
-            counts["failed" if how < 3 else "killed"] += 1
-            found = state(here / name)
-            fault = ""
-            if found not in (old, new) or (code == 0 and found != new):
-                fault = "lost"
-            elif code not in (0, 2) and code != -signal.SIGKILL:
-                fault = "internal error"
-            if not fault and (run(_again(command, here, name), here) != 0 or state(here / name) != new or hidden(here, name)):
-                fault = "left behind"
-            if fault:
-                counts[fault] += 1
-                print(f"{step}: call {number} {mode}: {fault} (exit code {code}; {hidden(here, name)})", file=sys.stderr)
-            else:
-                counts["new" if found == new else "old" if old else "nothing"] += 1
-    shutil.rmtree(prepared)
+    count, log = lambda: shim.arm(os.fsencode(here), 0, 0, 0), lambda: told.write_text(str(shim.counted()))
+    assert run(command, here, count, log) == 0, command
+    return Step(command, name, prepared, old, state(here / name), int(told.read_text()))
+
+
+def trial(step: Step, mode: str, number: int, here: Path, shim: ctypes.CDLL) -> dict[str, Any]:
+    """Fail one call of a step in one way, in the folder ``here``, and say how that ended."""
+    how, error = MODES[mode]
+    shutil.rmtree(here, ignore_errors=True)
+    shutil.copytree(step.prepared, here, symlinks=True)
+    code = run(step.command, here, lambda: shim.arm(os.fsencode(here), number, how, error))
+    found = state(here / step.name)
+    fault = ""
+    if found not in (step.old, step.new) or (code == 0 and found != step.new):
+        fault = "lost"
+    elif code not in (0, 2) and code != -signal.SIGKILL:
+        fault = "internal error"
+    elif (
+        run(_again(step.command, here, step.name), here) != 0 or state(here / step.name) != step.new or hidden(here, step.name)
+    ):
+        fault = "left behind"
+    left = "new" if found == step.new else "old" if step.old else "nothing"
+    return {
+        "calls": step.calls,
+        "call": number,
+        "mode": mode,
+        "code": code,
+        "ended": fault or left,
+        "hidden": hidden(here, step.name),
+    }
+
+
+def loop(
+    step: str, base: Path, scratch: Path, shim: ctypes.CDLL, kept: Path, *, every: int = 1, workers: int = 1
+) -> Counter[str]:
+    """Fail each call of a step in each way; counts. ``kept`` has a line a trial, and those that it has are not run again."""
+    made = prepare(step, base, scratch, shim)
+    wanted = {(mode, number): None for mode in MODES for number in range(1, made.calls + 1, every)}
+    done = {(record["mode"], record["call"]): record for record in _records(kept) if record["calls"] == made.calls}
+    todo = [each for each in wanted if each not in done]
+    children = []
+    for worker in range(workers):
+        if child := os.fork():
+            children.append(child)
+            continue
+        try:  # each in a folder of the same name and depth
+            for mode, number in todo[worker::workers]:
+                record = trial(made, mode, number, scratch / f"worker-{worker}" / "here", shim)
+                with open(kept, "a") as file:
+                    file.write(json.dumps(record) + "\n")
+        except BaseException:
+            traceback.print_exc()
+            os._exit(1)
+        os._exit(0)
+    statuses = [os.waitpid(child, 0)[1] for child in children]
+    assert not any(statuses), f"{step}: a worker ended"
+    counts: Counter[str] = Counter({"calls": made.calls})
+    for record in _records(kept):
+        if record["calls"] != made.calls or (record["mode"], record["call"]) not in wanted:
+            continue
+        counts.update(("killed" if record["mode"] == "killed" else "failed", record["ended"]))
+        if record["ended"] in FAULTS:
+            print(
+                f"{step}: call {record['call']} {record['mode']}: {record['ended']} (exit code {record['code']}; {record['hidden']})",
+                file=sys.stderr,
+            )
     return counts
+
+
+def _records(kept: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in kept.read_text().splitlines()] if kept.exists() else []
 
 
 def preloaded() -> ctypes.CDLL:
@@ -196,18 +252,30 @@ def warm(base: Path, scratch: Path) -> None:
                     importlib.import_module(name)
 
 
+def spare_timing() -> None:
+    """Let no training time its model for the estimate that it prints: half of a trial's time, in which it opens no file."""
+    from positionbias.studies import calibrate
+
+    calibrate._measure = lambda *_: calibrate.Rates(1e-3, 1e-3, 1e-3)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--step", choices=STEPS, action="append")
     parser.add_argument("--every", type=int, default=1, help="Only every n-th call.")
+    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--state", type=Path, metavar="FOLDER", help="what is done, to go on with")
+    parser.add_argument("--timing", action="store_true", help="Let each training time its model for its estimate.")
     options = parser.parse_args()
     shim = preloaded()
-    columns = ("calls", "failed", "killed", "old", "nothing", "new", "lost", "internal error", "left behind")
+    columns = ("calls", "failed", "killed", "old", "nothing", "new", *FAULTS)
     lines = [f"| step | {' | '.join(columns)} |", f"|---|{'---:|' * len(columns)}"]
     total: Counter[str] = Counter()
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(dir=memory) as place:
         scratch, base = Path(place), Path(place) / "base"
+        kept = options.state.absolute() if options.state else scratch / "kept"
+        kept.mkdir(parents=True, exist_ok=True)
         base.mkdir()
         _release(base / "release", 40)
         _release(base / "older", 20)
@@ -215,8 +283,13 @@ def main() -> None:
         assert run("retrieve ./base --split train --out ./base.run", base) == 0
         shutil.copytree(base, scratch / "warm")
         warm(scratch / "warm", scratch)
-        for step in options.step or STEPS:
-            found = loop(step, base, scratch, shim, every=options.every)
+        if not options.timing:
+            spare_timing()
+        for number, step in enumerate(options.step or STEPS):
+            own = scratch / str(number)
+            own.mkdir()
+            found = loop(step, base, own, shim, kept / f"{step}.jsonl", every=options.every, workers=options.workers)
+            shutil.rmtree(own)
             total.update(found)
             lines.append(f"| {step} | {' | '.join(f'{found[column]:,}' for column in columns)} |")
             print(lines[-1], flush=True)
@@ -227,7 +300,7 @@ def main() -> None:
         told = (__doc__ or "").partition("\n")[2].strip()
         result_place("system_calls").write_text(f"{head}\n\n{told}\n\n{text}\n", encoding="utf-8")
     print(lines[-1])
-    sys.exit(1 if total["lost"] or total["internal error"] or total["left behind"] else 0)
+    sys.exit(1 if any(total[fault] for fault in FAULTS) else 0)
 
 
 if __name__ == "__main__":

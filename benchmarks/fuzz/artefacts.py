@@ -264,7 +264,7 @@ def main() -> int:
         children.append(child)
     for child in children:
         os.waitpid(child, 0)
-    found = list(records(kept))
+    found = [record for record in records(kept) if record["input"] < given.inputs]
     _write(found, given)
     faults = [record for record in found if record["how"] == "fault"]
     for record in faults[:20]:

@@ -7,14 +7,22 @@ import io
 import json
 import os
 import shlex
+import shutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
+import numpy as np
+
+from positionbias.leakage.kept_vectors import KeptVectors
+
 __all__ = [
+    "CLICKS",
     "DEBIAS",
+    "KEPT",
+    "LEAKS",
     "STEPS",
     "TEACH",
     "TRAIN_TK",
@@ -23,6 +31,7 @@ __all__ = [
     "debias_raw",
     "forked",
     "imports",
+    "kept_vectors",
     "make_base",
     "make_steps",
     "near",
@@ -38,6 +47,9 @@ DEBIAS = "debias ./col --words whitespace --out ./rotated"
 _TEACH = "teach ./col --model ./tk --candidates train.run --block-pairs 40"
 TEACH = f"{_TEACH} --out ./teaching"
 TRAIN_TK = f"{_TRAIN_TK} --save-every 2 --out ./trained"
+_CLICKS = "trainset clicks ./col --candidates train.run --relevant-from 1 --negatives 3 --as ids"
+CLICKS = f"{_CLICKS} --out ./clicked"
+LEAKS = "leakage find --source train=./col:train ./col:test --encoder ./dot --threshold 0.9"
 _PIECES = f"--candidates train.run --encoder ./bert --max-steps 2 {_STEPS}"
 _BASE = (
     "import planted --queries 40 --passages 160 --leaked-queries 12 --out ./col",
@@ -51,9 +63,10 @@ _BASE = (
     "encode ./col --model ./dot --out ./vec",
     f"{_TEACH} --out ./taught",
     "trainset contaminated ./col --with test --candidates train.run --target-relevant-from 1 --out ./groups",
+    f"{_CLICKS} --out ./clicks",
     "rerank ./col --model ./tk --candidates test.run --out ./tk.run",
     "evaluate test.run tk.run --collection ./col --out ./found",
-    "leakage find --source train=./col:train ./col:test --encoder ./dot --threshold 0.9 --out ./leaks",
+    f"{LEAKS} --out ./leaks",
     "audit ./col --model ./tk --candidates test.run --draws 1 --needles 10 --permutations 100 --out ./audited",
     "ats ./col --model ./tk --out ./ats",
     # artefacts of the same kinds, whose files stand in for theirs
@@ -130,14 +143,17 @@ def make_base(base: Path) -> None:
     (base / "others").mkdir()
     for command in _BASE:
         _make(command, base)
+    (base / "home" / ".query-vectors").rename(base / "query-vectors")
+    shutil.rmtree(base / "home")
     make_steps(base / "study")
+    kept_vectors(base / "kept")
     works = base / "works"
     works.mkdir()
     (works / "raw.tsv").write_text(
         "".join(f"{n}\tThe lamp number {n} burns green oil. It hangs in the hall {n}.\n" for n in range(40))
     )
     near(base, works)
-    for command in (DEBIAS, TEACH, TRAIN_TK):
+    for command in (DEBIAS, TEACH, TRAIN_TK, CLICKS):
         _stopped(lambda command=command: _ended(posbias(command, works)))
     _stopped(lambda: debias_raw(works))
 
@@ -155,6 +171,7 @@ def near(base: Path, folder: Path) -> None:
 
 def _make(command: str, base: Path) -> None:
     def work() -> int:
+        os.environ["POSBIAS_HOME"] = str(base / "home")
         said = posbias(command, base)
         sys.stderr.write(said.errors)
         return said.code
@@ -191,10 +208,27 @@ def make_steps(folder: Path) -> None:
         steps.make(name, folder / name, {"a": 1}, {"b": "c"}, lambda place=folder / name: make(place))
 
 
+def kept_vectors(folder: Path) -> np.ndarray:
+    """The vectors of some queries, from the file in ``folder`` where they are kept there."""
+    return _kept(folder)(_TEXTS)
+
+
+def _kept(folder: Path) -> KeptVectors:
+    def encode(texts: Sequence[str]) -> np.ndarray:
+        return np.array([[len(text), sum(map(ord, text)) % 97, 1 / len(text)] for text in texts], np.float32)
+
+    return KeptVectors(encode, "a model", folder)
+
+
+_TEXTS = tuple(f"what does lamp {number} burn" for number in range(30))
+KEPT = f"kept/{_kept(Path())._key(_TEXTS)}.npy"
+
+
 def _stopped(work: Callable[[], int]) -> None:
-    """Kill the work in a fork when all is made and nothing has its name yet; a training, at its second save."""
+    """Kill the work in a fork when all is made and nothing has its name yet; a training, at its second save; clicks, while they have their draws."""
 
     def stopped() -> int:
+        from positionbias.clicks import trainset
         from positionbias.core import ordered_file, shard_work
         from positionbias.training import loop
 
@@ -210,6 +244,7 @@ def _stopped(work: Callable[[], int]) -> None:
         with (
             patch.object(shard_work, "put_folder", leave),
             patch.object(ordered_file, "put_file", leave),
+            patch.object(trainset, "_write_quality", leave),
             patch.object(loop, "save_state", save),
         ):
             return work()
@@ -219,8 +254,10 @@ def _stopped(work: Callable[[], int]) -> None:
 
 
 def adopt(work: Path) -> None:
-    """Make a copied work folder one of this place: its job names its content by the number that the file system gave it."""
+    """Make a copied work folder one of this place: its job names its content by the number that the file system gave it, and may name a collection by its path."""
     job = work / "job.json"
     if job.is_file():
         record = json.loads(job.read_text())
+        if "collection" in record["job"]:
+            record["job"]["collection"] = str(work.absolute().parent / "col")
         job.write_text(json.dumps({**record, "content": (work / "content").stat().st_ino}))

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
-from own_base import DEBIAS, STEPS, TEACH, TINY, TRAIN_TK, Said, debias_raw, make_steps, posbias
+from own_base import (
+    CLICKS,
+    DEBIAS,
+    KEPT,
+    LEAKS,
+    STEPS,
+    TEACH,
+    TINY,
+    TRAIN_TK,
+    Said,
+    debias_raw,
+    kept_vectors,
+    make_steps,
+    posbias,
+)
 from system_calls import state
 
 __all__ = ["ARTEFACTS", "Artefact", "Refused", "plain"]
@@ -100,6 +116,27 @@ def _groups(place: Path, base: Path) -> Any:
     taken = groups.take(list(range(len(groups)))[::-1])
     among = groups.positives_among([passage for group in listed for passage in group.passage_ids])
     return [len(groups), groups.splits, listed, taken, sorted(among)]
+
+
+def _clicks(place: Path, base: Path) -> Any:
+    from positionbias.clicks.trainset import QUALITY, TRIPLES
+    from positionbias.core.files import open_bytes
+
+    with open_bytes(place / TRIPLES) as lines:
+        return [_groups(place, base), _results(place / QUALITY, base), lines.read()]
+
+
+def _kept(place: Path, base: Path) -> Any:
+    return [kept_vectors(place.parent), kept_vectors(place.parent)]  # what was damaged is made anew, and read again
+
+
+def _leaks(place: Path, base: Path) -> Any:
+    home = place.parent / "own-home"
+    home.mkdir()
+    place.rename(home / ".query-vectors")
+    with patch.dict(os.environ, POSBIAS_HOME=str(home)):
+        _answered(posbias(f"{LEAKS} --out ./x", place.parent))
+    return state(place.parent / "x")
 
 
 def _taught(place: Path, base: Path) -> Any:
@@ -197,8 +234,10 @@ ARTEFACTS = (
     Artefact("collection's BM25 index", "col", _bm25, 4, "/cache/bm25s", "others/col"),
     Artefact("run", "test.run", _run, 12, "", "others/test.run"),
     Artefact("training groups", "groups", _groups, 10),
+    Artefact("click triples", "clicks", _clicks, 8, "", "groups"),
     Artefact("teacher's scores", "taught", _taught, 10),
     Artefact("vectors", "vec", _vectors, 10),
+    Artefact("kept vectors of queries", KEPT, _kept, 8),
     Artefact("checkpoint of TK", "tk", _checkpoint, 6),
     Artefact("checkpoint of BERT_CAT", "cat", _checkpoint, 1, "", "dot"),
     Artefact("checkpoint of BERT_DOT", "dot", _checkpoint, 1, "", "cat"),
@@ -207,6 +246,7 @@ ARTEFACTS = (
     Artefact("work of debias", ".rotated.work", _work(DEBIAS, "rotated"), 1, always=True),
     Artefact("work of debias of a file", ".raw-rotated.tsv.work", _raw_work, 4, always=True),
     Artefact("work of teach", ".teaching.work", _work(TEACH, "teaching"), 0.5, always=True),
+    Artefact("work of click triples", ".clicked.work", _work(CLICKS, "clicked"), 1, always=True),
     Artefact("work of train", ".trained.training", _work(f"{TRAIN_TK} --resume", "trained"), 0.3, always=True),
     Artefact("receipts of a study", "study", _steps, 2),
     Artefact("collection, by show", "col", _command("show ./col"), 0.6, "/", "others/col"),
@@ -225,6 +265,16 @@ ARTEFACTS = (
     Artefact(
         "training groups, by train", "groups", _command(f"train tk ./col --trainset ./groups {TINY} --out ./x", "x"), 0.15
     ),
+    Artefact("click triples, by verify", "clicks", _command("verify ./clicks"), 0.4, "", "groups"),
+    Artefact(
+        "click triples, by train",
+        "clicks",
+        _command(f"train tk ./col --trainset ./clicks {TINY} --out ./x", "x"),
+        0.15,
+        "",
+        "groups",
+    ),
+    Artefact("kept vectors, by leakage find", "query-vectors", _leaks, 0.4),
     Artefact(
         "teacher's scores, by train",
         "taught",

@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 from positionbias.core.arrow_files import ArrowFile
 from positionbias.core.collection_index import INDEX, PassageIndex, build_index
 from positionbias.core.errors import InputError, StorageError, bad_input
-from positionbias.core.files import home
+from positionbias.core.files import home, refuse_links
 from positionbias.core.manifest import MANIFEST, Manifest, manifest_path, read_manifest
 from positionbias.core.missing import how_to_get
 from positionbias.core.publish import recover
@@ -201,9 +201,7 @@ class Collection:
             InputError: it, or a folder of indexes in it, is a link, by which somebody else's collection would have us write elsewhere.
         """
         folder = self.path / CACHE
-        links = [path for path in (folder, *(folder / name for name in _INDEXES)) if path.is_symlink()]
-        if links:
-            raise bad_input(links[0], wanted="a folder", found="a link", do="remove it")
+        refuse_links(folder, *(folder / name for name in _INDEXES))
         return folder
 
     # -- splits --------------------------------------------------------------------------------------

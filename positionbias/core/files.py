@@ -33,6 +33,7 @@ __all__ = [
     "read_document",
     "read_json",
     "read_whole",
+    "refuse_links",
     "remove",
     "sha256_file",
     "storage_errors",
@@ -90,6 +91,17 @@ def remove(path: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
     else:
         path.unlink(missing_ok=True)
+
+
+def refuse_links(*paths: Path, wanted: str = "a folder") -> None:
+    """Refuse a cache that leads elsewhere: whoever made it would have us write, or read, where they like.
+
+    Raises:
+        InputError: one of the paths is a symbolic link.
+    """
+    for path in paths:
+        if path.is_symlink():
+            raise bad_input(path, wanted=wanted, found="a link", do="remove it")
 
 
 def sha256_file(path: Path | str) -> str:

@@ -112,6 +112,9 @@ def recover(final: Path | str) -> None:
     if not final.name:
         return
     commit = _commit_of(final)
+    if commit.is_symlink():  # none of ours: what it leads to is somebody else's, and not to be swept
+        with storage_errors(final):
+            remove(commit)
     if os.path.lexists(commit):
         with storage_errors(final):
             _complete(commit, final)
@@ -306,7 +309,7 @@ def _complete(commit: Path, final: Path) -> None:
     """Move what stands in ``commit`` into place; several processes may do so at once, each in the folder that it has opened."""
     sync(final.parent)  # the commit itself, before anything that it replaces goes
     try:
-        folder = os.open(commit, os.O_RDONLY | os.O_DIRECTORY)
+        folder = os.open(commit, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except FileNotFoundError:
         return
     manifest = f"{final.name}.{MANIFEST}"

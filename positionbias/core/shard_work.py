@@ -104,7 +104,9 @@ def _only_one(root: Path, final: Path) -> Iterator[None]:
     """Hold the lock beside ``root``: not in it, as whoever waits for the lock would find itself in a folder that has moved."""
     place = root.with_name(f"{root.name}.lock")
     while True:
-        handle = open(place, "w")  # noqa: SIM115 (open for as long as it is held)
+        if _foreign(place):
+            remove(place)
+        handle = open(place, "w", opener=_unlinked)  # noqa: SIM115 (open for as long as it is held)
         if lock(handle.fileno()) is False:  # None: without locks, as on some clusters, names that no two runs share must do
             handle.close()
             raise StorageError(
@@ -122,8 +124,14 @@ def _only_one(root: Path, final: Path) -> Iterator[None]:
         handle.close()
 
 
+def _unlinked(path: str, flags: int) -> int:
+    return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
+
+
 def _take_over(root: Path, job: Mapping[str, Any]) -> None:
     """Keep what stands there where it belongs to the same job; else empty it."""
+    if _foreign(root):
+        remove(root)
     _remove_foreign(root)
     wanted = json.dumps(job, sort_keys=True)
     content = root / CONTENT
@@ -142,10 +150,15 @@ def _take_over(root: Path, job: Mapping[str, Any]) -> None:
 
 
 def _remove_foreign(folder: Path) -> None:
-    """Clear away links, through which something elsewhere would be written, and pipes, which would be waited for."""
+    """Clear away what is foreign in a work folder."""
     for path in folder.rglob("*"):
-        if path.is_symlink() or not (path.is_file() or path.is_dir()):
+        if _foreign(path):
             remove(path)
+
+
+def _foreign(path: Path) -> bool:
+    """Whether this is a link, through which something elsewhere would be written, or a pipe, which would be waited for."""
+    return path.is_symlink() or (path.exists() and not path.is_file() and not path.is_dir())
 
 
 def _remove_partial(folder: Path) -> None:

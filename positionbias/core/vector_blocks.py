@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from positionbias.core.arrays import damaged_heads
 from positionbias.core.errors import bad_input
 from positionbias.core.nearest import Block
 from positionbias.core.seal import verified
@@ -25,7 +26,8 @@ def stored_blocks(paths: Sequence[Path | str], rows: int = 16_384) -> Iterator[B
     first = 0
     for path in map(Path, paths):
         try:
-            mapped = np.lib.format.open_memmap(verified(path), mode="r")  # its head alone is looked at; objects it refuses
+            with damaged_heads():
+                mapped = np.lib.format.open_memmap(verified(path), mode="r")  # its head alone is looked at; objects it refuses
         except (OSError, ValueError, EOFError) as error:
             raise bad_input(path, wanted="vectors as .npy", found=str(error).splitlines()[0], do="save them again") from error
         if not isinstance(mapped, np.memmap) or mapped.ndim != 2 or mapped.dtype.kind != "f" or not mapped.flags.c_contiguous:

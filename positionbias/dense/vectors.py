@@ -20,13 +20,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from positionbias.core.arrays import damaged_heads
 from positionbias.core.arrow_files import ArrowFile, read_arrow
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
+from positionbias.core.files import refuse_links
 from positionbias.core.manifest import Manifest, manifest_path, read_manifest
 from positionbias.core.nearest import Block
 from positionbias.core.schema import Count, read_as
-from positionbias.core.seal import SealedFile
+from positionbias.core.seal import CACHE, SealedFile
 from positionbias.core.shards import Strings
 from positionbias.core.vector_blocks import stored_blocks
 from positionbias.models.checkpoint import Checkpoint, shape_of
@@ -83,8 +85,14 @@ class Vectors:
 
     @property
     def cache(self) -> Path:
-        """Where indexes over these vectors live."""
-        return self.path / "cache"
+        """Where indexes over these vectors live.
+
+        Raises:
+            InputError: it, or something in it, is a link, by which somebody else's vectors would have us write elsewhere.
+        """
+        folder = self.path / CACHE
+        refuse_links(folder, *folder.glob("*"))
+        return folder
 
     # -- ids -----------------------------------------------------------------------------------------
 
@@ -134,7 +142,8 @@ class Vectors:
         mapped = []
         for place, path in enumerate(self.shard_paths):
             try:
-                shard = np.asarray(np.load(self._sealed[place].path, mmap_mode="r"))
+                with damaged_heads():
+                    shard = np.asarray(np.load(self._sealed[place].path, mmap_mode="r"))
             except (OSError, ValueError, EOFError) as error:
                 raise bad_input(path, wanted="vectors", found=str(error).splitlines()[0], do=_AGAIN) from error
             shape, kind = self._shape(place * self._shard), np.dtype(self.precision)

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from positionbias.core.errors import InputError, StorageError
-from positionbias.core.files import home
+from positionbias.core.arrays import damaged_heads
+from positionbias.core.errors import InputError, OutputExistsError, StorageError
+from positionbias.core.files import home, refuse_links
 from positionbias.core.manifest import Manifest, manifest_path, read_manifest, write_manifest
 from positionbias.core.publish import atomic_file
 from positionbias.core.seal import verified
@@ -34,8 +35,14 @@ class KeptVectors:
         self.made = self.reused = 0
 
     def __call__(self, texts: Sequence[str]) -> np.ndarray:
-        """Vectors ``(n, dim)`` float32 of texts."""
+        """Vectors ``(n, dim)`` float32 of texts.
+
+        Raises:
+            InputError: the folder, or a file of this block, is a link.
+        """
         place = self.folder / f"{self._key(texts)}.npy"
+        refuse_links(self.folder)
+        refuse_links(place, manifest_path(place), wanted="a file")
         found = _read(place, len(texts))
         if found is not None:
             self.reused += len(texts)
@@ -47,7 +54,7 @@ class KeptVectors:
                 with open(partial, "wb") as handle:
                     np.save(handle, vectors)
                 write_manifest(manifest_path(partial), Manifest("query-vectors", place.stem, "leakage find"))
-        except StorageError:  # a full disk costs the next search its time, and this one nothing
+        except (OutputExistsError, StorageError):  # a full disk, or a folder in the way, costs the next search its time
             pass
         return vectors
 
@@ -63,7 +70,8 @@ def _read(place: Path, count: int) -> np.ndarray | None:
     """The vectors of a block; None where there are none, or others than there should be."""
     try:
         read_manifest(place)
-        vectors = np.load(verified(place))
+        with damaged_heads():
+            vectors = np.load(verified(place))
     except (OSError, ValueError, EOFError, InputError):
         return None
     return vectors if vectors.dtype == np.float32 and vectors.ndim == 2 and len(vectors) == count else None

@@ -20,6 +20,7 @@ from positionbias.models.cls_only import cls_logits, cls_states
 from positionbias.models.door import check_door
 from positionbias.models.encoder_source import encoder_folder
 from positionbias.models.encoder_template import longest_first, read_template
+from positionbias.models.hub_kernels import no_kernels
 from positionbias.models.linear import use_fast_linears
 from positionbias.models.protocols import Tokens
 from positionbias.models.tensors import weight_errors
@@ -199,7 +200,7 @@ def open_encoder(folder: Path, *, classifier: bool = False) -> Encoder:
 def read_pretrained(folder: Path, kind: Any) -> tuple[Any, Any, Collection[str]]:
     """What one of transformers' auto classes makes of a folder, in float32: the model, its tokenizer, and the tensors that its files lack.
 
-    Nothing is fetched, no code of the folder runs, and torch's generator stays as it was, though unused parts are drawn anew.
+    Nothing is fetched, no kernel either, no code of the folder runs, and torch's generator stays as it was, though unused parts are drawn anew.
 
     Raises:
         InputError: settings that name code, a file or another model.
@@ -207,7 +208,7 @@ def read_pretrained(folder: Path, kind: Any) -> tuple[Any, Any, Collection[str]]
     from transformers import AutoTokenizer
 
     check_door(folder)
-    with quiet_transformers(), torch.random.fork_rng(devices=[]):
+    with quiet_transformers(), no_kernels(), torch.random.fork_rng(devices=[]):
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False, local_files_only=True)
         model, report = kind.from_pretrained(
             folder,

@@ -18,6 +18,7 @@ from torch import nn
 from positionbias.core.errors import DependencyError, InputError, SettingError, bad_input
 from positionbias.models.door import check_door
 from positionbias.models.encoder import quiet_transformers
+from positionbias.models.hub_kernels import no_kernels
 from positionbias.models.layout import Family
 from positionbias.models.sbert_encoders import BiEncoder, LibraryEncoder, MultiVector, Sparse
 
@@ -47,7 +48,7 @@ def load_by_library(folder: Path, family: Family, *, because: str) -> CrossEncod
     kind = _KINDS[family]
     given: dict[str, Any] = {"activation_fn": nn.Identity()} if kind is CrossEncoder else {}
     try:
-        with _quiet(), _missing_tensors() as missing:
+        with _quiet(), no_kernels(), _missing_tensors() as missing:
             model = getattr(sentence_transformers, kind.library_class)(
                 str(folder),
                 device="cpu",

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from positionbias.core.errors import InputError, OutputExistsError, bad_input
-from positionbias.core.files import read_json
+from positionbias.core.files import read_json, refuse_links
 from positionbias.core.manifest import MANIFEST, Manifest, read_manifest, write_manifest
 from positionbias.core.publish import atomic_folder, write_json
 from positionbias.models.protocols import Ranker
@@ -48,9 +48,10 @@ def find_state(out: Path, settings: Mapping[str, Any], *, resume: bool) -> dict[
 
     Raises:
         OutputExistsError: an unfinished training stands there and ``resume`` is false.
-        InputError: nothing to resume, a damaged state, or one of other settings (the first that differs is named).
+        InputError: a link in place of the folder, nothing to resume, a damaged state, or one of other settings (the first that differs is named).
     """
     folder, latest = working_folder(out), unfinished(out)
+    refuse_links(folder)
     if latest is None:
         if resume:
             raise InputError(f"{folder}: wanted a training to resume; found none; start it without --resume")

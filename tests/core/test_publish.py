@@ -476,3 +476,16 @@ def test_a_link_is_replaced_and_not_followed(tmp_path: Path) -> None:
     assert contents(tmp_path / "theirs")["text"] == "old"
     assert contents(tmp_path / "one")["text"] == "new"
     assert (tmp_path / "two").read_text() == "new"
+
+
+def test_what_a_link_in_place_of_a_commit_leads_to_is_left_alone(tmp_path: Path) -> None:
+    final, elsewhere = tmp_path / "a.run", tmp_path / "elsewhere"
+    (elsewhere / "inner").mkdir(parents=True)
+    for path in (elsewhere / "mine", elsewhere / "a.run", elsewhere / "inner/mine"):
+        path.write_text("mine")
+    (tmp_path / ".a.run.commit").symlink_to(elsewhere)
+    recover(final)
+    with atomic_file(final) as partial:
+        partial.write_text("new")
+    assert final.read_text() == "new"
+    assert [path.read_text() for path in sorted(elsewhere.rglob("*")) if path.is_file()] == ["mine"] * 3

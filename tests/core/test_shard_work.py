@@ -327,6 +327,23 @@ def test_a_file_may_be_taken_out_of_the_folder(tmp_path: Path) -> None:
     assert names(tmp_path) == ["out.tsv"]
 
 
+@pytest.mark.parametrize("hidden", [".out.work", ".out.work.lock"])
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_what_a_link_for_hidden_work_leads_to_is_left_alone(tmp_path: Path, hidden: str, kind: str) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    if hidden == ".out.work":
+        elsewhere.mkdir()
+        (elsewhere / "inner").symlink_to("mine")
+    else:
+        elsewhere.write_text("mine")
+    place = tmp_path / hidden
+    place.symlink_to(elsewhere) if kind == "link" else os.mkfifo(place)
+    assert run(tmp_path / "out", Maker()) == LENGTHS
+    assert content(tmp_path / "out") == WANTED
+    assert names(tmp_path) == ["elsewhere", "out"]
+    assert (elsewhere / "inner").is_symlink() if hidden == ".out.work" else elsewhere.read_text() == "mine"
+
+
 def test_shards_outside_a_work_folder_get_no_receipts(tmp_path: Path) -> None:
     assert list(make_shards(Maker(), ITEMS, lambda index: tmp_path / f"{index}")) == LENGTHS
     assert content(tmp_path) == WANTED

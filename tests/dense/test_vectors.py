@@ -27,6 +27,7 @@ from positionbias.ranking.config import RankingConfig
 from tests.sealing import reseal
 
 from .conftest import passages, saved_dot
+from .made import write_vectors
 
 
 def stored(vectors: Vectors) -> np.ndarray:
@@ -255,6 +256,17 @@ def test_a_dimension_beyond_all_memory_is_one_line(checkpoint: Checkpoint, colle
     reseal(tmp_path / "v", lambda record: record["content"].update(dimension=1 << 48))
     with pytest.raises(InputError, match=r"00000.npy: wanted \(60, 281474976710656\) numbers"):
         Vectors(tmp_path / "v").take(np.arange(3))
+
+
+@pytest.mark.parametrize("inside", ["cache", "cache/hnsw-links-32"])
+def test_a_cache_that_leads_elsewhere_is_refused(tmp_path: Path, inside: str) -> None:
+    vectors = write_vectors(tmp_path / "v", np.ones((3, 2), np.float32))
+    (tmp_path / "elsewhere").mkdir()
+    place = vectors.path / inside
+    place.parent.mkdir(exist_ok=True)
+    place.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match="wanted a folder; found a link"):
+        _ = vectors.cache
 
 
 def test_what_float16_cannot_hold_is_said_with_its_passage(

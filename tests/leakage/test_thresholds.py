@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from positionbias.core.errors import SettingError, StorageError
+from positionbias.core.errors import InputError, SettingError, StorageError
 from positionbias.leakage.kept_vectors import KeptVectors
 from positionbias.leakage.thresholds import KNOWN, known_threshold, threshold_for
 from tests.sealing import reseal
@@ -66,6 +66,25 @@ def test_a_damaged_file_is_made_anew(tmp_path: Path) -> None:
     np.save(file, np.zeros((2, 2), np.float32))  # of another block
     reseal(file)
     np.testing.assert_array_equal(KeptVectors(encode, "one", tmp_path)(["lamp"]), [[4, 1]])
+
+
+@pytest.mark.parametrize("inside", ["", "*.npy", "*.npy.manifest.json"])
+def test_kept_vectors_that_lead_elsewhere_are_refused(tmp_path: Path, inside: str) -> None:
+    folder, elsewhere = tmp_path / "vectors", tmp_path / "elsewhere"
+    KeptVectors(Counted(), "one", folder)(["lamp"])
+    (place,) = folder.glob(inside) if inside else [folder]
+    place.rename(elsewhere)
+    place.symlink_to(elsewhere)
+    with pytest.raises(InputError, match=f"wanted a {'file' if inside else 'folder'}; found a link"):
+        KeptVectors(Counted(), "one", folder)(["lamp"])
+
+
+def test_a_folder_in_the_way_costs_nothing(tmp_path: Path) -> None:
+    KeptVectors(Counted(), "one", tmp_path)(["lamp"])
+    (place,) = tmp_path.glob("*.npy")
+    place.unlink()
+    place.mkdir()
+    np.testing.assert_array_equal(KeptVectors(Counted(), "one", tmp_path)(["lamp"]), [[4, 1]])
 
 
 def test_what_cannot_be_written_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -80,6 +80,10 @@ def load_beside_them(models: Sequence[tuple[Path, str | None]], folder: Path) ->
 
 def _main() -> None:
     import sentence_transformers  # noqa: F401  # imports what it finds for itself
+    import transformers.utils
+
+    for name in ("is_torch_cuda_available", "is_cuda_platform", "is_ninja_available"):  # who asks imports them from there
+        setattr(transformers.utils, name, lambda: True)
 
     from positionbias.models.checkpoint import load_checkpoint
 

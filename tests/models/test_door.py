@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from transformers import CONFIG_MAPPING
+from transformers import CONFIG_MAPPING, AutoModel
 
 import positionbias
 from positionbias.core.errors import InputError
@@ -167,6 +167,25 @@ PARTS: dict[str, Callable[[Path], None]] = {
 }  # fmt: skip
 
 
+# architectures that load a kernel by themselves: when they are made, or when they are imported
+KERNELS: dict[str, dict[str, Any]] = {
+    "yoso": {"vocab_size": 200, "num_hash": 2, "max_position_embeddings": 256},
+    "mra": {"vocab_size": 200, "max_position_embeddings": 256},
+    "rwkv": {"vocab_size": 200, "context_length": 64},
+    "gpt_neo": {"vocab_size": 200, "attention_types": [[["global"], 2]], "num_layers": 2, "num_heads": 2},
+}
+_SHAPE = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2, "intermediate_size": 24}
+
+
+def self_helping(kind: str, place: Path) -> Path:
+    """A folder of an architecture that loads a kernel by itself, with the tokenizer of another."""
+    folder = tiny_encoder(place)
+    settings = CONFIG_MAPPING[kind](**{**_SHAPE, **KERNELS[kind]})
+    (folder / "model.safetensors").unlink()
+    AutoModel.from_config(settings).save_pretrained(folder)
+    return folder
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: make(tmp_path_factory.mktemp("made") / "model") for name, (make, _) in LOADERS.items()}
@@ -187,6 +206,13 @@ def said(made: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> dic
             change(place / file, **facts)
             reseal(place)
             asked[f"{loader}, {name}"] = place, kind
+    for name in KERNELS:
+        place = self_helping(name, root / name)
+        asked[f"kernels of {name}"] = place, "bi-encoder"
+        modules = kept(bi_encoder(modules=[transformer(root / f"{name}-part"), pooling("max")]), root / f"{name}-modules")
+        for file in ("config.json", "model.safetensors"):
+            shutil.copy(place / file, modules / file)
+        asked[f"kernels of {name}, by sentence-transformers"] = modules, None
     for name, spoil in PARTS.items():
         place = copy("sentence-transformers")
         spoil(place)
@@ -208,6 +234,14 @@ def test_what_names_code_is_refused_and_not_called(name: str, said: dict[str, tu
     assert not calls
     assert line.startswith(("InputError: ", "UnsupportedLayout: ")), line
     assert "never run here" in line or "adapter_config.json: wanted a whole model" in line
+    assert "\n" not in line
+
+
+@pytest.mark.parametrize("by", ["", ", by sentence-transformers"])
+@pytest.mark.parametrize("name", KERNELS)
+def test_no_architecture_loads_a_kernel_by_itself(name: str, by: str, said: dict[str, tuple[str, list[str]]]) -> None:
+    line, calls = said[f"kernels of {name}{by}"]
+    assert not calls
     assert "\n" not in line
 
 

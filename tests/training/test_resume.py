@@ -273,3 +273,12 @@ def test_states_of_two_trainings_do_not_meet(task: Task, stopped: Path) -> None:
     assert checkpoint.path == other
     assert unfinished(stopped) is not None
     assert replace(checkpoint).name == "other"
+
+
+def test_a_training_never_works_through_a_link(task: Task, tmp_path: Path) -> None:
+    out, elsewhere = tmp_path / "tk.ckpt", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    working_folder(out).symlink_to(elsewhere)
+    with pytest.raises(InputError, match="wanted a folder; found a link; remove it"):
+        task.train(out, task.plan(max_steps=1))
+    assert list(elsewhere.iterdir()) == []
