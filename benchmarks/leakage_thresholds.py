@@ -51,7 +51,7 @@ def across_topics(name: str, labelled: Labelled) -> list[str]:
         if found.threshold is None or held is None or held.precision is None:
             rows.append(f"| {name} | {NAMES[rule]} | none | | | | | |")
             continue
-        value, low = found.precision.value or 0.0, found.lower or 0.0
+        value, low = found.precision.value or 0.0, found.figures.lower_bound or 0.0
         rows.append(
             f"| {name} | {NAMES[rule]} | {found.threshold:.4f} | {value:.3f}, {low:.3f} | {held.precision:.3f} | {held.lowest:.3f} | "
             f"{held.reached:.1%} | {held.found:.3f} ({held.pairs:.0f} pairs) |"
@@ -67,7 +67,7 @@ def measured_errors(name: str, labelled: Labelled) -> list[str]:
     rows = []
     for rule in (Rule.PAPER, Rule.BOUND):
         places = lowest(enough(sums, rule, PRECISION) & present)
-        truth = curve.precision[places[places >= 0]]
+        truth = np.array(curve.precision)[places[places >= 0]]
         halves = [half(labelled, topics, rule, turn) for turn in range(HALVES)]
         below = np.mean([share < PRECISION for share in halves])
         wrong, none = np.sum(truth < PRECISION - 1e-12) / DRAWS, np.mean(places < 0)

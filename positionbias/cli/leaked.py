@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from positionbias.cli.common import output_place
 
 if TYPE_CHECKING:
-    from positionbias.core.interval import Interval
+    from positionbias.results.leakage import LeakedAndClean
     from positionbias.results.leaked_order import Swap
     from positionbias.results.result import Result
 
@@ -63,19 +63,19 @@ def write_swaps(out: Path, swaps: Mapping[str, Sequence[Swap]], *, overwrite: bo
 def leaked_text(results: Sequence[Result]) -> str:
     """The tables of ``evaluation.leaked.leaked_results``, and what they can and cannot say."""
     from positionbias.cli.show import aligned
-    from positionbias.evaluation.leaked import PARTS
-    from positionbias.results.payloads import Statistics
+    from positionbias.results.leakage import LeakedAndClean
+    from positionbias.results.select import of_type
 
-    rest = [result for result in results if isinstance(result.payload, Statistics)]
-    systems = [result for result in rest if "baseline" not in _rows(result)]
-    gains = [result for result in rest if "baseline" in _rows(result)]
-    counts = {part: _rows(rest[0])[part]["queries"] for part in PARTS}
-    head = f"{counts['all']:,} queries: {counts['leaked']:,} leaked, {counts['clean']:,} clean"
-    difference = "leaked − clean"
-    lines = [head, "", aligned([("run", "measure", *PARTS, difference), *map(_row, systems)], left=2)]
+    found = of_type(results, LeakedAndClean)
+    systems = [_row(result, of) for result, of in found if not of.baseline]
+    gains = [_row(result, of) for result, of in found if of.baseline]
+    first = found[0][1]
+    head = f"{first.all.queries:,} queries: {first.leaked.queries:,} leaked, {first.clean.queries:,} clean"
+    columns = ("measure", "all", "leaked", "clean", "leaked − clean")
+    lines = [head, "", aligned([("run", *columns), *systems], left=2)]
     lines += ["Different queries, so unpaired: what leakage does, and how much easier or harder the leaked queries are."]
     if gains:
-        table = aligned([("gain over the first run", "measure", *PARTS, difference), *map(_row, gains)], left=2)
+        table = aligned([("gain over the first run", *columns), *gains], left=2)
         lines += [
             "",
             table,
@@ -84,29 +84,16 @@ def leaked_text(results: Sequence[Result]) -> str:
     return "\n".join(lines)
 
 
-def _rows(result: Result) -> Mapping[str, Any]:
-    return result.payload.rows  # type: ignore[union-attr]
+def _row(result: Result, of: LeakedAndClean) -> tuple[str, ...]:
+    form = "+.4f" if of.baseline else ".4f"
+    name = f"{of.baseline} → {result.system}" if of.baseline else result.system
+    cells = [_cell(part.mean, part.low, part.high, form) for part in (of.all, of.leaked, of.clean)]
+    low, high = (result.interval.low, result.interval.high) if result.interval else (None, None)
+    measure = result.measure.partition(" against ")[0].partition(",")[0]
+    return (name, measure, *cells, _cell(result.value, low, high, "+.4f"))
 
 
-def _row(result: Result) -> tuple[str, ...]:
-    rows = _rows(result)
-    form = "+.4f" if "baseline" in rows else ".4f"
-    name = f"{rows['baseline']} → {result.system}" if "baseline" in rows else result.system
-    cells = [_cell(rows[part]["mean"], (rows[part]["low"], rows[part]["high"]), form) for part in ("all", "leaked", "clean")]
-    return (
-        name,
-        result.measure.partition(" against ")[0].partition(",")[0],
-        *cells,
-        _cell(result.value, _ends(result.interval), "+.4f"),
-    )
-
-
-def _ends(interval: Interval | None) -> tuple[float | None, float | None]:
-    return (interval.low, interval.high) if interval else (None, None)
-
-
-def _cell(value: float | None, ends: tuple[float | None, float | None], form: str) -> str:
+def _cell(value: float | None, low: float | None, high: float | None, form: str) -> str:
     if value is None:
         return "-"
-    low, high = ends
     return f"{value:{form}}" if low is None or high is None else f"{value:{form}} [{low:{form}}, {high:{form}}]"

@@ -15,7 +15,7 @@ is held against random splits (``leaked_order``).
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,13 +34,13 @@ from positionbias.evaluation.bootstrap import (
 from positionbias.evaluation.leaked_order import ALPHA, OrderFound, order_found
 from positionbias.evaluation.random_splits import mark_queries
 from positionbias.evaluation.two_means import difference_of_groups
+from positionbias.results.leakage import LESS_CLEAN, LeakedAndClean, MeanOfPart
 from positionbias.results.leaked_order import Swap
-from positionbias.results.payloads import PerQuery, Statistics
+from positionbias.results.payloads import PerQuery
 from positionbias.results.result import Result
 
-__all__ = ["ORDER", "PARTS", "Leaked", "leaked_results", "unpaired_difference"]
+__all__ = ["ORDER", "Leaked", "leaked_results", "unpaired_difference"]
 
-PARTS = ("all", "leaked", "clean")
 ORDER = "order of systems"
 
 
@@ -132,36 +132,27 @@ class _Parts:
         self.labels = {part: [labels[place] for place in places] for part, places in self.places.items()}
 
     def of_system(self, place: int) -> Result:
-        return self._result(place, self.values[place], self.results[place].measure, {})
+        return self._result(place, self.values[place], self.results[place].measure)
 
     def against_first(self, place: int) -> Result:
         gain = self.values[place] - self.values[0]
         against = self.results[0].system
-        return self._result(place, gain, f"{self.results[place].measure} against {against}", {"baseline": against})
+        return self._result(place, gain, f"{self.results[place].measure} against {against}", against)
 
-    def _result(self, place: int, values: np.ndarray, measure: str, more: Mapping[str, Any]) -> Result:
-        rows: dict[str, Any] = dict(more)
-        for part, places in self.places.items():
-            of_part = values[places]
-            interval = bootstrap_mean(of_part, self.labels[part], seed=self.seed)
-            rows[part] = {
-                "queries": len(of_part),
-                "mean": float(of_part.mean()) if len(of_part) else None,
-                "low": interval.low if interval else None,
-                "high": interval.high if interval else None,
-            }
-        leaked, clean = (values[self.places[part]] for part in PARTS[1:])
+    def _result(self, place: int, values: np.ndarray, measure: str, baseline: str = "") -> Result:
+        parts = [self._part(values, part) for part in ("all", "leaked", "clean")]
+        figures = LeakedAndClean(baseline=baseline, all=parts[0], leaked=parts[1], clean=parts[2])
+        leaked, clean = values[self.places["leaked"]], values[self.places["clean"]]
         difference, interval = unpaired_difference(leaked, clean, self.labels["leaked"], self.labels["clean"], seed=self.seed)
-        return self._made(place, f"{measure}, leaked − clean", difference, interval, rows)
+        of, count = self.results[place], len(values)
+        name = f"{measure},{LESS_CLEAN}"
+        return Result(name, of.collection, of.split, of.system, self.seed, difference, interval, count, figures, of.facts)
 
-    def _made(
-        self, place: int, measure: str, value: float | None, interval: Interval | None, rows: Mapping[str, Any]
-    ) -> Result:
-        of = self.results[place]
-        count = len(self.places["all"])
-        return Result(
-            measure, of.collection, of.split, of.system, self.seed, value, interval, count, Statistics(rows), of.facts
-        )
+    def _part(self, values: np.ndarray, part: str) -> MeanOfPart:
+        values = values[self.places[part]]
+        interval = bootstrap_mean(values, self.labels[part], seed=self.seed)
+        mean = float(values.mean()) if len(values) else None
+        return MeanOfPart(len(values), mean, interval.low if interval else None, interval.high if interval else None)
 
     def order(self) -> OrderFound:
         """The order of the systems on leaked against clean queries."""

@@ -7,7 +7,6 @@ retrieved is put where its score belongs, so that its rank is at most the candid
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -16,25 +15,16 @@ from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval
 from positionbias.core.run import Ranking, Run
 from positionbias.evaluation.bootstrap import bootstrap_mean, cluster_labels
+from positionbias.results.leakage import Memory
 
 __all__ = [
-    "OFFSET",
-    "RANK",
-    "SCORE",
-    "WITH",
-    "WITHOUT",
     "LeakedPair",
-    "Memorised",
     "Places",
     "leaked_places",
     "memorised",
     "rank_offset",
     "with_leaked",
 ]
-
-# measures of results: those of Tables 6, 7 and 8, and the states that the first two compare
-RANK, SCORE, OFFSET = "rank of leaked relevant passages", "score of leaked relevant passages", "rank offset of leaked passages"
-WITH, WITHOUT = "with leakage", "without leakage"
 
 
 class LeakedPair(NamedTuple):
@@ -113,24 +103,6 @@ def _ranked(scored: Run, candidates: Run, query_id: str) -> dict[str, tuple[int,
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Memorised:
-    """Means and standard deviations with and without leakage, the mean difference (with − without) and its interval.
-
-    ``difference_deviation`` is that of the differences. ``count`` is the number of passages (of queries for an offset), ``repeats`` of models.
-    """
-
-    with_mean: float
-    with_deviation: float
-    without_mean: float
-    without_deviation: float
-    difference: float
-    difference_deviation: float
-    interval: Interval | None
-    count: int
-    repeats: int
-
-
 def memorised(
     with_leakage: np.ndarray,
     without: np.ndarray,
@@ -138,9 +110,9 @@ def memorised(
     clusters: Mapping[str, str] | None = None,
     *,
     seed: int,
-) -> Memorised:
-    """Tables 6 and 7: ranks, or scores, of leaked passages ``(repeats, passages)``; each repeat is a pair of models, trained alike but for
-    the leakage.
+) -> tuple[Memory, Interval | None]:
+    """Tables 6 and 7: ranks, or scores, of leaked passages ``(repeats, passages)``, and the interval of the mean difference; each repeat is a
+    pair of models, trained alike but for the leakage.
 
     Deviations (n − 1) are over all values, as the size of the printed ones suggests [decision]; the interval is over
     ``clusters`` of queries, each query with all its passages, of the differences averaged over repeats.
@@ -150,7 +122,7 @@ def memorised(
     """
     differences = _differences(with_leakage, without)
     interval = bootstrap_mean(differences.mean(axis=0), cluster_labels(clusters or {}, query_ids), seed=seed)
-    return _memorised(with_leakage, without, differences, interval)
+    return _memory(with_leakage, without, differences), interval
 
 
 def rank_offset(
@@ -160,8 +132,9 @@ def rank_offset(
     clusters: Mapping[str, str] | None = None,
     *,
     seed: int,
-) -> Memorised:
-    """Table 8: by query the mean of (negative rank − positive rank) over its leaked pairs; with leakage, without, and the increase.
+) -> tuple[Memory, Interval | None]:
+    """Table 8: by query the mean of (negative rank − positive rank) over its leaked pairs; with leakage, without, and the increase
+    with its interval.
 
     Each side is (ranks of the positives, ranks of the negatives), ``(repeats, pairs)``. Means are over queries ("macro-averaged"),
     deviations over queries and repeats [decision], the interval over clusters of queries.
@@ -175,7 +148,7 @@ def rank_offset(
     offset, other = ((negative - positive) @ member.T for positive, negative in (with_leakage, without))
     differences = _differences(offset, other)
     interval = bootstrap_mean(differences.mean(axis=0), cluster_labels(clusters or {}, order), seed=seed)
-    return _memorised(offset, other, differences, interval)
+    return _memory(offset, other, differences), interval
 
 
 def _differences(with_leakage: np.ndarray, without: np.ndarray) -> np.ndarray:
@@ -184,15 +157,14 @@ def _differences(with_leakage: np.ndarray, without: np.ndarray) -> np.ndarray:
     return with_leakage - without
 
 
-def _memorised(with_leakage: np.ndarray, without: np.ndarray, differences: np.ndarray, interval: Interval | None) -> Memorised:
-    return Memorised(
+def _memory(with_leakage: np.ndarray, without: np.ndarray, differences: np.ndarray) -> Memory:
+    return Memory(
         with_mean=float(with_leakage.mean()),
         with_deviation=_deviation(with_leakage),
         without_mean=float(without.mean()),
         without_deviation=_deviation(without),
         difference=float(differences.mean()),
         difference_deviation=_deviation(differences),
-        interval=interval,
         count=differences.shape[1],
         repeats=differences.shape[0],
     )

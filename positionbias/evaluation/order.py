@@ -28,13 +28,13 @@ def order_agreement(before: Mapping[str, float], after: Mapping[str, float]) -> 
     return None if np.isnan(tau) else tau
 
 
-def swaps(before: Mapping[str, float], after: Mapping[str, float]) -> list[list[str]]:
+def swaps(before: Mapping[str, float], after: Mapping[str, float]) -> list[tuple[str, str]]:
     """Pairs of systems, the one of the higher mean first, that stand the other way round after."""
     found = []
     for one, other in combinations(before, 2):
         was, now = (_difference(of[one], of[other]) for of in (before, after))
         if was * now < 0:
-            found.append([one, other] if was > 0 else [other, one])
+            found.append((one, other) if was > 0 else (other, one))
     return found
 
 

@@ -21,9 +21,10 @@ from positionbias.core.errors import SettingError
 from positionbias.core.interval import Interval
 from positionbias.evaluation.bootstrap import LEVEL, RESAMPLES
 from positionbias.evaluation.cross_validation import FOLDS, query_folds
-from positionbias.leakage.precision import ROUNDING, Curve, Labelled, Share, Sums, Tally, at_threshold, drawn, precision_curve
+from positionbias.leakage.precision import ROUNDING, Labelled, Share, Sums, Tally, at_threshold, drawn, precision_curve
+from positionbias.results.leakage_pairs import HeldOut, ThresholdFigures
 
-__all__ = ["NO_RECALL", "PRECISION", "Calibration", "HeldOut", "Rule", "calibrate", "enough", "held_out", "lowest"]
+__all__ = ["NO_RECALL", "PRECISION", "Calibration", "Rule", "calibrate", "enough", "held_out", "lowest"]
 
 PRECISION = 0.9
 REPEATS = 20  # cross-validations, each with folds of its own
@@ -41,42 +42,14 @@ class Rule(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class HeldOut:
-    """What thresholds that were set without a test query do on its pairs, all folds together, over repeated cross-validations.
-
-    ``precision`` and ``found`` (the share of labelled leaks kept) are means over the repeats, ``lowest`` the lowest precision, ``reached`` the
-    share of repeats whose precision is as wanted, ``pairs`` the mean number kept. Precisions are None where some repeat keeps no pair.
-    """
-
-    precision: float | None
-    lowest: float | None
-    reached: float
-    found: float
-    pairs: float
-    repeats: int
-    folds: int
-
-
-@dataclass(frozen=True, slots=True)
 class Calibration:
-    """The lowest threshold, None where none will do, and what it rests on.
+    """The lowest threshold, None where none will do, the precision there, the share of leaks among all labelled pairs, and what it rests on."""
 
-    ``lower`` is the one-sided 95 % bound of the precision there. ``unreached`` is the share of resamples in which no threshold will do; from 2.5 % on
-    the threshold has no interval. ``below_above`` counts the higher thresholds that would not do. ``found`` as in ``Curve``. ``held_out`` is None with fewer
-    test queries than folds.
-    """
-
-    rule: Rule
     threshold: float | None
-    lower: float | None
     interval: Interval | None
-    unreached: float
-    below_above: int
     precision: Share
-    found: float | None
     prevalence: Share
-    curve: Curve
-    held_out: HeldOut | None
+    figures: ThresholdFigures
 
 
 def calibrate(
@@ -93,24 +66,21 @@ def calibrate(
     will_do = enough(tally.all(), rule, precision)[0]
     place = int(lowest(will_do[None])[0]) if len(will_do) else -1
     interval, unreached = _threshold_interval(tally, precision, rule, seed, resamples)
-    threshold = float(curve.thresholds[place]) if place >= 0 else None
-    return Calibration(
-        rule,
-        threshold,
-        float(curve.lower[place]) if place >= 0 else None,
-        interval,
-        unreached,
-        int((~will_do[: max(place, 0)]).sum()),
-        at_threshold(labelled, math.inf if threshold is None else threshold),
-        _number(curve.found[place]) if place >= 0 else None,
-        at_threshold(labelled, -math.inf),
-        curve,
-        held_out(labelled, precision=precision, rule=rule, seed=seed),
+    threshold = curve.thresholds[place] if place >= 0 else None
+    figures = ThresholdFigures(
+        rule=rule.value,
+        precision_wanted=precision,
+        lower_bound=curve.lower[place] if place >= 0 else None,
+        best_lower_bound=max([0.0, *curve.lower]),
+        held_out=held_out(labelled, precision=precision, rule=rule, seed=seed),
+        share_of_labelled_leaks=curve.found[place] if place >= 0 else None,
+        higher_thresholds_below=int((~will_do[: max(place, 0)]).sum()),
+        resamples_without_threshold=unreached,
+        note=NO_RECALL,
+        curve=curve,
     )
-
-
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)
+    there = at_threshold(labelled, math.inf if threshold is None else threshold)
+    return Calibration(threshold, interval, there, at_threshold(labelled, -math.inf), figures)
 
 
 def _threshold_interval(tally: Tally, precision: float, rule: Rule, seed: int, resamples: int) -> tuple[Interval | None, float]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from positionbias.core.manifest import Manifest
 from positionbias.core.publish import atomic_folder
@@ -14,17 +13,27 @@ from positionbias.leakage.find import Found, FoundPair
 from positionbias.leakage.labels import DIFFERENT, TYPES
 from positionbias.leakage.pairs import PAIRS
 from positionbias.leakage.queries import FIELDS, FieldTexts
-from positionbias.results.payloads import Statistics
+from positionbias.results.leakage_pairs import (
+    CANDIDATES,
+    GUESSED_TYPES,
+    QUERIES_READ,
+    WORDS_ALONE,
+    CandidateCounts,
+    LabelCounts,
+    QueriesRead,
+    ReadCount,
+    TopicsAndQueries,
+)
+from positionbias.results.payloads import Payload
 from positionbias.results.result import Result, write_results
 
-__all__ = ["ALL", "CANDIDATES", "PAPER_FIELDS", "UNION", "WORDS_ALONE", "found_results", "save_found", "table_1"]
+__all__ = ["ALL", "PAPER_FIELDS", "UNION", "found_results", "save_found", "table_1"]
 
 ALL, UNION = "all sources", "union"
-CANDIDATES, WORDS_ALONE = "leakage candidates", "candidates by words alone"
 PAPER_FIELDS = ("title", "description", "variant")  # whose union is in Table 1
 
 
-def table_1(pairs: Iterable[FoundPair], sources: Sequence[str], fields: Sequence[str]) -> dict[str, dict[str, dict[str, int]]]:
+def table_1(pairs: Iterable[FoundPair], sources: Sequence[str], fields: Sequence[str]) -> CandidateCounts:
     """The paper's Table 1: by field, and for their union, by source, and for all sources together, the distinct test queries
     ("topics") with a pair and the distinct training queries ("queries")."""
     topics: dict[tuple[str, str], set[str]] = {}
@@ -35,13 +44,14 @@ def table_1(pairs: Iterable[FoundPair], sources: Sequence[str], fields: Sequence
                 topics.setdefault((row, column), set()).add(pair.test_id)
                 queries.setdefault((row, column), set()).add((pair.source, pair.train_id))
     columns = [*sources, *([ALL] if len(sources) > 1 else [])]
-    return {
+    counts = {
         row: {
-            column: {"topics": len(topics.get((row, column), ())), "queries": len(queries.get((row, column), ()))}
+            column: TopicsAndQueries(len(topics.get((row, column), ())), len(queries.get((row, column), ())))
             for column in columns
         }
         for row in (*fields, UNION)
     }
+    return CandidateCounts(rows=counts)
 
 
 def found_results(found: Found, tests: FieldTexts, *, test_name: str) -> list[Result]:
@@ -51,12 +61,12 @@ def found_results(found: Found, tests: FieldTexts, *, test_name: str) -> list[Re
     searched = {text.query_id for text in tests.texts}
     fields = [name for name in FIELDS if any(text.field == name for text in tests.texts)]
     types = {name: sum(pair.type == name for pair in found.pairs) for name in (*TYPES, DIFFERENT)}
-    read: dict[str, Any] = {name: {"queries": found.queries[name], "empty": found.empty[name]} for name in sources}
+    read = {name: ReadCount(queries=found.queries[name], empty=found.empty[name]) for name in sources}
     of_field = {name: sum(text.field == name for text in tests.texts) for name in fields}
-    read["test queries"] = {"queries": len(searched), "texts": of_field, "empty": dict(tests.empty)}
+    read["test queries"] = ReadCount(queries=len(searched), texts=of_field, empty=dict(tests.empty))
 
-    def result(measure: str, rows: Mapping[str, Any], value: float, count: int) -> Result:
-        return Result(measure, test_name, "", " + ".join(sources), None, value, None, count, Statistics(rows))
+    def result(measure: str, figures: Payload, value: float, count: int) -> Result:
+        return Result(measure, test_name, "", " + ".join(sources), None, value, None, count, figures)
 
     def counted(measure: str, pairs: Sequence[FoundPair]) -> Result:
         share = len({pair.test_id for pair in pairs}) / len(searched)
@@ -66,8 +76,8 @@ def found_results(found: Found, tests: FieldTexts, *, test_name: str) -> list[Re
     looked = {"semantic": [CANDIDATES], "lexical": [WORDS_ALONE], "both": [CANDIDATES, WORDS_ALONE]}[found.detector]
     return [
         *(counted(measure, by[measure]) for measure in looked),
-        result("guessed reformulation types", types, len(found.pairs), len(found.pairs)),
-        result("queries read", read, sum(found.queries.values()), sum(found.queries.values())),
+        result(GUESSED_TYPES, LabelCounts(rows=types), len(found.pairs), len(found.pairs)),
+        result(QUERIES_READ, QueriesRead(rows=read), sum(found.queries.values()), sum(found.queries.values())),
     ]
 
 

@@ -131,6 +131,11 @@ class Source:
         first = self.candidates[query_id].passage_ids[: self._depth]
         return [item for item in first if item not in judged and item not in self._absent]
 
+    def counts(self) -> dict[str, int]:
+        """Return the numbers of queries: all, those that leak, those that can fill up, those left out by cause."""
+        held = {"queries": self.queries, "that can be used and leak": len(self.leaking), "that can fill": len(self.clean)}
+        return {**held, **self.left_out}
+
     def told(self) -> str:
         """What there is and what was left out, for a message."""
         parts = [f"{len(self.leaking):,} leak"] + [f"{count:,} {cause}" for cause, count in sorted(self.left_out.items())]

@@ -21,8 +21,9 @@ import numpy as np
 
 from positionbias.core.interval import Interval
 from positionbias.evaluation.bootstrap import LEVEL, Clusters, cluster_queries, resampled_sums
+from positionbias.results.leakage_pairs import ThresholdCurve
 
-__all__ = ["ROUNDING", "Curve", "Labelled", "Share", "Sums", "Tally", "at_threshold", "drawn", "precision_curve", "wilson"]
+__all__ = ["ROUNDING", "Labelled", "Share", "Sums", "Tally", "at_threshold", "drawn", "precision_curve", "wilson"]
 
 ROUNDING = 1e-12
 
@@ -56,19 +57,6 @@ class Labelled:
         """The pairs where ``mask (n,)`` is true."""
         places = np.flatnonzero(mask)
         return Labelled(self.scores[places], self.leaks[places], [self.test_ids[i] for i in places], self.weights[places])
-
-
-class Curve(NamedTuple):
-    """At each score that occurs, falling, all ``(k,)``: pairs at or above, their precision, its lower bound, the share of labelled leaks among them.
-
-    ``found`` is weighted as precision is, and no recall (``NO_RECALL``).
-    """
-
-    thresholds: np.ndarray
-    pairs: np.ndarray
-    precision: np.ndarray
-    lower: np.ndarray
-    found: np.ndarray
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,13 +152,14 @@ def _within(values: np.ndarray, first: np.ndarray) -> np.ndarray:
     return total - (total - values)[np.flatnonzero(first)][np.cumsum(first) - 1]
 
 
-def precision_curve(labelled: Labelled) -> Curve:
+def precision_curve(labelled: Labelled) -> ThresholdCurve:
     """Precision at every score that occurs; pairs of one score stand or fall together."""
     tally = Tally(labelled)
     sums = tally.all()
-    with np.errstate(invalid="ignore"):
-        found = sums.leaks[0] / sums.leaks[0, -1] if len(labelled) else np.empty(0)
-    return Curve(tally.scores, sums.pairs[0].astype(np.int64), sums.precision[0], sums.lower[0], found)
+    leaks = sums.leaks[0]
+    found = (leaks / leaks[-1]).tolist() if leaks.any() else [None] * len(leaks)
+    pairs = sums.pairs[0].astype(np.int64).tolist()
+    return ThresholdCurve(tally.scores.tolist(), pairs, sums.precision[0].tolist(), sums.lower[0].tolist(), found)
 
 
 def at_threshold(labelled: Labelled, threshold: float) -> Share:

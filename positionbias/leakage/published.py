@@ -7,8 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from positionbias.evaluation.memorisation import OFFSET, RANK, SCORE, WITH, WITHOUT
 from positionbias.leakage.labels import DIFFERENT
+from positionbias.results.leakage import OFFSET, RANK, SCORE, WITH, WITHOUT
+from positionbias.results.leakage_pairs import (
+    CandidateCounts,
+    LabelCounts,
+    PublishedReview,
+    TopicsAndQueries,
+)
 from positionbias.results.published import DEVIATION, PublishedCell
 from positionbias.results.result import Facts
 
@@ -194,22 +200,20 @@ CELLS: tuple[PublishedCell, ...] = (
 )
 
 
-def published_candidates(target: str) -> dict[str, dict[str, dict[str, int]]]:
-    """Table 1 of a target in the form of ``find.table_1``: by field and source the topics and the queries."""
-    rows: dict[str, dict[str, dict[str, int]]] = {}
-    for cell in CELLS:
-        if cell.table == 1 and cell.collection == target:
-            rows.setdefault(cell.row, {}).setdefault(cell.split, {})[cell.measure] = int(cell.value)
-    return rows
+def published_candidates(target: str) -> CandidateCounts:
+    """Return Table 1 of a target."""
+    cells = {(c.row, c.split, c.measure): int(c.value) for c in CELLS if (c.table, c.collection) == (1, target)}
+    rows: dict[str, dict[str, TopicsAndQueries]] = {}
+    for row, source, _ in cells:
+        rows.setdefault(row, {})[source] = TopicsAndQueries(cells[row, source, "topics"], cells[row, source, "queries"])
+    return CandidateCounts(rows=rows)
 
 
-def published_review(target: str) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
-    """Tables 2a and 2b: of a target the queries and the topics labelled true and false; of all targets together the labels."""
-    candidates: dict[str, dict[str, int]] = {}
-    labels = {}
+def published_review(target: str) -> tuple[PublishedReview, LabelCounts]:
+    """Return Table 2a of a target, and Table 2b, which is of all targets together."""
+    rows: dict[str, dict[str, int]] = {}
     for cell in CELLS:
-        if cell.table == 2 and cell.collection == target:
-            candidates.setdefault(cell.row, {})[cell.measure] = int(cell.value)
-        elif cell.table == 2 and not cell.collection:
-            labels[cell.row] = int(cell.value)
-    return candidates, labels
+        if (cell.table, cell.collection) == (2, target):
+            rows.setdefault(cell.row, {})[cell.measure] = int(cell.value)
+    labels = {c.row: int(c.value) for c in CELLS if (c.table, c.collection) == (2, "")}
+    return PublishedReview(rows=rows), LabelCounts(rows=labels)

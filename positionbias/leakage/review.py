@@ -15,6 +15,7 @@ from positionbias.core.errors import InputError, bad_input
 from positionbias.leakage.agreement import Agreement, cohens_kappa
 from positionbias.leakage.labels import LABELS, Label
 from positionbias.leakage.pairs import Ids, Pair, best_by_pair, read_pairs
+from positionbias.results.leakage_pairs import ReviewedPairs
 
 __all__ = ["PER_TEST", "Review", "most_similar", "read_sheet", "review"]
 
@@ -23,17 +24,15 @@ PER_TEST = 5  # the paper's
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """Tables 2a and 2b, ``by_label`` with every label; pairs without a label; what two sheets disagree on.
+    """Table 2a as ``true`` and ``false``; 2b, ``by_label`` with every label; pairs without a label; what two sheets disagree on.
 
     ``kappa`` is over all labels, ``kappa_leak`` over leak or not; None with one sheet, or two without a pair in common.
     """
 
     labels: Mapping[Ids, Label]
     by_label: Mapping[str, int]
-    true_pairs: int
-    true_tests: int
-    false_pairs: int
-    false_tests: int
+    true: ReviewedPairs
+    false: ReviewedPairs
     unlabelled: int
     disagreed: Sequence[Ids] = ()
     kappa: Agreement | None = None
@@ -98,7 +97,8 @@ def review(sheets: Sequence[Mapping[Ids, Pair]], *, seed: int = 1) -> Review:
     labels = {ids: label for sheet in labelled for ids, label in sheet.items()}
     for ids in disagreed:
         del labels[ids]
-    true, false = ([ids for ids, label in labels.items() if label.leaks == leaks] for leaks in (True, False))
+    held = ([ids for ids, label in labels.items() if label.leaks == leaks] for leaks in (True, False))
+    true, false = (ReviewedPairs(len(of), len({ids.test_id for ids in of})) for of in held)
     counts = Counter(label.name for label in labels.values())
     everything = set[Ids]().union(*sheets)
     kappas = (
@@ -109,10 +109,8 @@ def review(sheets: Sequence[Mapping[Ids, Pair]], *, seed: int = 1) -> Review:
     return Review(
         labels,
         {name: counts[name] for name in LABELS},
-        len(true),
-        len({ids.test_id for ids in true}),
-        len(false),
-        len({ids.test_id for ids in false}),
+        true,
+        false,
         len(everything) - len(labels) - len(disagreed),
         disagreed,
         *kappas,

@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import TrainingGroup
 from positionbias.core.seeds import below, keys64
 from positionbias.leakage.material import Material, Source, Topic
+from positionbias.results.leakage import DrawnSet
 
 __all__ = ["KINDS", "SIZES", "Kind", "LeakedSet", "LeakedSettings", "check_set", "leaked_groups", "leaked_number"]
 
@@ -79,11 +80,10 @@ class LeakedSettings:
 
 @dataclass(frozen=True, slots=True)
 class LeakedSet:
-    """The groups, the first ``leaked`` of them the leaked ones; ``counts`` of what was taken from where, as JSON holds it."""
+    """The groups, the leaked ones first, and what was taken from where."""
 
     groups: Sequence[TrainingGroup]
-    leaked: int
-    counts: Mapping[str, Any]
+    figures: DrawnSet
 
 
 def leaked_number(material: Material, settings: LeakedSettings) -> int:
@@ -188,16 +188,20 @@ def leaked_groups(material: Material, settings: LeakedSettings) -> LeakedSet:
         leaked = _topics(material, number, settings.seed)
         taken = {" + ".join(material.targets): number}
     filling, filled = _filling(material, settings.queries - number, settings.seed)
-    counts = {
-        "kind": settings.kind,
-        "instances": settings.instances,
-        "leaked": number,
-        "leaked_share": number / settings.queries,
-        "leaked_from": taken,
-        "leaked_queries_distinct": len({group.query_id for group in leaked}),
-        "filled_from": filled,
-    }
-    return LeakedSet([*leaked, *filling], number, counts)
+    figures = DrawnSet(
+        kind=settings.kind,
+        instances=settings.instances,
+        leaked=number,
+        leaked_share=number / settings.queries,
+        leaked_from=taken,
+        leaked_queries_distinct=len({group.query_id for group in leaked}),
+        filled_from=filled,
+        sources={source.split: source.counts() for source in material.sources},
+        judged_test_queries=len(material.topics),
+        of_pairs=dict(material.pairs),
+        missing=dict(material.missing),
+    )
+    return LeakedSet([*leaked, *filling], figures)
 
 
 def _in_order(items: Sequence[str], seed: int, purpose: str) -> list[str]:

@@ -9,23 +9,22 @@ collection whose leakage was planted knows all its true pairs; labelled samples 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from positionbias.core.errors import InputError
 from positionbias.leakage.labels import LABELS
 from positionbias.leakage.pairs import Pair
-from positionbias.results.payloads import Statistics
+from positionbias.results.leakage_pairs import TRUTH, FoundOfTrue, TruthFigures
 from positionbias.results.result import Result
 
-__all__ = ["ALL_TYPES", "TRUTH", "against_truth", "truth_result"]
+__all__ = ["ALL_TYPES", "against_truth", "truth_result"]
 
 ALL_TYPES = "all"
-TRUTH = "found pairs against the truth"
 
 
-def against_truth(found: Iterable[tuple[str, str]], truth: Iterable[Pair]) -> dict[str, dict[str, Any]]:
-    """By type of the true pairs, and for all: ``true``, ``found`` of them, ``recall``; for all also ``pairs_found`` and ``precision``
-    (None where nothing was found). ``found`` are pairs of a training and a test query's ids; true pairs labelled as of different topics are none.
+def against_truth(found: Iterable[tuple[str, str]], truth: Iterable[Pair]) -> TruthFigures:
+    """Return how many true pairs were found, for all types and by type.
+
+    ``found`` are pairs of a training and a test query's ids; true pairs labelled as of different topics are none.
 
     Raises:
         InputError: no true pair.
@@ -39,19 +38,16 @@ def against_truth(found: Iterable[tuple[str, str]], truth: Iterable[Pair]) -> di
         raise InputError("wanted true pairs of a training and a test query; found none; check --truth")
     distinct = set(found)
     right = distinct & types.keys()
-    rows = {ALL_TYPES: _row(len(types), len(right))}
-    rows[ALL_TYPES] |= {"pairs_found": len(distinct), "precision": len(right) / len(distinct) if distinct else None}
+    precision = len(right) / len(distinct) if distinct else None
+    rows = {ALL_TYPES: FoundOfTrue(len(types), len(right), len(right) / len(types), len(distinct), precision)}
     for name in LABELS:
         if mine := [ids for ids, label in types.items() if label == name]:
-            rows[name] = _row(len(mine), len(right.intersection(mine)))
-    return rows
+            hits = len(right.intersection(mine))
+            rows[name] = FoundOfTrue(len(mine), hits, hits / len(mine))
+    return TruthFigures(rows=rows)
 
 
-def _row(true: int, found: int) -> dict[str, Any]:
-    return {"true": true, "found": found, "recall": found / true}
-
-
-def truth_result(rows: dict[str, dict[str, Any]], *, test_name: str, sources: str) -> Result:
+def truth_result(figures: TruthFigures, *, test_name: str, sources: str) -> Result:
     """These counts as a result; its value is the recall over all types."""
-    everything = rows[ALL_TYPES]
-    return Result(TRUTH, test_name, "", sources, None, everything["recall"], None, everything["true"], Statistics(rows))
+    everything = figures.rows[ALL_TYPES]
+    return Result(TRUTH, test_name, "", sources, None, everything.recall, None, everything.true, figures)

@@ -19,7 +19,7 @@ from positionbias.core.shard_work import resumable_folder
 from positionbias.leakage.material import Material, MaterialSettings, read_material
 from positionbias.leakage.pairs import Pair, pairs_file, read_pairs
 from positionbias.leakage.trainsets import LeakedSet, LeakedSettings, check_set, leaked_groups
-from positionbias.results.payloads import Statistics
+from positionbias.results.leakage import DRAWN_SET
 from positionbias.results.result import Result, write_results
 
 __all__ = ["LeakedInputs", "write_leaked_set", "write_leaked_sets"]
@@ -167,42 +167,22 @@ def _write(
         inputs=refs,
         licence=inputs.collection.manifest.licence,
         notes=_NOTES,
-        content={**_rows(material, drawn), "leaks": _leaks(material, drawn)},
+        content={**drawn.figures.to_rows(), "leaks": _leaks(material, drawn)},
     )
 
 
 def _leaks(material: Material, drawn: LeakedSet) -> dict[str, list[str]]:
     """Each leaked query with the test queries that it leaks."""
-    return {group.query_id: sorted(material.tests[group.query_id]) for group in drawn.groups[: drawn.leaked]}
+    return {group.query_id: sorted(material.tests[group.query_id]) for group in drawn.groups[: drawn.figures.leaked]}
 
 
 def _blocks(groups: Sequence[TrainingGroup]) -> Iterator[Sequence[TrainingGroup]]:
     return (groups[start : start + _AT_ONCE] for start in range(0, len(groups), _AT_ONCE))
 
 
-def _rows(material: Material, drawn: LeakedSet) -> dict[str, Any]:
-    """What a set's manifest and result count."""
-    return {
-        **drawn.counts,
-        "sources": {
-            source.split: {
-                "queries": source.queries,
-                "that can be used and leak": len(source.leaking),
-                "that can fill": len(source.clean),
-                **source.left_out,
-            }
-            for source in material.sources
-        },
-        "judged_test_queries": len(material.topics),
-        "of_pairs": dict(material.pairs),
-        "missing_from_the_corpus": dict(material.missing),
-    }
-
-
 def _result(inputs: LeakedInputs, material: Material, settings: LeakedSettings, drawn: LeakedSet) -> Result:
     """What a set holds; its value is the share that leaks."""
     splits = " + ".join(source.split for source in material.sources)
-    share, rows = drawn.counts["leaked_share"], Statistics(_rows(material, drawn))
-    return Result(
-        "training set", inputs.collection.name, splits, settings.name, settings.seed, share, None, len(drawn.groups), rows
-    )
+    share, count = drawn.figures.leaked_share, len(drawn.groups)
+    name = inputs.collection.name
+    return Result(DRAWN_SET, name, splits, settings.name, settings.seed, share, None, count, drawn.figures)

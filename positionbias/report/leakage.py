@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from positionbias.core.formatting import decimal
 from positionbias.core.interval import Interval
@@ -11,29 +10,29 @@ from positionbias.evaluation.letters import LEVEL
 from positionbias.evaluation.significance import BONFERRONI
 from positionbias.report.cells import (
     P_NOTE,
-    any_cell,
-    as_interval,
     count_cell,
     decimal_cell,
+    drop_columns,
     level_heading,
     p_cell,
     percent_cell,
     text_cell,
 )
-from positionbias.report.leakage_select import (
-    BY_SIZE,
-    ORDER,
-    TRAINSETS,
+from positionbias.report.published import Published
+from positionbias.report.table import Cell, Column, Table
+from positionbias.results.leakage import (
+    LeakedSetSize,
+    ModelOrders,
+    SizeEffect,
+    SizePoint,
     by_condition,
     conditions,
     leakage_models,
-    rows_of,
     tests_of_leakage,
 )
-from positionbias.report.published import Published
-from positionbias.report.table import Cell, Column, Table
+from positionbias.results.payloads import PerQuery
 from positionbias.results.result import Facts, Result
-from positionbias.results.select import MODELS, distinct
+from positionbias.results.select import MODELS, distinct, of_type
 
 __all__ = ["leakage_sentence", "leakage_table", "leakage_tests_table", "orders_table", "sizes_table", "trainsets_table"]
 
@@ -159,21 +158,21 @@ def leakage_tests_table(results: Sequence[Result]) -> Table:
 
 def sizes_table(results: Sequence[Result]) -> Table:
     """By model, topics and training set size: each condition's mean, and what each leakage gains."""
-    found = [(result, rows_of(result)) for result in results if result.measure == BY_SIZE]
-    names = distinct(name for _, rows in found for name in rows["means"])
-    gains = distinct(name for _, rows in found for name in rows["gains"])
-    measure = found[0][1]["measure"] if found else ""
+    found = of_type(results, SizeEffect)
+    names = distinct(name for _, effect in found for name in effect.means)
+    gains = distinct(name for _, effect in found for name in effect.gains)
+    measure = found[0][1].measure if found else ""
     body = [
         [
             text_cell(MODELS.get(result.system, result.system)),
-            text_cell("with leaked queries" if rows["topics"] == "leaked" else "all"),
+            text_cell("with leaked queries" if effect.topics == "leaked" else "all"),
             count_cell(result.count),
-            count_cell(rows["means"][names[0]][place]["instances"]),
-            *(_point(rows["means"][name][place]) for name in names),
-            *(_point(rows["gains"][name][place], sign=True) for name in gains),
+            count_cell(effect.means[names[0]][place].instances),
+            *(_point(effect.means[name][place]) for name in names),
+            *(_point(effect.gains[name][place], sign=True) for name in gains),
         ]
-        for result, rows in found
-        for place in range(len(rows["means"][names[0]]))
+        for result, effect in found
+        for place in range(len(effect.means[names[0]]))
     ]
     columns = [Column("Model", numeric=False), Column("Topics", numeric=False), Column("Number"), Column("Instances")]
     columns += [Column(name, f"{measure} [95\u00a0%]") for name in names]
@@ -182,25 +181,24 @@ def sizes_table(results: Sequence[Result]) -> Table:
     return Table("leakage-sizes", "Effectiveness by training set size", columns, body, notes, stub=4)
 
 
-def _point(point: Mapping[str, Any], *, sign: bool = False) -> Cell:
-    return decimal_cell(point["mean"], as_interval(point["interval"]), sign=sign)
+def _point(point: SizePoint, *, sign: bool = False) -> Cell:
+    return decimal_cell(point.mean, point.interval, sign=sign)
 
 
 def orders_table(results: Sequence[Result]) -> Table:
     """How far each leakage keeps the order of the models, and who changes places."""
     body = [
         [
-            text_cell(rows["measure"]),
+            text_cell(orders.measure),
             text_cell(name),
-            decimal_cell(order["tau"]),
-            count_cell(len(order["swaps"])),
-            text_cell(_listed(order["swaps"])),
-            count_cell(len(order["overtakes"])),
-            text_cell(_listed([pair[::-1] for pair in order["overtakes"]])),
+            decimal_cell(order.tau),
+            count_cell(len(order.swaps)),
+            text_cell(_listed(order.swaps)),
+            count_cell(len(order.overtakes)),
+            text_cell(_listed([pair[::-1] for pair in order.overtakes])),
         ]
-        for rows in (rows_of(result) for result in results if result.measure == ORDER)
-        for name, order in rows.items()
-        if name != "measure"
+        for _, orders in of_type(results, ModelOrders)
+        for name, order in orders.rows.items()
     ]
     columns = [Column("Measure", numeric=False), Column("Leakage", numeric=False), Column("Kendall's τ")]
     columns += [Column("Swaps", "All models with it"), Column("which", "All models with it", numeric=False)]
@@ -211,23 +209,25 @@ def orders_table(results: Sequence[Result]) -> Table:
     return Table("leakage-orders", "The order of the models", columns, body, notes, stub=2)
 
 
-def _listed(pairs: Sequence[Sequence[str]]) -> str:
+def _listed(pairs: Sequence[tuple[str, str]]) -> str:
     return ", ".join(f"{MODELS.get(one, one)} < {MODELS.get(two, two)}" for one, two in pairs) or "none"
 
 
 def trainsets_table(results: Sequence[Result]) -> Table:
     """How much of each training set leaked."""
-    found = [result for result in results if result.measure == TRAINSETS]
-    keys = distinct(key for result in found for key in rows_of(result))
+    found = of_type(results, LeakedSetSize)
     body = [
         [
             text_cell(result.facts.variant),
-            *(any_cell(rows_of(result).get(key)) for key in keys),
+            *map(count_cell, (size.instances, size.leaked_instances, size.leaked_queries, size.topics)),
+            count_cell(size.without_candidates or None),
             percent_cell(result.value, sign=False),
         ]
-        for result in found
+        for result, size in found
     ]
-    columns = [Column("Training set", numeric=False), *(Column(key.capitalize()) for key in keys), Column("Leaked share")]
+    counted = ("Instances", "Leaked instances", "Leaked queries", "Topics leaked", "Topics leaked without candidates")
+    columns = [Column("Training set", numeric=False), *map(Column, counted), Column("Leaked share")]
+    drop_columns(columns, body, [] if any(size.without_candidates for _, size in found) else [5])
     notes = ("An instance is a query with one passage; a leaked query stands in two instances or more.",)
     return Table("leakage-sets", "The training sets", columns, body, notes, stub=2)
 
@@ -243,5 +243,6 @@ def leakage_sentence(results: Sequence[Result]) -> str:
 
 
 def _chosen(result: Result) -> Sequence[int]:
-    notes: Mapping[str, Any] = getattr(result.payload, "notes", {})
-    return notes.get("chosen instances, fold by fold", ())
+    assert isinstance(result.payload, PerQuery)
+    sizes: Sequence[int] = result.payload.notes.get("chosen instances, fold by fold", ())
+    return sizes

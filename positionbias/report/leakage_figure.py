@@ -8,21 +8,16 @@ from typing import TYPE_CHECKING
 from positionbias.core.formatting import decimal
 from positionbias.report.drawing import interval_line, legend_above, new_figure, required, series_handle, under_all
 from positionbias.report.figure import WIDE, styled
-from positionbias.report.leakage_select import BY_SIZE, rows_of
+from positionbias.results.leakage import leaked_sizes
 from positionbias.results.result import Result
 from positionbias.results.select import MODELS, distinct
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["leaked_sizes", "sizes_caption", "sizes_figure"]
+__all__ = ["sizes_caption", "sizes_figure"]
 
 ACROSS = 3.0  # inches of a panel at least
-
-
-def leaked_sizes(results: Sequence[Result]) -> list[Result]:
-    """By model the effectiveness at each size on the topics with leaked queries."""
-    return [result for result in results if result.measure == BY_SIZE and rows_of(result)["topics"] == "leaked"]
 
 
 def sizes_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
@@ -32,20 +27,19 @@ def sizes_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
         InputError: no effectiveness on topics with leaked queries among the results.
     """
     found = required(leaked_sizes(results), "effectiveness by training set size on topics with leaked queries")
-    names = distinct(name for result in found for name in rows_of(result)["means"])
+    names = distinct(name for _, effect in found for name in effect.means)
     across = min(len(found), max(1, int(width / ACROSS)))
     down = -(-len(found) // across)
     with styled():
         figure = new_figure(width, 0.9 + 2.4 * down)
         panels = list(figure.subplots(down, across, squeeze=False, sharey=True).flat)
-        for axes, result in zip(panels, found, strict=False):
-            rows = rows_of(result)
+        for axes, (result, effect) in zip(panels, found, strict=False):
             for index, name in enumerate(names):
-                points = rows["means"].get(name, [])
+                points = effect.means.get(name, [])
                 # beside each other, so that no interval hides another
-                at = [point["instances"] * 1.05 ** (index - (len(names) - 1) / 2) for point in points]
-                interval_line(axes, at, points, index)
-            sizes = distinct(point["instances"] for of in rows["means"].values() for point in of)
+                at = [point.instances * 1.05 ** (index - (len(names) - 1) / 2) for point in points]
+                interval_line(axes, at, [point.estimate for point in points], index)
+            sizes = distinct(point.instances for of in effect.means.values() for point in of)
             axes.set_xscale("log", base=2)
             axes.set_xticks(sizes, [_short(size) for size in sizes])
             axes.minorticks_off()
@@ -54,7 +48,7 @@ def sizes_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
         for axes in panels[len(found) :]:
             axes.set_axis_off()
         for axes in panels[: len(found) : across]:
-            axes.set_ylabel(rows_of(found[0])["measure"])
+            axes.set_ylabel(found[0][1].measure)
         under_all(figure, "Training instances", width)
         legend_above(figure, [series_handle(index) for index in range(len(names))], names, width)
     return figure
@@ -68,14 +62,14 @@ def sizes_caption(results: Sequence[Result]) -> str:
     """What the figure shows, with the means at the smallest and the largest size."""
     found = leaked_sizes(results)
     parts = []
-    for result in found:
-        for name, points in rows_of(result)["means"].items():
+    for result, effect in found:
+        for name, points in effect.means.items():
             first, last = points[0], points[-1]
-            shown = f"{decimal(first['mean'])} with {first['instances']:,} instances"
-            shown += f", {decimal(last['mean'])} with {last['instances']:,}" if len(points) > 1 else ""
+            shown = f"{decimal(first.mean)} with {first.instances:,} instances"
+            shown += f", {decimal(last.mean)} with {last.instances:,}" if len(points) > 1 else ""
             parts.append(f"{MODELS.get(result.system, result.system)}, {name}: {shown}")
-    measure = rows_of(found[0])["measure"] if found else ""
+    measure, topics = (found[0][1].measure, found[0][0].count) if found else ("", 0)
     return (
-        f"{measure} by training set size on the {found[0].count if found else 0:,} topics with leaked queries, with intervals over topics. "
+        f"{measure} by training set size on the {topics:,} topics with leaked queries, with intervals over topics. "
         f"{'; '.join(parts)}."
     )

@@ -13,12 +13,12 @@ from positionbias.report.leakage import (
     sizes_table,
     trainsets_table,
 )
-from positionbias.report.leakage_figure import leaked_sizes, sizes_caption, sizes_figure
-from positionbias.report.leakage_select import leakage_models
+from positionbias.report.leakage_figure import sizes_caption, sizes_figure
 from positionbias.report.load import Study
 from positionbias.report.memories import memory_tables
 from positionbias.report.published import Published
 from positionbias.report.table import Table
+from positionbias.results.leakage import leakage_models, leaked_sizes
 
 __all__ = ["LEAKAGE_SECTIONS"]
 

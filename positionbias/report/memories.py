@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from positionbias.evaluation.memorisation import OFFSET, RANK, SCORE, WITH, WITHOUT
 from positionbias.report.cells import count_cell, decimal_cell, level_heading, text_cell
-from positionbias.report.leakage_select import NEGATIVE_RANK, rows_of
 from positionbias.report.published import Published
 from positionbias.report.table import Cell, Column, Table
+from positionbias.results.leakage import NEGATIVE_RANK, OFFSET, RANK, SCORE, WITH, WITHOUT, Memory
 from positionbias.results.published import DEVIATION
 from positionbias.results.result import Facts, Result
-from positionbias.results.select import MODELS
+from positionbias.results.select import MODELS, of_type
 
 __all__ = ["memory_tables"]
 
@@ -28,27 +27,27 @@ EXPLAINED = {
 
 def memory_tables(results: Sequence[Result], published: Published | None = None) -> list[Table]:
     """A table for each of rank, score, offset, and the rank of the non-relevant, where there are any."""
-    tables = (_table([r for r in results if r.measure == measure], measure, published) for measure in TABLES)
+    found = of_type(results, Memory)
+    tables = (_table([item for item in found if item[0].measure == measure], measure, published) for measure in TABLES)
     return [table for table in tables if table.rows]
 
 
-def _table(found: Sequence[Result], measure: str, published: Published | None) -> Table:
+def _table(found: Sequence[tuple[Result, Memory]], measure: str, published: Published | None) -> Table:
     places = 2 if measure in (RANK, NEGATIVE_RANK) else 3
     body: list[list[Cell]] = []
     printed = False
-    for result in found:
-        rows = rows_of(result)
+    for result, memory in found:
         stub = [text_cell(result.facts.variant), text_cell(MODELS.get(result.facts.model, result.facts.model))]
-        values = [rows[f"{side}_{part}"] for side in ("with", "without") for part in ("mean", "deviation")]
+        values = (memory.with_mean, memory.with_deviation, memory.without_mean, memory.without_deviation)
         body.append(
             [
                 *stub,
                 text_cell("ours"),
                 *(decimal_cell(value, places=places) for value in values),
                 decimal_cell(result.value, result.interval, places=places, sign=True),
-                decimal_cell(rows["difference_deviation"], places=places),
-                count_cell(rows["count"]),
-                count_cell(rows["repeats"]),
+                decimal_cell(memory.difference_deviation, places=places),
+                count_cell(memory.count),
+                count_cell(memory.repeats),
             ]
         )
         theirs = _printed(result, measure, published)
@@ -58,7 +57,7 @@ def _table(found: Sequence[Result], measure: str, published: Published | None) -
             body.append([*stub, text_cell("published"), *cells, Cell(""), Cell("")])
     columns = [Column(name, numeric=False) for name in ("Leakage", "Model", "")]
     columns += [Column(name, side) for side in (WITH.capitalize(), WITHOUT.capitalize()) for name in ("Mean", "Deviation")]
-    columns += [Column(level_heading("Difference", (r.interval for r in found))), Column("Its deviation")]
+    columns += [Column(level_heading("Difference", (r.interval for r, _ in found))), Column("Its deviation")]
     columns += [Column("Topics" if measure == OFFSET else "Passages"), Column("Models")]
     if not printed:
         del columns[2]

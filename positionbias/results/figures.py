@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from itertools import chain
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import msgspec
@@ -21,7 +22,8 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """Named figures of one kind of measurement. Fields are keyword arguments; ``msgspec.field(name=…)`` gives a field another name in JSON.
 
     ``MEASURES`` are the measures whose results carry these figures; classes of one measure differ in their fields. A name that ends in a space
-    stands for all that begin with it. A class made with ``omit_defaults`` leaves fields out of JSON that have their default.
+    stands for all that begin with it, one that begins with a space for all that end with it. A class made with ``omit_defaults`` leaves fields out
+    of JSON that have their default.
     """
 
     MEASURES: ClassVar[tuple[str, ...]] = ()
@@ -30,7 +32,8 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     def to_rows(self) -> dict[str, Any]:
         """Return the figures as JSON has them, in the order of the fields."""
         rows: dict[str, Any] = msgspec.to_builtins(self, enc_hook=_of_numpy)
-        return rows | (rows.pop(self.FLAT) or {}) if self.FLAT else rows
+        beside = ((value or {}).items() if name == self.FLAT else ((name, value),) for name, value in rows.items())
+        return dict(chain.from_iterable(beside))
 
     @classmethod
     def from_rows(cls, rows: Mapping[str, Any]) -> Self:
@@ -61,11 +64,7 @@ def read_figures(measure: str, rows: Mapping[str, Any]) -> Figures | None:
         ValueError: the rows are of none of the measure's classes.
     """
     known = _by_measure()
-    name = (
-        measure
-        if measure in known
-        else max((n for n in known if n.endswith(" ") and measure.startswith(n)), key=len, default="")
-    )
+    name = measure if measure in known else max((name for name in known if _stands_for(name, measure)), key=len, default="")
     problem: ValueError | None = None
     for kind in known.get(name, ()):
         try:
@@ -75,6 +74,10 @@ def read_figures(measure: str, rows: Mapping[str, Any]) -> Figures | None:
     if problem is not None:
         raise problem
     return None
+
+
+def _stands_for(name: str, measure: str) -> bool:
+    return (name.endswith(" ") and measure.startswith(name)) or (name.startswith(" ") and measure.endswith(name))
 
 
 @cache

@@ -3,26 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
 
 from positionbias.core.formatting import percent
-from positionbias.evaluation.memorisation import OFFSET, RANK, SCORE
 from positionbias.evaluation.significance import BONFERRONI
 from positionbias.leakage.published import TARGETS, target_of
-from positionbias.report.leakage_select import (
-    BY_SIZE,
+from positionbias.results.leakage import (
     NEGATIVE_RANK,
-    ORDER,
-    TRAINSETS,
+    OFFSET,
+    RANK,
+    SCORE,
+    LeakedSetSize,
+    Memory,
+    ModelOrders,
+    SizePoint,
     by_condition,
-    rows_of,
+    leaked_sizes,
     tests_of_leakage,
 )
 from positionbias.results.payloads import Comparison, Finding
 from positionbias.results.result import Result
+from positionbias.results.select import of_type
 from positionbias.studies.leakage_trials import LOWER_IS_BETTER
 from positionbias.studies.systems import FIRST_STAGE
-from positionbias.studies.wording import beside_zero, capital, difference_shown, p_shown, point_shown, shown
+from positionbias.studies.wording import capital, difference_shown, p_shown, shown
 
 __all__ = ["leakage_findings"]
 
@@ -45,18 +48,17 @@ def leakage_findings(results: Sequence[Result], topics: Collection[str]) -> list
 def _shares(results: Sequence[Result]) -> list[Finding]:
     """How much of the smallest and the largest set of each kind leaked."""
     found = []
-    sets: dict[str, list[Result]] = {}
-    for result in results:
-        if result.measure == TRAINSETS and result.value:
-            sets.setdefault(result.facts.variant, []).append(result)
+    sets: dict[str, list[tuple[Result, LeakedSetSize]]] = {}
+    for result, size in of_type(results, LeakedSetSize):
+        if result.value:
+            sets.setdefault(result.facts.variant, []).append((result, size))
     for condition, of in sets.items():
-        first, last = (choose(of, key=lambda result: result.count) for choose in (min, max))
-        rows = rows_of(first)
+        (first, smallest), (last, _) = (choose(of, key=lambda item: item[0].count) for choose in (min, max))
         share = f"{percent(first.value)} of {first.count:,} training instances"
         share += f" to {percent(last.value)} of {last.count:,}" if last.count > first.count else ""
         found.append(
             Finding(
-                f"{capital(condition)}: {share} leaked, from {rows['leaked queries']:,} queries that leak {rows['topics leaked']:,} "
+                f"{capital(condition)}: {share} leaked, from {smallest.leaked_queries:,} queries that leak {smallest.topics:,} "
                 "topics.",
                 None,
             )
@@ -118,31 +120,32 @@ def _weak(results: Sequence[Result]) -> list[Finding]:
 def _by_size(results: Sequence[Result]) -> list[Finding]:
     """On topics with leaked queries: what leakage changes with the smallest and with the largest sets, and whether that shrinks."""
     found = []
-    for result in results:
-        if result.measure != BY_SIZE or rows_of(result)["topics"] != "leaked":
-            continue
-        rows = rows_of(result)
-        for condition, change in rows["change of the gain"].items():
-            first, last = rows["gains"][condition][0], rows["gains"][condition][-1]
+    for result, effect in leaked_sizes(results):
+        for condition, change in effect.change.items():
+            first, last = effect.gains[condition][0], effect.gains[condition][-1]
             verdict, holds = _change(first, last, change)
             found.append(
                 Finding(
-                    f"On the {result.count:,} topics with leaked queries {condition} changes {rows['measure']} of {result.system} by "
-                    f"{point_shown(first)} with {first['instances']:,} instances and by {point_shown(last)} with {last['instances']:,}; the "
-                    f"second less the first is {point_shown(change)}: {verdict}.",
+                    f"On the {result.count:,} topics with leaked queries {condition} changes {effect.measure} of {result.system} by "
+                    f"{_shown(first)} with {first.instances:,} instances and by {_shown(last)} with {last.instances:,}; the "
+                    f"second less the first is {_shown(change)}: {verdict}.",
                     holds,
                 )
             )
     return found
 
 
-def _change(first: Mapping[str, Any], last: Mapping[str, Any], change: Mapping[str, Any]) -> tuple[str, bool | None]:
+def _shown(point: SizePoint) -> str:
+    return shown(point.mean, point.interval)
+
+
+def _change(first: SizePoint, last: SizePoint, change: SizePoint) -> tuple[str, bool | None]:
     """Whether the effect shrinks, a gain or a loss, where the interval of the change is beside 0; one that may be none at the end has shrunk."""
-    if not beside_zero(change):
+    if not change.estimate.beside_zero:
         return "these data do not tell whether it shrinks", None
-    if first["mean"] * last["mean"] < 0 and beside_zero(last):
+    if first.mean * last.mean < 0 and last.estimate.beside_zero:
         return "the effect turns round as the sets grow", None
-    if abs(last["mean"]) < abs(first["mean"]):
+    if abs(last.mean) < abs(first.mean):
         return "the effect shrinks as the sets grow", True
     return "the effect grows with the sets, which goes against the paper", False
 
@@ -150,30 +153,24 @@ def _change(first: Mapping[str, Any], last: Mapping[str, Any], change: Mapping[s
 def _orders(results: Sequence[Result]) -> list[Finding]:
     """Which models change places, all with leakage, and one of two alone with it."""
     found = []
-    for result in results:
-        if result.measure != ORDER:
-            continue
-        rows = rows_of(result)
-        for condition, order in rows.items():
-            if condition == "measure":
-                continue
-            changed = [f"{two} overtakes {one}" for one, two in order["swaps"]]
-            alone = [f"{one} with leakage overtakes {two} without" for one, two in order["overtakes"]]
+    for _, orders in of_type(results, ModelOrders):
+        for condition, order in orders.rows.items():
+            changed = [f"{two} overtakes {one}" for one, two in order.swaps]
+            alone = [f"{one} with leakage overtakes {two} without" for one, two in order.overtakes]
             if changed or alone:
                 every = f"of all models with {condition} " + (", ".join(changed) or "none changes places")
                 one = f"; of two models, one with {condition}: {', '.join(alone)}" if alone else ""
-                found.append(Finding(f"By {rows['measure']}, {every}{one}.", True))
+                found.append(Finding(f"By {orders.measure}, {every}{one}.", True))
             else:
-                found.append(Finding(f"By {rows['measure']}, {condition} changes no place in the order of the models.", False))
+                found.append(Finding(f"By {orders.measure}, {condition} changes no place in the order of the models.", False))
     return found
 
 
 def _memories(results: Sequence[Result]) -> list[Finding]:
     """Ranks, scores and offsets of what leaked, of each model and leakage in one sentence."""
     by_system: dict[str, dict[str, Result]] = {}
-    for result in results:
-        if result.measure in (RANK, SCORE, OFFSET, NEGATIVE_RANK):
-            by_system.setdefault(result.system, {})[result.measure] = result
+    for result, _ in of_type(results, Memory):
+        by_system.setdefault(result.system, {})[result.measure] = result
     return [_memory(of) for of in by_system.values()]
 
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from positionbias.core.groups import Groups
+from positionbias.core.interval import Interval
 from positionbias.evaluation.cross_validation import cross_validate
-from positionbias.evaluation.memorisation import OFFSET, RANK, SCORE, Memorised, memorised, rank_offset
+from positionbias.evaluation.memorisation import memorised, rank_offset
 from positionbias.evaluation.order import order_agreement, overtakes, swaps
 from positionbias.evaluation.significance import adjust, clusters_by_passage
 from positionbias.evaluation.trainings import (
@@ -24,12 +24,27 @@ from positionbias.evaluation.trainings import (
     query_means,
 )
 from positionbias.leakage.published import CONDITIONS
-from positionbias.report.leakage_select import BY_SIZE, LEAKAGE, NEGATIVE_RANK, ORDER, TRAINSETS
-from positionbias.results.payloads import Payload, PerQuery, Statistics
+from positionbias.results.leakage import (
+    BY_SIZE,
+    LEAKAGE,
+    NEGATIVE_RANK,
+    OFFSET,
+    ORDER,
+    RANK,
+    SCORE,
+    TRAINSETS,
+    LeakedSetSize,
+    Memory,
+    ModelOrders,
+    OrderChange,
+    SizeEffect,
+    SizePoint,
+)
+from positionbias.results.payloads import Payload, PerQuery
 from positionbias.results.result import Facts, Result
 from positionbias.studies.leakage_findings import leakage_findings
 from positionbias.studies.leakage_trials import LOWER_IS_BETTER, MEASURES, NO, LeakageStudy, Measured
-from positionbias.studies.systems import FIRST_STAGE, finding, point
+from positionbias.studies.systems import FIRST_STAGE, finding
 
 __all__ = ["measure_leakage"]
 
@@ -80,17 +95,16 @@ class _Measuring:
             leaked = int(groups.manifest.content["leaked"])
             leaks = groups.manifest.content["leaks"]
             topics = {test for tests in leaks.values() for test in tests}
-            rows = {
-                "instances": size,
-                "leaked instances": 2 * leaked,
-                "leaked queries": len(leaks),
-                "topics leaked": len(topics),
-            }
-            if without := sum(topic not in self.measured.candidates for topic in topics):  # nothing of them can be ranked
-                rows["topics leaked without candidates"] = without
+            figures = LeakedSetSize(
+                instances=size,
+                leaked_instances=2 * leaked,
+                leaked_queries=len(leaks),
+                topics=len(topics),
+                without_candidates=sum(topic not in self.measured.candidates for topic in topics),
+            )
             system = f"{CONDITIONS[kind]}, {size:,} instances"
             facts, share = Facts(variant=CONDITIONS[kind]), leaked / len(groups)
-            found.append(self._result(TRAINSETS, system, Statistics(rows), facts, value=share, count=size))
+            found.append(self._result(TRAINSETS, system, figures, facts, value=share, count=size))
         return found
 
     # -- Tables 3 to 5 --------------------------------------------------------------------------------------------------------
@@ -176,17 +190,17 @@ class _Measuring:
                 gains[CONDITIONS[kind]] = [self._point(size, of) for size, of in zip(self.study.sizes, gain, strict=True)]
                 if len(gain) > 1:  # topic by topic the gain with the largest sets less that with the smallest
                     grown[CONDITIONS[kind]] = self._point(self.study.sizes[-1], changes(paired(gain[0], gain[-1])))
-            rows = {"measure": HEADLINE, "topics": subset, "means": means, "gains": gains, "change of the gain": grown}
-            found.append(self._result(BY_SIZE, model, Statistics(rows), Facts(model=model), count=len(topics)))
+            effect = SizeEffect(measure=HEADLINE, topics=subset, means=means, gains=gains, change=grown)
+            found.append(self._result(BY_SIZE, model, effect, Facts(model=model), count=len(topics)))
         return found
 
     def _column(self, model: str, kind: str, size: int, topics: Sequence[str]) -> dict[Repeat, Values]:
         repeats = self.measured.repeats[model, kind, size, HEADLINE]
         return {key: {query_id: of[query_id] for query_id in topics} for key, of in repeats.items()}
 
-    def _point(self, size: int, repeats: Mapping[Repeat, Values]) -> dict[str, Any]:
-        of = point(repeats, self.clusters, seed=self.seed)
-        return {"instances": size, "mean": of["mean"], "interval": of["interval"]}
+    def _point(self, size: int, repeats: Mapping[Repeat, Values]) -> SizePoint:
+        mean = float(np.mean(list(query_means(repeats).values())))
+        return SizePoint(size, mean, mean_interval(repeats, self.clusters, seed=self.seed))
 
     # -- orders, memories -----------------------------------------------------------------------------------------------------
 
@@ -197,16 +211,9 @@ class _Measuring:
         for measure in MEASURES if len(self.study.models) > 1 else ():
             better = measure not in LOWER_IS_BETTER
             of = {k: {m: means[measure, _system(m, k)] for m in self.study.models} for k in self.study.kinds}
-            rows: dict[str, Any] = {"measure": measure}
-            for kind in self.study.leakages:
-                found_swaps = swaps(of[NO], of[kind])
-                rows[CONDITIONS[kind]] = {
-                    "tau": order_agreement(of[NO], of[kind]),
-                    "swaps": found_swaps if better else [pair[::-1] for pair in found_swaps],
-                    "overtakes": [list(pair) for pair in overtakes(of[NO], of[kind], larger_is_better=better)],
-                }
-            models = self.study.models
-            found.append(self._result(ORDER, ", ".join(models), Statistics(rows), Facts(), count=len(models)))
+            changed = {CONDITIONS[kind]: _order_change(of[NO], of[kind], better) for kind in self.study.leakages}
+            models, figures = self.study.models, ModelOrders(measure=measure, rows=changed)
+            found.append(self._result(ORDER, ", ".join(models), figures, Facts(), count=len(models)))
         return found
 
     def _memories(self) -> list[Result]:
@@ -230,17 +237,24 @@ class _Measuring:
             )
             for measure, of, kept in ((RANK, ranks, positives), (SCORE, scores, positives), (NEGATIVE_RANK, others, negatives)):
                 topics = [queries[place] for place in kept]
-                figures = memorised(of[0][:, kept], of[1][:, kept], topics, self.clusters, seed=self.seed)
-                found.append(self._memory(measure, model, kind, figures))
+                memory = memorised(of[0][:, kept], of[1][:, kept], topics, self.clusters, seed=self.seed)
+                found.append(self._memory(measure, model, kind, *memory))
             offsets = rank_offset((ranks[0], others[0]), (ranks[1], others[1]), queries, self.clusters, seed=self.seed)
-            found.append(self._memory(OFFSET, model, kind, offsets))
+            found.append(self._memory(OFFSET, model, kind, *offsets))
         return found
 
-    def _memory(self, measure: str, model: str, kind: str, figures: Memorised) -> Result:
-        rows = {name: value for name, value in asdict(figures).items() if name != "interval"}
-        header = {"value": figures.difference, "interval": figures.interval, "count": figures.count}
-        facts = Facts(model=model, variant=CONDITIONS[kind])
-        return self._result(measure, _system(model, kind), Statistics(rows), facts, **header)
+    def _memory(self, measure: str, model: str, kind: str, memory: Memory, interval: Interval | None) -> Result:
+        header = {"value": memory.difference, "interval": interval, "count": memory.count}
+        return self._result(measure, _system(model, kind), memory, Facts(model=model, variant=CONDITIONS[kind]), **header)
+
+
+def _order_change(before: Mapping[str, float], after: Mapping[str, float], larger_is_better: bool) -> OrderChange:
+    found = swaps(before, after)
+    return OrderChange(
+        order_agreement(before, after),
+        found if larger_is_better else [pair[::-1] for pair in found],
+        overtakes(before, after, larger_is_better=larger_is_better),
+    )
 
 
 def _system(model: str, kind: str) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from positionbias.cli.leakage.beside import published_find
 from positionbias.leakage.find import Found, FoundPair
+from positionbias.results.leakage_pairs import TopicsAndQueries
 
 from .conftest import RunPosbias
 
@@ -77,11 +78,11 @@ def test_like_for_like_rows_are_of_the_papers_fields_by_meaning() -> None:
     fields = iter(["title", "description", "narrative"])
     ours, theirs = published_find("Robust04", Found(pairs, {"m": 9}, {"m": 0}), fields, "topics")
     assert ours.payload.rows == {  # type: ignore[union-attr]
-        "title": {"m": {"topics": 1, "queries": 1}},
-        "description": {"m": {"topics": 1, "queries": 1}},
-        "union": {"m": {"topics": 1, "queries": 2}},
+        "title": {"m": TopicsAndQueries(1, 1)},
+        "description": {"m": TopicsAndQueries(1, 1)},
+        "union": {"m": TopicsAndQueries(1, 2)},
     }
-    assert theirs.payload.rows["description"]["MSM"] == {"topics": 2, "queries": 3}  # type: ignore[union-attr]
+    assert theirs.payload.rows["description"]["MSM"] == TopicsAndQueries(2, 3)  # type: ignore[union-attr]
     assert published_find("Robust04", Found(pairs, {"m": 9}, {"m": 0}, "lexical"), fields, "topics") == []
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from positionbias.core.collection import Collection
+from positionbias.results.leakage import LeakedSetSize, Memory, ModelOrders, SizeEffect
+from positionbias.results.result import Result
 
 from ..studies.leaking import leaking_collection, leaking_pairs
 from ..tiny import TINY
@@ -55,6 +57,9 @@ def test_the_command_runs_and_goes_on(run_posbias: RunPosbias, command: list[obj
     done = run_posbias(*command, "--models", "tk", "--models", "knrm", "--set", "knrm.dimension=8", "--json")
     assert done.returncode == 0, done.stderr
     results = json.loads(done.stdout)["results"]
+    read = [Result.from_json(item) for item in results]
+    assert [result.to_json() for result in read] == results
+    assert {type(result.payload) for result in read} >= {LeakedSetSize, Memory, ModelOrders, SizeEffect}
     assert {item["facts"]["variant"] for item in results if "variant" in item["facts"]} == {
         "no leakage",
         "MSM leakage",

@@ -92,9 +92,9 @@ def test_what_was_found_against_the_truth(pair: Path, capsys: pytest.CaptureFixt
     assert code == 0, err
     (result,) = [item for item in load_results(pair / "leaks") if item.measure == "found pairs against the truth"]
     rows = result.payload.rows  # type: ignore[union-attr]
-    found = sum(rows[name]["found"] for name in ("identical", "generalization", "specialization", "reformulation"))
-    assert rows["all"]["found"] == found
-    assert (rows["all"]["true"], rows["identical"]["recall"], rows["specialization"]["recall"]) == (20, 1.0, 1.0)
+    found = sum(rows[name].found for name in ("identical", "generalization", "specialization", "reformulation"))
+    assert rows["all"].found == found
+    assert (rows["all"].true, rows["identical"].recall, rows["specialization"].recall) == (20, 1.0, 1.0)
     assert f"  all: {found} of 20 (recall {found / 20:.3f})" in out.splitlines()
     assert {item.role for item in read_manifest(pair / "leaks").inputs} >= {"true pairs"}
 

@@ -8,6 +8,7 @@ from scipy import stats
 
 from positionbias.core.errors import InputError
 from positionbias.evaluation.leaked import leaked_results, unpaired_difference
+from positionbias.results.leakage import LeakedAndClean, MeanOfPart
 from positionbias.results.leaked_order import OrderAnswer
 from positionbias.results.payloads import LeakedOrder, PerQuery
 from positionbias.results.result import Result
@@ -28,12 +29,12 @@ RESULTS = measured(a=[0.9, 0.7, 0.2, 0.3, 0.1], b=[0.5, 0.5, 0.4, 0.5, 0.3], c=[
 def test_each_system_on_each_part() -> None:
     found = {(item.measure, item.system): item for item in leaked_results(RESULTS, {"q1", "q2", "elsewhere"}, seed=1).results}
     a = found["nDCG@10, leaked − clean", "a"]
-    rows = a.payload.rows  # type: ignore[union-attr]
-    assert {part: (rows[part]["queries"], rows[part]["mean"]) for part in ("all", "leaked", "clean")} == {
-        "all": (5, pytest.approx(0.44)),
-        "leaked": (2, pytest.approx(0.8)),
-        "clean": (3, pytest.approx(0.2)),
-    }
+    assert isinstance(a.payload, LeakedAndClean)
+    assert [(part.queries, part.mean) for part in (a.payload.all, a.payload.leaked, a.payload.clean)] == [
+        (5, pytest.approx(0.44)),
+        (2, pytest.approx(0.8)),
+        (3, pytest.approx(0.2)),
+    ]
     assert a.value == pytest.approx(0.6)
     assert a.interval is not None
     # 0.9, 0.7 and 0.1, 0.3, 0.2 are few: Welch's interval, se² = 0.02 / 2 + 0.01 / 3, df = se⁴ / (0.01² / 1 + 0.0033² / 2)
@@ -97,7 +98,7 @@ def test_what_is_undefined() -> None:
     assert swaps == {"nDCG@10": []}
     assert every[-1].payload.undefined == "no clean query"  # type: ignore[union-attr]
     assert [item.value for item in every] == [None] * len(every)
-    assert every[0].payload.rows["clean"] == {"queries": 0, "mean": None, "low": None, "high": None}  # type: ignore[union-attr]
+    assert every[0].payload.clean == MeanOfPart(0, None, None, None)  # type: ignore[union-attr]
     tied = leaked_results(measured(a=[1.0, 0.0, 1.0, 0.0, 0.0], b=[1.0, 1.0, 0.0, 0.0, 0.0]), {"q1"}, seed=1).results[-1]
     assert tied.payload.undefined == "all systems tie on leaked or on clean queries"  # type: ignore[union-attr]
     assert len(leaked_results(RESULTS[:1], {"q1"}, seed=1).results) == 1  # one system has no order

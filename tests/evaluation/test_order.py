@@ -11,7 +11,7 @@ AFTER = {"duet": 0.198, "knrm": 0.214, "pacrr": 0.364}
 
 
 def test_swaps_and_agreement() -> None:
-    assert swaps(BEFORE, AFTER) == [["duet", "knrm"]]
+    assert swaps(BEFORE, AFTER) == [("duet", "knrm")]
     assert order_agreement(BEFORE, AFTER) == pytest.approx(1 / 3)  # two of three pairs agree
     assert swaps(BEFORE, BEFORE) == []
     assert order_agreement({"a": 0.1, "b": 0.1}, {"a": 0.1, "b": 0.2}) is None

@@ -24,12 +24,14 @@ def test_the_lowest_threshold_by_hand() -> None:
     scores = [0.90, 0.99, 0.98, 0.97, 0.96, 0.95, 0.90]
     labelled = Labelled(scores, [False, True, False, True, True, True, True])
     curve = precision_curve(labelled)
-    assert curve.thresholds.tolist() == [0.99, 0.98, 0.97, 0.96, 0.95, 0.90]
-    assert curve.pairs.tolist() == [1, 2, 3, 4, 5, 7]  # the two at 0.90 stand or fall together
+    assert curve.thresholds == [0.99, 0.98, 0.97, 0.96, 0.95, 0.90]
+    assert curve.pairs == [1, 2, 3, 4, 5, 7]  # the two at 0.90 stand or fall together
     np.testing.assert_allclose(curve.precision, [1, 1 / 2, 2 / 3, 3 / 4, 4 / 5, 5 / 7])
     np.testing.assert_allclose(curve.found, [1 / 5, 1 / 5, 2 / 5, 3 / 5, 4 / 5, 1])
     found = calibrate(labelled, precision=0.8, rule=Rule.PAPER, resamples=50)
-    assert (found.threshold, found.below_above, found.found) == (0.95, 3, 0.8)  # above it 0.98, 0.97 and 0.96 are below 0.8
+    # above it 0.98, 0.97 and 0.96 are below 0.8
+    assert (found.threshold, found.figures.higher_thresholds_below) == (0.95, 3)
+    assert found.figures.share_of_labelled_leaks == 0.8
     assert (found.precision.value, found.precision.pairs, found.precision.leaks) == (0.8, 5, 4)
     assert found.prevalence.value == pytest.approx(5 / 7)
     assert calibrate(labelled, rule=Rule.PAPER, resamples=50).threshold == 0.99  # 0.9 is kept by the first alone
@@ -38,7 +40,7 @@ def test_the_lowest_threshold_by_hand() -> None:
 def test_none_keeps_the_precision() -> None:
     found = calibrate(Labelled([0.9, 0.8], [False, True]), rule=Rule.PAPER, resamples=50)
     assert (found.threshold, found.precision.value, found.precision.pairs, found.interval) == (None, None, 0, None)
-    assert found.unreached > 0.2  # those that draw the second alone reach it
+    assert found.figures.resamples_without_threshold > 0.2  # those that draw the second alone reach it
 
 
 def test_weights_stand_for_pairs() -> None:
@@ -73,7 +75,7 @@ def test_alike_pairs_of_a_test_query_are_worth_fewer() -> None:
 def test_one_test_query_alone_has_no_interval() -> None:
     labelled = Labelled([0.9, 0.8], [True, True], ["t", "t"])
     found = calibrate(labelled, rule=Rule.PAPER)
-    assert (found.threshold, found.interval, found.precision.interval, found.held_out) == (0.8, None, None, None)
+    assert (found.threshold, found.interval, found.precision.interval, found.figures.held_out) == (0.8, None, None, None)
     assert calibrate(labelled).threshold is None  # nothing is sure
 
 
@@ -123,7 +125,7 @@ def test_the_bound_as_it_is_said(pairs: list[tuple[float, bool]]) -> None:
 def test_pairs_that_all_leak_are_worth_one_a_test_query() -> None:
     curve = precision_curve(Labelled([0.9] * 40, [True] * 40, [f"t{n // 10}" for n in range(40)]))
     # p = 1, n* = 4, z = 1.6449: 1 / (1 + 2.7055 / 4)
-    assert curve.lower.tolist() == [pytest.approx(0.59652, abs=1e-4)]
+    assert curve.lower == [pytest.approx(0.59652, abs=1e-4)]
 
 
 def test_held_out_by_another_way() -> None:
@@ -232,7 +234,7 @@ def test_the_published_labels(posbias_data: Path) -> None:
     # the paper's rule keeps 0.9 on these pairs alone, the bound on held-out topics too
     bound = calibrate(labelled, resamples=300)
     assert bound.threshold == pytest.approx(0.93762, abs=1e-5)
-    assert bound.lower == pytest.approx(0.9014, abs=1e-4)
+    assert bound.figures.lower_bound == pytest.approx(0.9014, abs=1e-4)
     for rule, low, high in ((found, 0.0, 0.5), (bound, 0.9, 1.0)):
-        assert rule.held_out is not None
-        assert low <= rule.held_out.reached <= high
+        assert rule.figures.held_out is not None
+        assert low <= rule.figures.held_out.reached <= high

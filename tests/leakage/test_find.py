@@ -20,7 +20,7 @@ from positionbias.leakage.lexical import LexicalSettings, read_terms
 from positionbias.leakage.nearest import NearestSettings
 from positionbias.leakage.pairs import read_pairs
 from positionbias.leakage.queries import FieldTexts, TrainSource, field_texts, tsv_source
-from positionbias.results.payloads import Statistics
+from positionbias.results.leakage_pairs import CandidateCounts, LabelCounts, QueriesRead, ReadCount, TopicsAndQueries
 from positionbias.results.result import load_results
 
 MEANINGS = {"car": 0, "automobile": 0, "insurance": 1, "cover": 1, "iron": 2, "gate": 3, "gates": 3, "lamp": 4}
@@ -106,8 +106,8 @@ def test_both_detectors_give_each_pair_all_scores_and_say_who_found_it() -> None
 def test_table_1_by_hand() -> None:
     both = found("both")
     counts = {
-        row: {column: (cell["topics"], cell["queries"]) for column, cell in cells.items()}
-        for row, cells in table_1(both.pairs, ["m", "o"], FIELDS).items()
+        row: {column: (cell.topics, cell.queries) for column, cell in cells.items()}
+        for row, cells in table_1(both.pairs, ["m", "o"], FIELDS).rows.items()
     }
     assert counts == {
         "title": {"m": (2, 2), "o": (2, 3), "all sources": (2, 5)},  # m0 m2; o0 o1 o2
@@ -154,16 +154,17 @@ def test_a_folder_keeps_pairs_results_and_what_made_them(tmp_path: Path) -> None
     first, alone, types, read = load_results(tmp_path / "leaks")
     assert (first.measure, first.value, first.count, first.system) == ("leakage candidates", 2 / 3, 3, "m + o")
     assert (alone.measure, alone.value) == ("candidates by words alone", 1 / 3)
-    assert isinstance(first.payload, Statistics)
-    assert isinstance(alone.payload, Statistics)
-    assert first.payload.rows["union"]["all sources"] == {"topics": 2, "queries": 5}
-    assert alone.payload.rows["union"]["all sources"] == {"topics": 1, "queries": 1}  # o1
-    assert isinstance(types.payload, Statistics)
+    assert isinstance(first.payload, CandidateCounts)
+    assert isinstance(alone.payload, CandidateCounts)
+    assert first.payload.rows["union"]["all sources"] == TopicsAndQueries(2, 5)
+    assert alone.payload.rows["union"]["all sources"] == TopicsAndQueries(1, 1)  # o1
+    assert isinstance(types.payload, LabelCounts)
     assert types.payload.rows == {
         "identical": 4, "generalization": 0, "specialization": 1, "reformulation": 1, DIFFERENT: 0,
     }  # fmt: skip
-    assert isinstance(read.payload, Statistics)
-    assert read.payload.rows["m"] == {"queries": 5, "empty": 1}
+    assert isinstance(read.payload, QueriesRead)
+    assert read.payload.rows["m"] == ReadCount(queries=5, empty=1)
+    assert [first, alone, types, read] == results
     assert read_manifest(tmp_path / "leaks").command == "leakage find"
 
 

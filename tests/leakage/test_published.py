@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from positionbias.evaluation.memorisation import OFFSET, RANK, SCORE, WITH, WITHOUT
 from positionbias.leakage.labels import DIFFERENT
 from positionbias.leakage.published import CELLS, TARGETS, published_candidates, published_review, target_of
+from positionbias.results.leakage import OFFSET, RANK, SCORE, WITH, WITHOUT
+from positionbias.results.leakage_pairs import TopicsAndQueries
 from positionbias.results.published import DEVIATION
 from positionbias.results.result import Facts
 
@@ -47,13 +48,14 @@ def test_cells_by_hand(cell: tuple[int, str, str, str, str], figure: float, lett
 
 
 def test_the_sums_that_the_text_gives() -> None:
-    _, labels = published_review("Robust04")
+    review, counts = published_review("Robust04")
+    labels = counts.rows
     assert sum(labels.values()) == 827  # candidates that were reviewed
     assert sum(count for label, count in labels.items() if label != DIFFERENT) == 721
-    assert published_review("Robust04")[0]["true"] == {"queries": 648, "topics": 172}
+    assert review.rows["true"] == {"queries": 648, "topics": 172}
     assert round(0.575 * 721) == labels["identical"] + labels["specialization"]
     # Duet's rank offset rises by 6.4; 181 topics and 3,960 queries of Robust04 are candidates
-    assert published_candidates("Robust04")["union"]["MSM + ORCAS"] == {"topics": 181, "queries": 3960}
+    assert published_candidates("Robust04").rows["union"]["MSM + ORCAS"] == TopicsAndQueries(181, 3960)
     # the daggers of Tables 3, 4 and 5
     assert sum(cell.letters == "†" for cell in CELLS) == sum(cell.letters != "" for cell in CELLS) == 8 + 2 + 3
 

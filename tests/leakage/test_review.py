@@ -13,6 +13,7 @@ from positionbias.leakage.labels import Label
 from positionbias.leakage.pairs import Pair
 from positionbias.leakage.review import most_similar, read_sheet, review
 from positionbias.leakage.sample import SampleSettings, stratified_sample
+from positionbias.results.leakage_pairs import ReviewedPairs
 
 
 def pair(train: str, test: str, cosine: float, label: str = "") -> Pair:
@@ -59,7 +60,7 @@ def test_tables_by_hand() -> None:
     first = [pair("a", "t1", 1, "identical"), pair("b", "t1", 1, "different topic"), pair("c", "t2", 1, "reformulation")]
     first += [pair("d", "t3", 1)]
     found = review([{item.ids: item for item in first}])
-    assert (found.true_pairs, found.true_tests, found.false_pairs, found.false_tests, found.unlabelled) == (2, 2, 1, 1, 1)
+    assert (found.true, found.false, found.unlabelled) == (ReviewedPairs(2, 2), ReviewedPairs(1, 1), 1)
     assert {name: count for name, count in found.by_label.items() if count} == {
         "identical": 1,
         "reformulation": 1,
@@ -80,7 +81,7 @@ def test_two_sheets() -> None:
         for place in (0, 1)
     ]
     found = review(sheets)
-    assert (found.true_pairs, found.false_pairs, found.unlabelled, [ids.train_id for ids in found.disagreed]) == (
+    assert (found.true.pairs, found.false.pairs, found.unlabelled, [ids.train_id for ids in found.disagreed]) == (
         2,
         1,
         0,

@@ -72,23 +72,17 @@ HAND = material(
 def test_sets_worked_by_hand() -> None:
     b, c = TrainingGroup("b", ("r-b", "n-b"), (1, 0)), TrainingGroup("c", ("r-c", "n-c"), (1, 0))
     plain = leaked_groups(HAND, LeakedSettings("no", 4))
-    assert (sorted(plain.groups), plain.leaked) == ([b, c], 0)
+    assert (sorted(plain.groups), plain.figures.leaked) == ([b, c], 0)
     leaked = leaked_groups(HAND, LeakedSettings("msm", 6, leaked_queries=1))
     assert leaked.groups == [TrainingGroup("a", ("r-a", "n-a"), (1, 0)), *plain.groups]
-    assert leaked.counts == {
-        "kind": "msm",
-        "instances": 6,
-        "leaked": 1,
-        "leaked_share": 1 / 3,
-        "leaked_from": {"train": 1},
-        "leaked_queries_distinct": 1,
-        "filled_from": {"train": 2},
-    }
+    figures = leaked.figures
+    assert (figures.kind, figures.instances, figures.leaked, figures.leaked_share) == ("msm", 6, 1, 1 / 3)
+    assert (figures.leaked_from, figures.leaked_queries_distinct, figures.filled_from) == ({"train": 1}, 1, {"train": 2})
     test = leaked_groups(HAND, LeakedSettings("test", 6))  # one judged test query, twice by default
     assert [group.query_id for group in test.groups] == ["t", "t", plain.groups[0].query_id]
     sides = list(zip(*(group.passage_ids for group in test.groups[:2]), strict=True))
     assert (sorted(sides[0]), sorted(sides[1])) == (["t+0", "t+1"], ["t-0", "t-1"])
-    assert test.counts["leaked_from"] == {"test": 2}
+    assert test.figures.leaked_from == {"test": 2}
     (only,) = HAND.sources
     assert (only.queries, only.leaking, only.clean) == (7, ["a"], ["b", "c"])
     assert only.left_out == {
@@ -126,13 +120,13 @@ def test_what_holds_for_every_set(counts: tuple[int, int], queries: int, number:
         drawn = sets[kind] = leaked_groups(drawn_from, settings)
         assert leaked_groups(drawn_from, settings) == drawn
         assert len(drawn.groups) == queries
-        assert drawn.leaked == (0 if kind == "no" else number)
-        filling = [group.query_id for group in drawn.groups[drawn.leaked :]]
+        assert drawn.figures.leaked == (0 if kind == "no" else number)
+        filling = [group.query_id for group in drawn.groups[drawn.figures.leaked :]]
         assert not found.candidates.intersection(filling)
         assert len(set(filling)) == len(filling)
         by_split = Counter(query_id.partition("-")[0] for query_id in filling)
         assert (by_split["train"], by_split["clicks"]) == (-(-len(filling) // 2), len(filling) // 2)
-        assert drawn.counts["filled_from"] == {"train": by_split["train"], "clicks": by_split["clicks"]}
+        assert drawn.figures.filled_from == {"train": by_split["train"], "clicks": by_split["clicks"]}
         for group in drawn.groups:
             positive, negative = group.passage_ids
             assert positive.startswith(f"{group.query_id}+")  # judged relevant
@@ -151,7 +145,7 @@ def test_what_holds_for_every_set(counts: tuple[int, int], queries: int, number:
 def test_a_share_is_constant_and_sets_nest_in_both_parts() -> None:
     whole = material(source("train", 200, leaking(*(f"train-{n}" for n in range(60)))))
     small, large = (leaked_groups(whole, LeakedSettings("msm", size, leaked_share=0.25)) for size in (40, 160))
-    assert (small.leaked, large.leaked) == (5, 20)
+    assert (small.figures.leaked, large.figures.leaked) == (5, 20)
     assert large.groups[:5] == small.groups[:5]
     assert large.groups[20:35] == small.groups[5:]
 
@@ -259,12 +253,12 @@ def test_what_cannot_be_built_is_counted(settings: LeakedSettings, message: str)
 def test_what_the_message_offers_can_be_built() -> None:
     drawn = leaked_groups(FEW, LeakedSettings("test", 14, leaked_queries=3))
     assert Counter(group.query_id for group in drawn.groups[:3]) == {"t0": 2, "t1": 1}
-    assert leaked_groups(FEW, LeakedSettings("msm", 8, leaked_queries=2)).leaked == 2
+    assert leaked_groups(FEW, LeakedSettings("msm", 8, leaked_queries=2)).figures.leaked == 2
     # 13 of 4: up to 4 times each, 9 + 1 + 1 + 1 = 7 ways; of 7, which are up to 2 times each, 5 remain
     uneven = material(source("train", 9), topics=[topic("t0", 9, 9), *(topic(f"t{n}", 1, 1) for n in (1, 2, 3))])
     with pytest.raises(InputError, match="up to 4 times with other passages; found 7: .*; give --leaked-queries 5 or lower"):
         leaked_groups(uneven, LeakedSettings("test", 40, leaked_queries=13))
-    assert leaked_groups(uneven, LeakedSettings("test", 20, leaked_queries=5)).leaked == 5
+    assert leaked_groups(uneven, LeakedSettings("test", 20, leaked_queries=5)).figures.leaked == 5
 
 
 def test_without_judged_test_queries_there_is_no_test_leakage() -> None:

@@ -14,6 +14,7 @@ from positionbias.leakage.pairs import Pair, read_pairs
 from positionbias.leakage.queries import collection_source, field_texts
 from positionbias.leakage.truth import against_truth, truth_result
 from positionbias.planted.generator import PlantedSettings, write_planted
+from positionbias.results.leakage_pairs import FoundOfTrue
 
 
 def true(train: str, test: str, label: str) -> Pair:
@@ -28,15 +29,15 @@ def test_precision_and_recall_by_hand() -> None:
         true("d", "u", "different topic"),  # no true pair
     ]
     found = [("a", "t"), ("a", "t"), ("b", "t"), ("d", "u"), ("e", "t")]  # ("a", "t") in two fields
-    rows = against_truth(found, truth)
-    assert rows == {
-        "all": {"true": 3, "found": 2, "recall": 2 / 3, "pairs_found": 4, "precision": 0.5},
-        "identical": {"true": 1, "found": 1, "recall": 1.0},
-        "reformulation": {"true": 2, "found": 1, "recall": 0.5},
+    figures = against_truth(found, truth)
+    assert figures.rows == {
+        "all": FoundOfTrue(3, 2, 2 / 3, pairs_found=4, precision=0.5),
+        "identical": FoundOfTrue(1, 1, 1.0),
+        "reformulation": FoundOfTrue(2, 1, 0.5),
     }
-    result = truth_result(rows, test_name="here", sources="there")
+    result = truth_result(figures, test_name="here", sources="there")
     assert (result.value, result.count) == (2 / 3, 3)
-    assert against_truth([], truth)["all"]["precision"] is None
+    assert against_truth([], truth).rows["all"].precision is None
     with pytest.raises(InputError, match="wanted true pairs"):
         against_truth(found, truth[3:])
 
@@ -47,16 +48,17 @@ def test_the_lexical_detector_on_planted_leakage(tmp_path: Path) -> None:
     tests = field_texts(pair.queries("test"))
     found = find_pairs([collection_source("train", pair, "train")], tests.texts, FindSettings("lexical"))
     truth = list(read_pairs(pair.path))
-    rows = against_truth(((item.train_id, item.test_id) for item in found.pairs), truth)
+    rows = against_truth(((item.train_id, item.test_id) for item in found.pairs), truth).rows
     # The terms of "what is the colour of the A B" are colour, A and B, whatever the form. A synonym of the attribute, or none, leaves A and B,
     # which name one thing: found by meaning or not at all. All others hold every term of the test query.
     by_type = Counter(item.label.name for item in truth if item.label)
     assert by_type == dict.fromkeys(("identical", "generalization", "specialization", "reformulation"), 60)
-    assert {name: rows[name]["found"] for name in by_type} == {
+    assert {name: rows[name].found for name in by_type} == {
         "identical": 60, "specialization": 60, "reformulation": 0, "generalization": 0,
     }  # fmt: skip
-    assert rows["all"]["recall"] == 0.5
-    assert 0.9 < rows["all"]["precision"] <= 1.0
+    assert rows["all"].recall == 0.5
+    assert isinstance(rows["all"].precision, float)
+    assert 0.9 < rows["all"].precision <= 1.0
     planted = {(item.train_id, item.test_id) for item in truth}
     for item in found.pairs:
         if (item.train_id, item.test_id) not in planted:

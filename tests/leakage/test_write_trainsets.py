@@ -84,7 +84,8 @@ def test_a_set_says_what_it_was_made_from(inputs: LeakedInputs, tmp_path: Path) 
 def test_a_folder_of_sets(inputs: LeakedInputs, tmp_path: Path) -> None:
     wanted = [LeakedSettings(kind, size, leaked_queries=2) for kind in ("no", "msm", "test") for size in (16, 24)]
     results = write_leaked_sets(tmp_path / "sets", inputs, wanted)
-    assert [(result.system, result.value, result.count) for result in load_results(tmp_path / "sets")] == [
+    assert load_results(tmp_path / "sets") == results
+    assert [(result.system, result.value, result.count) for result in results] == [
         ("no-16-1", 0.0, 8),
         ("no-24-1", 0.0, 12),
         ("msm-16-1", 0.25, 8),
@@ -97,7 +98,8 @@ def test_a_folder_of_sets(inputs: LeakedInputs, tmp_path: Path) -> None:
         alone = write_leaked_set(tmp_path / f"alone-{settings.name}", inputs, settings)
         assert stored.checksum == alone.checksum
         assert all((stored.path / item.path).exists() for item in stored.manifest.inputs)
-        assert {name: stored.manifest.content[name] for name in result.payload.rows} == result.payload.rows  # type: ignore[union-attr]
+        rows = result.to_json()["payload"]["rows"]
+        assert {name: stored.manifest.content[name] for name in rows} == rows
     manifest = read_manifest(tmp_path / "sets", kind="results")
     assert all((tmp_path / "sets" / item.path).exists() for item in manifest.inputs)
     with pytest.raises(OutputExistsError):

@@ -5,18 +5,31 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval
 from positionbias.core.manifest import Manifest
-from positionbias.evaluation.memorisation import OFFSET, RANK, SCORE
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.leakage_figure import sizes_caption, sizes_figure
-from positionbias.report.leakage_select import BY_SIZE, LEAKAGE, NEGATIVE_RANK, ORDER
 from positionbias.report.load import load_studies
 from positionbias.report.table import Table, as_csv, as_latex, as_text
-from positionbias.results.payloads import Comparison, PerQuery, Statistics
+from positionbias.results.leakage import (
+    BY_SIZE,
+    LEAKAGE,
+    NEGATIVE_RANK,
+    OFFSET,
+    ORDER,
+    RANK,
+    SCORE,
+    Memory,
+    ModelOrders,
+    OrderChange,
+    SizeEffect,
+    SizePoint,
+)
+from positionbias.results.payloads import Comparison, PerQuery
 from positionbias.results.result import Facts, Result, save_results
 from positionbias.studies.leakage_findings import leakage_findings
 from positionbias.studies.published import published_for
@@ -68,34 +81,32 @@ def study(topics: list[str] = ROBUST) -> list[Result]:
         for place, variant in ((1, "MSM leakage"), (2, "test leakage"))
     ]
     orders = {
-        "measure": "nDCG@10",
-        "MSM leakage": {"tau": 1.0, "swaps": [], "overtakes": []},
-        "test leakage": {"tau": -1.0, "swaps": [["tk", "knrm"]], "overtakes": [["knrm", "tk"]]},
+        "MSM leakage": OrderChange(1.0, [], []),
+        "test leakage": OrderChange(-1.0, [("tk", "knrm")], [("knrm", "tk")]),
     }
-    found.append(result(ORDER, Statistics(orders), Facts(), count=2))
+    found.append(result(ORDER, ModelOrders(measure="nDCG@10", rows=orders), Facts(), count=2))
     for measure, mean in ((RANK, 40.0), (OFFSET, 3.0), (SCORE, 1.0), (NEGATIVE_RANK, 50.0)):
-        figures = {"with_mean": mean, "with_deviation": 5.0, "without_mean": mean + 2, "without_deviation": 6.0}
-        rows = {**figures, "difference": -2.0, "difference_deviation": 1.0, "count": 500, "repeats": 10}
+        figures = Memory(
+            with_mean=mean, with_deviation=5.0, without_mean=mean + 2, without_deviation=6.0,
+            difference=-2.0, difference_deviation=1.0, count=500, repeats=10,
+        )  # fmt: skip
         facts = Facts(model="knrm", variant="test leakage")
-        found.append(result(measure, Statistics(rows), facts, -2.0, interval=Interval(-3, -1), count=500))
+        found.append(result(measure, figures, facts, -2.0, interval=Interval(-3, -1), count=500))
     return found
 
 
 def sizes(model: str) -> Result:
-    def points(*means: float) -> list[dict]:
-        return [
-            {"instances": size, "mean": mean, "interval": {"low": mean - 0.1, "high": mean + 0.1}}
-            for size, mean in zip((1000, 2000), means, strict=True)
-        ]
+    def points(*means: float) -> list[SizePoint]:
+        return [SizePoint(size, mean, Interval(mean - 0.1, mean + 0.1)) for size, mean in zip((1000, 2000), means, strict=True)]
 
-    rows = {
-        "measure": "nDCG@10",
-        "topics": "leaked",
-        "means": {"no leakage": points(0.2, 0.3), "test leakage": points(0.5, 0.4)},
-        "gains": {"test leakage": points(0.3, 0.1)},
-        "change of the gain": {"test leakage": points(0.0, -0.2)[1]},
-    }
-    return replace(result(BY_SIZE, Statistics(rows), Facts(model=model), count=172), system=model)
+    effect = SizeEffect(
+        measure="nDCG@10",
+        topics="leaked",
+        means={"no leakage": points(0.2, 0.3), "test leakage": points(0.5, 0.4)},
+        gains={"test leakage": points(0.3, 0.1)},
+        change={"test leakage": points(0.0, -0.2)[1]},
+    )
+    return replace(result(BY_SIZE, effect, Facts(model=model), count=172), system=model)
 
 
 @pytest.mark.parametrize(
@@ -112,17 +123,15 @@ def sizes(model: str) -> Result:
 )
 def test_whether_the_effect_shrinks(small: float, large: float, sure: bool, verdict: str, holds: bool | None) -> None:
     given = sizes("knrm")
-    assert isinstance(given.payload, Statistics)
+    assert isinstance(given.payload, SizeEffect)
     within = 0.01 if sure else 1.0
 
-    def point(size: int, mean: float, half: float) -> dict:
-        return {"instances": size, "mean": mean, "interval": {"low": mean - half, "high": mean + half}}
+    def point(size: int, mean: float, half: float) -> SizePoint:
+        return SizePoint(size, mean, Interval(mean - half, mean + half))
 
     gains = [point(1000, small, 0.05), point(2000, large, 0.1 if small * large < 0 else 0.05)]
     change = point(2000, large - small, within)
-    payload = Statistics(
-        {**given.payload.rows, "gains": {"test leakage": gains}, "change of the gain": {"test leakage": change}}
-    )
+    payload = msgspec.structs.replace(given.payload, gains={"test leakage": gains}, change={"test leakage": change})
     (said,) = (f for f in leakage_findings([replace(given, payload=payload)], ROBUST) if f.text.startswith("On the 172 topics"))
     assert said.text.endswith(f": {verdict}")
     assert said.holds is holds

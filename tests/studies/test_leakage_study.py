@@ -19,14 +19,14 @@ from positionbias.core.manifest import read_manifest
 from positionbias.core.run import Run, read_run, write_run
 from positionbias.evaluation.cross_validation import query_folds
 from positionbias.evaluation.measures import per_query
-from positionbias.evaluation.memorisation import OFFSET, RANK
 from positionbias.leakage.material import MaterialSettings
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.report.html import report_tables, write_report
-from positionbias.report.leakage_select import BY_SIZE, ORDER, TRAINSETS
 from positionbias.report.load import load_studies
-from positionbias.results.payloads import Comparison, Finding, PerQuery, Statistics
+from positionbias.results.leakage import OFFSET, ORDER, RANK, TRAINSETS, LeakedSetSize, Memory, SizeEffect
+from positionbias.results.payloads import Comparison, Finding, PerQuery
 from positionbias.results.result import Facts, Result, load_results
+from positionbias.results.select import of_type
 from positionbias.studies.leakage import LeakageSettings, leakage
 from positionbias.studies.leakage_trials import leaked_pairs
 from positionbias.studies.model_settings import ModelSettings
@@ -88,11 +88,6 @@ def one(results: list[Result], measure: str, **facts: str) -> Result:
     """The only result of a measure with these facts, comparisons aside."""
     (found,) = (r for r in results if r.measure == measure and r.kind != "comparison" and r.facts == Facts(**facts))
     return found
-
-
-def rows(result: Result) -> dict:
-    assert isinstance(result.payload, Statistics)
-    return dict(result.payload.rows)
 
 
 def test_trainings_differ_in_the_leaked_queries_alone(finished: Path, collection: Collection) -> None:
@@ -187,10 +182,11 @@ def test_memories_are_of_each_leaked_passage_in_both_models(finished: Path, resu
                         above = ids[: ids.index(pair[place])]
                         ranks.setdefault((kind, place), []).append(1 + sum(passage in known for passage in above))
     found = one(results, RANK, model="tk", variant="test leakage")
-    assert rows(found)["with_mean"] == pytest.approx(np.mean(ranks["test", 1]))
-    assert rows(found)["without_mean"] == pytest.approx(np.mean(ranks["no", 1]))
-    assert rows(found)["with_deviation"] == pytest.approx(np.std(ranks["test", 1], ddof=1))
-    assert (rows(found)["count"], rows(found)["repeats"]) == (4, 4)
+    assert isinstance(found.payload, Memory)
+    assert found.payload.with_mean == pytest.approx(np.mean(ranks["test", 1]))
+    assert found.payload.without_mean == pytest.approx(np.mean(ranks["no", 1]))
+    assert found.payload.with_deviation == pytest.approx(np.std(ranks["test", 1], ddof=1))
+    assert (found.payload.count, found.payload.repeats) == (4, 4)
     assert max(ranks["test", 1] + ranks["no", 1]) <= 7
     offset = one(results, OFFSET, model="tk", variant="test leakage")  # of four topics, a pair each
     increase = (np.mean(ranks["test", 2]) - np.mean(ranks["test", 1])) - (np.mean(ranks["no", 2]) - np.mean(ranks["no", 1]))
@@ -200,17 +196,17 @@ def test_memories_are_of_each_leaked_passage_in_both_models(finished: Path, resu
 def test_sizes_are_measured_on_topics_with_leaked_queries(
     finished: Path, collection: Collection, results: list[Result]
 ) -> None:
-    leaked, everything = (rows(r) for r in results if r.measure == BY_SIZE)
+    (_, leaked), (_, everything) = of_type(results, SizeEffect)
     topics = {pair.query_id for pair in leaked_pairs(Groups(finished / "trainsets" / "msm-12"))}
     values = by_hand(finished, collection, "test", 20, "nDCG@10")
-    assert (leaked["topics"], everything["topics"]) == ("leaked", "all")
-    point = leaked["means"]["test leakage"][1]
-    assert point["instances"] == 20
-    assert point["mean"] == pytest.approx(np.mean([values[query_id] for query_id in topics]))
-    assert everything["means"]["test leakage"][1]["mean"] == pytest.approx(np.mean(list(values.values())))
-    gains = [leaked["means"]["test leakage"][n]["mean"] - leaked["means"]["no leakage"][n]["mean"] for n in (0, 1)]
-    assert [point["mean"] for point in leaked["gains"]["test leakage"]] == pytest.approx(gains)
-    assert leaked["change of the gain"]["test leakage"]["mean"] == pytest.approx(gains[1] - gains[0])
+    assert (leaked.topics, everything.topics) == ("leaked", "all")
+    point = leaked.means["test leakage"][1]
+    assert point.instances == 20
+    assert point.mean == pytest.approx(np.mean([values[query_id] for query_id in topics]))
+    assert everything.means["test leakage"][1].mean == pytest.approx(np.mean(list(values.values())))
+    gains = [leaked.means["test leakage"][n].mean - leaked.means["no leakage"][n].mean for n in (0, 1)]
+    assert [point.mean for point in leaked.gains["test leakage"]] == pytest.approx(gains)
+    assert leaked.change["test leakage"].mean == pytest.approx(gains[1] - gains[0])
 
 
 def test_the_report_shows_tables_figure_and_sentences(finished: Path, results: list[Result], tmp_path: Path) -> None:
@@ -304,10 +300,10 @@ def test_leaked_topics_without_candidates_are_counted(
     given = replace(settings, candidates={"topics": tmp_path / "part.run"}, kinds=("no", "msm"), sizes=(12,), seeds=(1,))
     run(collection, tmp_path / "study", given)
     results = load_results(tmp_path / "study" / "results")
-    plain, leaked = (rows(r) for r in results if r.measure == TRAINSETS)
-    assert leaked["topics leaked"] == len(topics) == 4
-    assert leaked["topics leaked without candidates"] == 1
-    assert "topics leaked without candidates" not in plain
+    (_, plain), (_, leaked) = of_type(results, LeakedSetSize)
+    assert leaked.topics == len(topics) == 4
+    assert leaked.without_candidates == 1
+    assert "topics leaked without candidates" not in plain.to_rows()
     assert one(results, OFFSET, model="tk", variant="MSM leakage").count == 3
     table = report_tables(load_studies([tmp_path / "study"]))["leakage-sets"]
     place = [column.full_name for column in table.columns].index("Topics leaked without candidates")

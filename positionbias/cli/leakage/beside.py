@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from positionbias.leakage.find import Found
+    from positionbias.results.figures import Figures
     from positionbias.results.result import Result
 
 __all__ = ["beside_text", "published_find", "published_review", "target_of_folder"]
-
-PUBLISHED, LIKE_FOR_LIKE = ", as published", ", by meaning in the paper's fields"  # after a measure's name
 
 
 def published_find(target: str | None, found: Found, fields: Iterable[str], test_name: str) -> list[Result]:
     """Table 1 of a target, and before it ours in the same fields by meaning alone, as the paper counts; nothing without a target, or where
     only words were looked at."""
-    from positionbias.leakage.found_results import CANDIDATES, PAPER_FIELDS, table_1
+    from positionbias.leakage.found_results import PAPER_FIELDS, table_1
     from positionbias.leakage.published import published_candidates
+    from positionbias.results.leakage_pairs import CANDIDATES, LIKE_FOR_LIKE, PUBLISHED
 
     if target is None or found.detector == "lexical":
         return []
@@ -36,21 +36,21 @@ def published_find(target: str | None, found: Found, fields: Iterable[str], test
 def published_review(target: str | None, name: str) -> list[Result]:
     """Table 2a of a target, and Table 2b, which is of all three together; nothing without one."""
     from positionbias.leakage.published import published_review as tables
+    from positionbias.results.leakage_pairs import LABEL_COUNTS, PUBLISHED, REVIEWED
 
     if target is None:
         return []
     candidates, labels = tables(target)
     return [
-        _result(f"reviewed candidates{PUBLISHED}", name, target, candidates),
-        _result(f"reformulation types{PUBLISHED}", name, "all three collections", labels),
+        _result(f"{REVIEWED}{PUBLISHED}", name, target, candidates),
+        _result(f"{LABEL_COUNTS}{PUBLISHED}", name, "all three collections", labels),
     ]
 
 
-def _result(measure: str, name: str, target: str, rows: Mapping[str, Any]) -> Result:
-    from positionbias.results.payloads import Statistics
+def _result(measure: str, name: str, target: str, figures: Figures) -> Result:
     from positionbias.results.result import Result
 
-    return Result(measure, name, "", target, None, None, None, 0, Statistics(rows))
+    return Result(measure, name, "", target, None, None, None, 0, figures)
 
 
 def target_of_folder(place: Path) -> str | None:
@@ -66,12 +66,14 @@ def beside_text(results: Iterable[Result]) -> str:
     """The published results as lines; empty where there are none."""
     from positionbias.cli.show import aligned
     from positionbias.leakage.published import PAPER
+    from positionbias.results.figures import Figures
+    from positionbias.results.leakage_pairs import LIKE_FOR_LIKE, PUBLISHED
+    from positionbias.results.select import of_type
 
     parts = []
-    for result in results:
+    for result, figures in of_type(results, Figures):
         if result.measure.endswith((LIKE_FOR_LIKE, PUBLISHED)):
-            rows: Mapping[str, Any] = result.payload.rows  # type: ignore[union-attr]
-            lines = [(name, *(f"{of} {count}" for of, count in _flat(value))) for name, value in rows.items()]
+            lines = [(name, *(f"{of} {count}" for of, count in _flat(value))) for name, value in figures.to_rows().items()]
             parts.append(f"{result.measure}, {result.system}:\n{aligned(lines)}")
     return (
         "\n\n".join(["", f"{PAPER}, whose threshold is a cosine of 0.91 by paraphrase-MiniLM-L6-v2", *parts]) if parts else ""

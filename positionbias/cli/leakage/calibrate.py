@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from positionbias.leakage.calibrate import Calibration
     from positionbias.leakage.pairs import Pair
     from positionbias.leakage.precision import Labelled, Share
+    from positionbias.results.leakage_pairs import ThresholdFigures
     from positionbias.results.result import Result
 
 __all__ = ["calibrate"]
@@ -82,7 +83,7 @@ def calibrate(
             [pair.weight for pair in found],
         )
         calibration = find_threshold(arrays, precision=least_precision, rule=Rule(rule), seed=seed)
-        results += _results(score, calibration, arrays, given, input_place(pairs[0]).name, seed, least_precision)
+        results += _results(score, calibration, arrays, given, input_place(pairs[0]).name, seed)
         lines += _wrong(found, score, calibration.threshold if given is None else given, wrong)
     if encode is not None:
         say_kept(encode)
@@ -106,68 +107,45 @@ def _read(places: Sequence[str]) -> list[Pair]:
     return labelled
 
 
-def _results(
-    score: str, found: Calibration, labelled: Labelled, given: float | None, name: str, seed: int, precision: float
-) -> list[Result]:
+def _results(score: str, found: Calibration, labelled: Labelled, given: float | None, name: str, seed: int) -> list[Result]:
     """The threshold with its curve, the precision there, that of the given threshold, and the prevalence."""
-    from dataclasses import asdict
-
-    from positionbias.leakage.calibrate import NO_RECALL
     from positionbias.leakage.precision import at_threshold
-    from positionbias.results.payloads import Statistics
+    from positionbias.results.leakage_pairs import GIVEN_PRECISION, PRECISION_AT, PREVALENCE, THRESHOLD, LeakShare
     from positionbias.results.result import Result
 
-    def result(measure: str, value: float | None, interval: Any, count: int, rows: dict[str, Any]) -> Result:
-        return Result(measure, name, "", score, seed, value, interval, count, Statistics(rows))
-
     def share(measure: str, threshold: float | None, item: Share) -> Result:
-        rows = {"threshold": threshold, "pairs": item.pairs, "leaks": item.leaks}
-        return result(measure, item.value, item.interval, item.pairs, rows)
+        figures = LeakShare(threshold=threshold, pairs=item.pairs, leaks=item.leaks)
+        return Result(measure, name, "", score, seed, item.value, item.interval, item.pairs, figures)
 
-    curve = found.curve
-    rows = {
-        "rule": str(found.rule),
-        "precision_wanted": precision,
-        "lower_bound": found.lower,
-        "best_lower_bound": float(curve.lower.max(initial=0.0)),
-        "held_out": asdict(found.held_out) if found.held_out else None,
-        "share_of_labelled_leaks": found.found,
-        "higher_thresholds_below": found.below_above,
-        "resamples_without_threshold": found.unreached,
-        "note": NO_RECALL,
-        "curve": {name: values.tolist() for name, values in curve._asdict().items()},
-    }
+    count = len(labelled)
     results = [
-        share("leakage prevalence", None, found.prevalence),
-        result("leakage threshold", found.threshold, found.interval, len(labelled), rows),
-        share("leakage precision", found.threshold, found.precision),
+        share(PREVALENCE, None, found.prevalence),
+        Result(THRESHOLD, name, "", score, seed, found.threshold, found.interval, count, found.figures),
+        share(PRECISION_AT, found.threshold, found.precision),
     ]
     if given is not None:
-        results.append(share("leakage precision, given threshold", given, at_threshold(labelled, given)))
+        results.append(share(GIVEN_PRECISION, given, at_threshold(labelled, given)))
     return results
 
 
 def _text(results: Sequence[Result]) -> str:
     """What each score's threshold is and how sure, the table, and the prevalence."""
     from positionbias.cli.show import aligned
+    from positionbias.results.leakage_pairs import PRECISION_AT, PREVALENCE, LeakShare, ThresholdFigures
+    from positionbias.results.select import of_type
 
-    prevalence = results[0]
-    all_leaks = _rows(prevalence)["leaks"]
+    thresholds = of_type(results, ThresholdFigures)
+    intervals = {result.system: result.interval for result, _ in thresholds}
+    (prevalence, everything), *_ = shares = of_type(results, LeakShare)
     rows = [("score", "threshold", "pairs", "precision", "of labelled leaks")]
-    answers = []
-    for result in results:
-        if result.measure == "leakage threshold":
-            found = result
-            answers.append(_answer(result))
-        elif result.measure.startswith("leakage precision"):
-            at = _rows(result)["threshold"]
-            bounds = _bounds(found.interval) if result.measure == "leakage precision" else " (given)"
-            kept = f"{_rows(result)['leaks']:,} of {all_leaks:,}"
-            rows.append(
-                (result.system, "none" if at is None else f"{_down(at)}{bounds}", f"{result.count:,}", _share(result), kept)
-            )
-    head = f"{prevalence.count:,} labelled pairs, {all_leaks:,} of them leaks: prevalence {_share(prevalence)}"
-    return "\n".join([*answers, "", aligned(rows), "", head, ""])
+    for result, at in shares:
+        if result.measure != PREVALENCE:
+            bounds = _bounds(intervals[result.system]) if result.measure == PRECISION_AT else " (given)"
+            threshold = "none" if at.threshold is None else f"{_down(at.threshold)}{bounds}"
+            kept = f"{at.leaks:,} of {everything.leaks:,}"
+            rows.append((result.system, threshold, f"{result.count:,}", _share(result), kept))
+    head = f"{prevalence.count:,} labelled pairs, {everything.leaks:,} of them leaks: prevalence {_share(prevalence)}"
+    return "\n".join([*(_answer(*item) for item in thresholds), "", aligned(rows), "", head, ""])
 
 
 def _down(threshold: float) -> str:
@@ -175,24 +153,19 @@ def _down(threshold: float) -> str:
     return f"{math.floor(threshold * 1e4) / 1e4:.4f}"
 
 
-def _rows(result: Result) -> Any:
-    return result.payload.rows  # type: ignore[union-attr]
-
-
-def _answer(result: Result) -> str:
+def _answer(result: Result, of: ThresholdFigures) -> str:
     """A score's threshold in a sentence, with what to expect of it on other test queries."""
-    rows = _rows(result)
-    wanted, paper, held = rows["precision_wanted"], rows["rule"] == "paper", rows["held_out"]
+    wanted, paper, held = of.precision_wanted, of.rule == "paper", of.held_out
     if result.value is None:
-        reached = f"the best lower bound is {rows['best_lower_bound']:.3f}" if not paper else "at none is the precision as high"
+        reached = f"the best lower bound is {of.best_lower_bound:.3f}" if not paper else "at none is the precision as high"
         return f"{result.system}: no threshold {'keeps' if paper else 'surely keeps'} a precision of {wanted:g} ({reached}); label more pairs, or ask for less."
     sure = "as these pairs have it, which others keep about half of the time" if paper else "with 95 % confidence"
     text = f"{result.system}: from {_down(result.value)} on, the precision is at least {wanted:g} {sure}."
-    if held is None or held["precision"] is None:
+    if held is None or held.precision is None:
         return text
     return (
-        f"{text} Held-out test queries: {held['precision']:.3f} (lowest {held['lowest']:.3f}; {wanted:g} or more in {held['reached']:.0%} of "
-        f"{held['repeats']} cross-validations), {held['found']:.1%} of labelled leaks kept."
+        f"{text} Held-out test queries: {held.precision:.3f} (lowest {held.lowest:.3f}; {wanted:g} or more in {held.reached:.0%} of "
+        f"{held.repeats} cross-validations), {held.found:.1%} of labelled leaks kept."
     )
 
 

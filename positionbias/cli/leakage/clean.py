@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from positionbias.leakage.find import FoundPair
     from positionbias.leakage.leaks import Leaks
     from positionbias.leakage.pairs import Pair
-    from positionbias.results.result import Result
+    from positionbias.results.leakage_pairs import QueriesRemoved
 
 __all__ = ["clean"]
 
@@ -73,6 +73,8 @@ def clean(
     from positionbias.core.errors import SettingError
     from positionbias.core.publish import refuse_existing
     from positionbias.corpora.without import LeftOut, without
+    from positionbias.results.leakage_pairs import TAKEN_OUT
+    from positionbias.results.result import Result
 
     if (against is None) == (pairs is None):
         raise SettingError("leakage clean: wanted --against or --pairs; found " + ("neither" if against is None else "both"))
@@ -97,8 +99,10 @@ def clean(
     why = f"Queries of split {split!r} that near-duplicate test queries were taken out; {split}.jsonl in left_out says which and why."
     settings = {"split": split, **settings}
     made = without(opened, place, LeftOut(split, found.reasons, why, "leakage clean", settings, inputs), overwrite=overwrite)
-    result = _result(made, split, found)
-    emit([result], as_json=as_json, table=lambda: _text(result))
+    removed = _removed(made, found)
+    share = removed.left_out / removed.queries
+    result = Result(TAKEN_OUT, made.name, split, "clean", None, share, None, removed.queries, removed)
+    emit([result], as_json=as_json, table=lambda: _text(made.name, removed))
     say(f"written to {place}")
 
 
@@ -164,32 +168,22 @@ def _as_pair(found: FoundPair) -> Pair:
     )
 
 
-def _result(made: Collection, split: str, found: Leaks) -> Result:
-    """What was taken out, from the manifest; ``value`` is the share of the split's queries."""
+def _removed(made: Collection, found: Leaks) -> QueriesRemoved:
+    """Return what was removed, from the manifest."""
     from positionbias.leakage.leaks import Cause
-    from positionbias.results.payloads import Statistics
-    from positionbias.results.result import Result
+    from positionbias.results.leakage_pairs import QueriesRemoved
 
-    facts = made.manifest.content["left_out"]
-    rows = {
-        **facts,
-        "test_queries_leaked": len(found.test_ids),
-        "pairs": found.pairs,
-        **{str(cause): found.set_aside[cause] for cause in Cause},
-    }
-    share = facts["left_out"] / facts["queries"]
-    return Result("leaked queries taken out", made.name, split, "clean", None, share, None, facts["queries"], Statistics(rows))
+    causes = {str(cause): found.set_aside[cause] for cause in Cause}
+    counts = {"test_queries_leaked": len(found.test_ids), "pairs": found.pairs, **causes}
+    return QueriesRemoved.from_rows({**made.manifest.content["left_out"], **counts})
 
 
-def _text(result: Result) -> str:
-    from positionbias.leakage.leaks import Cause
-
-    rows: Any = result.payload.rows  # type: ignore[union-attr]
-    share = f"{result.value:.2%}"
-    lines = [f"{result.collection}: {rows['left_out']:,} of {rows['queries']:,} {result.split} queries taken out ({share})"]
-    named = ("queries", "left_out", "split", "checksum")
-    lines += [f"  {name.replace('_', ' ')}: {count:,}" for name, count in rows.items() if name not in named]
-    if left := rows[Cause.WORDS_ALONE]:
+def _text(name: str, removed: QueriesRemoved) -> str:
+    share = f"{removed.left_out / removed.queries:.2%}"
+    lines = [f"{name}: {removed.left_out:,} of {removed.queries:,} {removed.split} queries taken out ({share})"]
+    said = ("queries", "left_out", "split", "checksum")
+    lines += [f"  {name.replace('_', ' ')}: {count:,}" for name, count in removed.to_rows().items() if name not in said]
+    if left := removed.pairs_found_by_words_alone:
         lines.append(
             f"{left:,} pairs found by words alone stay: their precision is unknown; label them (posbias leakage review), or add --lexical"
         )

@@ -24,6 +24,7 @@ from positionbias.cli.common import (
 if TYPE_CHECKING:
     from positionbias.core.manifest import InputRef, Manifest
     from positionbias.leakage.find import FindSettings
+    from positionbias.results.leakage_pairs import CandidateCounts, TruthFigures
     from positionbias.results.result import Result
 
 __all__ = ["ENCODER", "candidates_text", "find"]
@@ -154,8 +155,8 @@ def find(
             say(f"{name}: {count:,} empty, left out")
     results = found_results(found, tests, test_name=test.name)
     if true is not None:
-        rows = against_truth(((pair.train_id, pair.test_id) for pair in found.pairs), true)
-        results.append(truth_result(rows, test_name=test.name, sources=results[0].system))
+        figures = against_truth(((pair.train_id, pair.test_id) for pair in found.pairs), true)
+        results.append(truth_result(figures, test_name=test.name, sources=results[0].system))
     target = target_of([query.query_id for query in queries])
     results += published_find(target, found, (text.field for text in tests.texts), test.name)
     inputs = [item.input_ref(f"training queries {item.name}", place) for item in training]
@@ -217,11 +218,11 @@ def _manifest(name: str, settings: dict[str, Any], inputs: Sequence[InputRef], c
 
 def candidates_text(results: Sequence[Result], told: str = "") -> str:
     """How many test queries have a candidate by meaning, and how sure that is (``told``); how many by words alone; both tables."""
-    from positionbias.leakage.found_results import CANDIDATES, WORDS_ALONE
-    from positionbias.leakage.truth import TRUTH
+    from positionbias.results.leakage_pairs import CANDIDATES, WORDS_ALONE, CandidateCounts, TruthFigures
+    from positionbias.results.select import of_type
 
     head, tables = [], []
-    for result in results:
+    for result, counts in of_type(results, CandidateCounts):
         if result.measure in (CANDIDATES, WORDS_ALONE):
             by_meaning = result.measure == CANDIDATES
             share, leaked = result.value or 0.0, round((result.value or 0.0) * result.count)
@@ -231,42 +232,38 @@ def candidates_text(results: Sequence[Result], told: str = "") -> str:
                 if by_meaning
                 else f"{of} candidates found by words alone: precision unknown; label them (posbias leakage review)."
             )
-            tables.append(_candidates_table(result, "by meaning" if by_meaning else "by words alone"))
-    against = [line for result in results if result.measure == TRUTH for line in _truth_lines(result)]
+            tables.append(_candidates_table(result.collection, counts, "by meaning" if by_meaning else "by words alone"))
+    against = [line for _, figures in of_type(results, TruthFigures) for line in _truth_lines(figures)]
     return "\n".join([*head, "", "\n\n".join(tables), *against])
 
 
-def _candidates_table(result: Result, how: str) -> str:
+def _candidates_table(collection: str, counts: CandidateCounts, how: str) -> str:
     """Table 1 of one way of looking."""
     from positionbias.leakage.found_results import UNION
     from positionbias.report.table import Cell, Column, Table, as_text
-    from positionbias.results.payloads import Statistics
 
-    assert isinstance(result.payload, Statistics)
-    rows = result.payload.rows
-    columns = list(rows[UNION])
+    columns = list(counts.rows[UNION])
     table = Table(
         "leakage_candidates",
-        f"Test queries of {result.collection} with training queries alike {how}, and how many these are",
+        f"Test queries of {collection} with training queries alike {how}, and how many these are",
         [Column("Field", numeric=False), *(Column(name, group=column) for column in columns for name in ("Topics", "Queries"))],
         [
             [
                 Cell(field.capitalize()),
-                *(Cell(f"{counts[column][key]:,}") for column in columns for key in ("topics", "queries")),
+                *(Cell(f"{count:,}") for column in columns for count in (of[column].topics, of[column].queries)),
             ]
-            for field, counts in rows.items()
+            for field, of in counts.rows.items()
         ],
     )
     return as_text(table)
 
 
-def _truth_lines(result: Result) -> list[str]:
+def _truth_lines(figures: TruthFigures) -> list[str]:
     """What of the truth was found."""
     from positionbias.leakage.truth import ALL_TYPES
 
-    rows: Any = result.payload.rows  # type: ignore[union-attr]
-    everything = rows[ALL_TYPES]
-    right = f"{everything['found']:,} of {everything['pairs_found']:,}"
-    precision = "" if everything["precision"] is None else f" (precision {everything['precision']:.3f})"
+    everything = figures.rows[ALL_TYPES]
+    right = f"{everything.found:,} of {everything.pairs_found:,}"
+    precision = "" if everything.precision is None else f" (precision {everything.precision:.3f})"
     lines = ["", f"Against the truth: {right} pairs found are true{precision}; of the true pairs were found:"]
-    return lines + [f"  {name}: {row['found']:,} of {row['true']:,} (recall {row['recall']:.3f})" for name, row in rows.items()]
+    return lines + [f"  {name}: {of.found:,} of {of.true:,} (recall {of.recall:.3f})" for name, of in figures.rows.items()]

@@ -9,8 +9,9 @@ import click
 from positionbias.cli.common import emit, input_place, json_option, overwrite_option, say, seed_option
 
 if TYPE_CHECKING:
-    from positionbias.leakage.agreement import Agreement
+    from positionbias.core.interval import Interval
     from positionbias.leakage.review import Review
+    from positionbias.results.figures import Figures
     from positionbias.results.result import Result
 
 __all__ = ["review", "sample"]
@@ -46,7 +47,7 @@ def sample(
     from positionbias.leakage.pairs import read_pairs
     from positionbias.leakage.sample import SampleSettings, stratified_sample
     from positionbias.leakage.sheet import write_sheet
-    from positionbias.results.payloads import Statistics
+    from positionbias.results.leakage_pairs import SAMPLE, SampleFigures
     from positionbias.results.result import Result
 
     settings = SampleSettings(count, above, strata, score, seed)
@@ -56,11 +57,11 @@ def sample(
         (score, "pairs", "drawn"),
         *((f"{part.low:.3f} to {part.high:.3f}", f"{part.pairs:,}", f"{part.drawn:,}") for part in parts),
     ]
-    figures = {
+    strata_counts = {
         f"{where} {what}": number for where, found, taken in rows[1:] for what, number in (("pairs", found), ("drawn", taken))
     }
-    payload = Statistics({"score": score, **figures, "pairs drawn": len(drawn)})
-    drew = Result("leakage sample", input_place(pairs).name, "", score, seed, float(len(drawn)), None, len(drawn), payload)
+    figures = SampleFigures(score=score, rows=strata_counts, drawn=len(drawn))
+    drew = Result(SAMPLE, input_place(pairs).name, "", score, seed, float(len(drawn)), None, len(drawn), figures)
     emit([drew], as_json=as_json, table=lambda: aligned(rows))
     if len(drawn) < count:
         say(f"only {len(drawn):,} pairs have a {score} from {above:g} up, fewer than the {count:,} asked for: all were drawn")
@@ -128,56 +129,48 @@ def review(
 
 
 def _results(found: Review, name: str, seed: int, pairs: int) -> list[Result]:
-    from positionbias.results.payloads import Statistics
+    from positionbias.results.leakage_pairs import KAPPA, LABEL_COUNTS, REVIEWED, KappaFigures, LabelCounts, ReviewFigures
     from positionbias.results.result import Result
 
-    def result(measure: str, value: float | None, interval: object, count: int, rows: dict[str, object]) -> Result:
-        return Result(measure, name, "", "by hand", seed, value, interval, count, Statistics(rows))  # type: ignore[arg-type]
+    def result(measure: str, value: float | None, interval: Interval | None, count: int, figures: Figures) -> Result:
+        return Result(measure, name, "", "by hand", seed, value, interval, count, figures)
 
-    labelled = found.true_pairs + found.false_pairs
-    rows: dict[str, object] = {
-        "true": {"pairs": found.true_pairs, "test queries": found.true_tests},
-        "false": {"pairs": found.false_pairs, "test queries": found.false_tests},
-        "disagreed": len(found.disagreed),
-        "without label": pairs - labelled - len(found.disagreed),
-    }
+    labelled, disagreed = found.true.pairs + found.false.pairs, len(found.disagreed)
+    unlabelled = pairs - labelled - disagreed
+    figures = ReviewFigures(true=found.true, false=found.false, disagreed=disagreed, without_label=unlabelled)
     results = [
-        result("reviewed candidates", found.true_pairs / labelled if labelled else None, None, labelled, rows),
-        result("reformulation types", None, None, labelled, dict(found.by_label)),
+        result(REVIEWED, found.true.pairs / labelled if labelled else None, None, labelled, figures),
+        result(LABEL_COUNTS, None, None, labelled, LabelCounts(rows=found.by_label)),
     ]
-    for measure, kappa in (("Cohen's kappa, labels", found.kappa), ("Cohen's kappa, leak or not", found.kappa_leak)):
+    for what, kappa in (("labels", found.kappa), ("leak or not", found.kappa_leak)):
         if kappa is not None:
-            results.append(result(measure, kappa.kappa, kappa.interval, kappa.pairs, _of_kappa(kappa)))
+            shares = KappaFigures(observed=kappa.observed, expected=kappa.expected, pairs=kappa.pairs)
+            results.append(result(f"{KAPPA}{what}", kappa.kappa, kappa.interval, kappa.pairs, shares))
     return results
-
-
-def _of_kappa(kappa: Agreement) -> dict[str, object]:
-    return {"observed": kappa.observed, "expected": kappa.expected, "pairs": kappa.pairs}
 
 
 def _text(results: list[Result]) -> str:
     from positionbias.cli.show import aligned
+    from positionbias.results.leakage_pairs import KappaFigures, LabelCounts, ReviewFigures
+    from positionbias.results.select import of_type
 
-    reviewed, types, *kappas = results
-    rows: dict[str, dict[str, int]] = reviewed.payload.rows  # type: ignore[union-attr,assignment]
-    counts: dict[str, int] = types.payload.rows  # type: ignore[union-attr,assignment]
+    ((_, reviewed),), ((_, labels),) = of_type(results, ReviewFigures), of_type(results, LabelCounts)
     table_2a = [("candidates", "pairs", "test queries")]
-    table_2a += [(name, f"{rows[name]['pairs']:,}", f"{rows[name]['test queries']:,}") for name in ("true", "false")]
+    held = {"true": reviewed.true, "false": reviewed.false}
+    table_2a += [(name, f"{of.pairs:,}", f"{of.test_queries:,}") for name, of in held.items()]
     lines = [
         aligned(table_2a),
         "",
-        aligned([("label", "pairs"), *((name, f"{count:,}") for name, count in counts.items())]),
+        aligned([("label", "pairs"), *((name, f"{count:,}") for name, count in labels.rows.items())]),
         "",
     ]
-    lines += [f"{rows[name]:,} pairs {text}" for name, text in _SET_ASIDE.items() if rows[name]]
-    for result in kappas:
+    lines += [f"{reviewed.disagreed:,} pairs {_DISAGREED}"] if reviewed.disagreed else []
+    lines += [f"{reviewed.without_label:,} pairs have no label"] if reviewed.without_label else []
+    for result, _ in of_type(results, KappaFigures):
         sure = f" [{result.interval.low:.2f}, {result.interval.high:.2f}]" if result.interval else ""
         value = "undefined (one same label throughout)" if result.value is None else f"{result.value:.2f}{sure}"
         lines.append(f"{result.measure}: {value}, over {result.count:,} pairs that both labelled")
     return "\n".join(lines).rstrip()
 
 
-_SET_ASIDE = {
-    "disagreed": "are in neither table, as the two sheets give them different labels: settle them in both",
-    "without label": "have no label",
-}
+_DISAGREED = "are in neither table, as the two sheets give them different labels: settle them in both"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -151,28 +151,25 @@ def _runs(sources: tuple[str, ...], given: tuple[str, ...]) -> dict[str, Path]:
 def _text(results: Sequence[Result]) -> str:
     """A line a set, and what all have been drawn from."""
     from positionbias.cli.show import aligned
+    from positionbias.results.leakage import DrawnSet
+    from positionbias.results.select import of_type
 
-    rows: list[Any] = [result.payload.rows for result in results]  # type: ignore[union-attr]
+    found = of_type(results, DrawnSet)
     lines = [("set", "instances", "leaked", "share", "queries that fill up")]
     lines += [
-        (
-            result.system,
-            f"{row['instances']:,}",
-            f"{row['leaked']:,}",
-            f"{row['leaked_share']:.1%}",
-            _by_split(row["filled_from"]),
-        )
-        for result, row in zip(results, rows, strict=True)
+        (result.system, f"{of.instances:,}", f"{of.leaked:,}", f"{of.leaked_share:.1%}", _by_split(of.filled_from))
+        for result, of in found
     ]
     told = [aligned(lines, left=1), ""]
-    for split, counts in rows[0]["sources"].items():
+    first = found[0][1]
+    for split, counts in first.sources.items():
         told.append(f"{split}: " + ", ".join(f"{count:,} {name}" for name, count in counts.items()))
-    told.append("pairs: " + ", ".join(f"{count:,} {name}" for name, count in rows[0]["of_pairs"].items()))
-    for name, count in rows[0]["missing_from_the_corpus"].items():
+    told.append("pairs: " + ", ".join(f"{count:,} {name}" for name, count in first.of_pairs.items()))
+    for name, count in first.missing.items():
         if count:
             told.append(f"missing from the corpus: {count:,} {name}")
     return "\n".join(told)
 
 
-def _by_split(counts: dict[str, int]) -> str:
+def _by_split(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} of {split}" for split, count in counts.items())

@@ -1,0 +1,235 @@
+"""Figures of pairs of a training and a test query: found, held against a truth, drawn to label, labelled, a threshold for them, queries removed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import UNSET, Struct, UnsetType, field
+
+from positionbias.results.figures import Figures, Rows
+
+__all__ = [
+    "CANDIDATES",
+    "GIVEN_PRECISION",
+    "GUESSED_TYPES",
+    "KAPPA",
+    "LABEL_COUNTS",
+    "LIKE_FOR_LIKE",
+    "PRECISION_AT",
+    "PREVALENCE",
+    "PUBLISHED",
+    "QUERIES_READ",
+    "REVIEWED",
+    "SAMPLE",
+    "TAKEN_OUT",
+    "THRESHOLD",
+    "TRUTH",
+    "WORDS_ALONE",
+    "CandidateCounts",
+    "FoundOfTrue",
+    "HeldOut",
+    "KappaFigures",
+    "LabelCounts",
+    "LeakShare",
+    "PublishedReview",
+    "QueriesRead",
+    "QueriesRemoved",
+    "ReadCount",
+    "ReviewFigures",
+    "ReviewedPairs",
+    "SampleFigures",
+    "ThresholdCurve",
+    "ThresholdFigures",
+    "TopicsAndQueries",
+    "TruthFigures",
+]
+
+PUBLISHED, LIKE_FOR_LIKE = ", as published", ", by meaning in the paper's fields"  # after a measure's name
+CANDIDATES, WORDS_ALONE = "leakage candidates", "candidates by words alone"
+GUESSED_TYPES, LABEL_COUNTS = "guessed reformulation types", "reformulation types"
+QUERIES_READ = "queries read"
+TRUTH = "found pairs against the truth"
+SAMPLE = "leakage sample"
+REVIEWED = "reviewed candidates"
+KAPPA = "Cohen's kappa, "  # before what is compared: labels, or leak or not
+THRESHOLD, PREVALENCE = "leakage threshold", "leakage prevalence"
+PRECISION_AT, GIVEN_PRECISION = "leakage precision", "leakage precision, given threshold"
+TAKEN_OUT = "leaked queries taken out"
+
+
+class TopicsAndQueries(Struct, frozen=True):
+    """Distinct test queries with a training query alike, and distinct training queries alike."""
+
+    topics: int
+    queries: int
+
+
+class CandidateCounts(Rows[Mapping[str, TopicsAndQueries]], frozen=True, kw_only=True):
+    """The leakage paper's Table 1: by field of the test queries, and for their union, the counts by source and for all together."""
+
+    MEASURES = (CANDIDATES, WORDS_ALONE, f"{CANDIDATES}{LIKE_FOR_LIKE}", f"{CANDIDATES}{PUBLISHED}")
+
+
+class LabelCounts(Rows[int], frozen=True, kw_only=True):
+    """Pairs by label, guessed or given by people."""
+
+    MEASURES = (GUESSED_TYPES, LABEL_COUNTS, f"{LABEL_COUNTS}{PUBLISHED}")
+
+
+class ReadCount(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Queries read and those empty. Of test queries ``texts`` and ``empty`` are by field; None: of a source."""
+
+    queries: int
+    texts: Mapping[str, int] | None = None
+    empty: int | Mapping[str, int]
+
+
+class QueriesRead(Rows[ReadCount], frozen=True, kw_only=True):
+    """What was read, by source and of the test queries."""
+
+    MEASURES = (QUERIES_READ,)
+
+
+class FoundOfTrue(Struct, frozen=True, omit_defaults=True):
+    """True pairs and those found. Only of all types together: pairs found, and their precision, None where nothing was found."""
+
+    true: int
+    found: int
+    recall: float
+    pairs_found: int | UnsetType = UNSET
+    precision: float | UnsetType | None = UNSET
+
+
+class TruthFigures(Rows[FoundOfTrue], frozen=True, kw_only=True):
+    """What of a known truth was found, for all types and by type."""
+
+    MEASURES = (TRUTH,)
+
+
+class SampleFigures(Figures, frozen=True, kw_only=True):
+    """Pairs drawn to be labelled; ``rows`` are the pairs there and drawn in each stratum of ``score``, as text."""
+
+    MEASURES = (SAMPLE,)
+    FLAT = "rows"
+
+    score: str
+    rows: Mapping[str, str]
+    drawn: int = field(name="pairs drawn")
+
+
+class ReviewedPairs(Struct, frozen=True):
+    """Pairs of one label, leak or not, and the test queries that have such a pair."""
+
+    pairs: int
+    test_queries: int = field(name="test queries")
+
+
+class ReviewFigures(Figures, frozen=True, kw_only=True):
+    """The leakage paper's Table 2a: pairs labelled as leaks and as none, and those of neither: labelled differently, or not at all."""
+
+    MEASURES = (REVIEWED,)
+
+    true: ReviewedPairs
+    false: ReviewedPairs
+    disagreed: int
+    without_label: int = field(name="without label")
+
+
+class PublishedReview(Rows[Mapping[str, int]], frozen=True, kw_only=True):
+    """Table 2a as the paper prints it: by row the figures by column."""
+
+    MEASURES = (f"{REVIEWED}{PUBLISHED}",)
+
+
+class KappaFigures(Figures, frozen=True, kw_only=True):
+    """The share of pairs with equal labels of two people, and that expected by chance."""
+
+    MEASURES = (KAPPA,)
+
+    observed: float
+    expected: float
+    pairs: int
+
+
+class LeakShare(Figures, frozen=True, kw_only=True):
+    """Labelled pairs at or above a threshold, None for all, and the leaks among them."""
+
+    MEASURES = (PREVALENCE, PRECISION_AT, GIVEN_PRECISION)
+
+    threshold: float | None
+    pairs: int
+    leaks: int
+
+
+class HeldOut(Struct, frozen=True):
+    """What thresholds that were set without a test query do on its pairs, all folds together, over repeated cross-validations.
+
+    ``precision`` and ``found`` (the share of labelled leaks kept) are means over the repeats, ``lowest`` the lowest precision, ``reached`` the
+    share of repeats whose precision is as wanted, ``pairs`` the mean number kept. Precisions are None where some repeat keeps no pair.
+    """
+
+    precision: float | None
+    lowest: float | None
+    reached: float
+    found: float
+    pairs: float
+    repeats: int
+    folds: int
+
+
+class ThresholdCurve(Struct, frozen=True):
+    """At each score that occurs, falling: pairs at or above, their precision, its lower bound, the share of labelled leaks among them.
+
+    ``found`` is weighted as precision is, and no recall (``NO_RECALL``); None where no pair leaks.
+    """
+
+    thresholds: Sequence[float]
+    pairs: Sequence[int]
+    precision: Sequence[float]
+    lower: Sequence[float]
+    found: Sequence[float | None]
+
+
+class ThresholdFigures(Figures, frozen=True, kw_only=True):
+    """What a threshold rests on; None where no score will do.
+
+    ``lower_bound`` is the one-sided 95 % bound of the precision there. ``resamples_without_threshold`` is a share; from 2.5 % on the threshold
+    has no interval. ``higher_thresholds_below`` counts the higher thresholds that would not do. ``held_out`` is None with fewer test queries than folds.
+    """
+
+    MEASURES = (THRESHOLD,)
+
+    rule: str
+    precision_wanted: float
+    lower_bound: float | None
+    best_lower_bound: float
+    held_out: HeldOut | None
+    share_of_labelled_leaks: float | None
+    higher_thresholds_below: int
+    resamples_without_threshold: float
+    note: str
+    curve: ThresholdCurve
+
+
+class QueriesRemoved(Figures, frozen=True, kw_only=True):
+    """Queries of a split that leak and were removed, with what went with them; the pairs that do not count, by cause.
+
+    ``checksum`` is that of the file that lists them.
+    """
+
+    MEASURES = (TAKEN_OUT,)
+
+    split: str
+    queries: int
+    left_out: int
+    kept: int
+    qrels_left_out: int
+    answers_left_out: int
+    named_and_not_there: int
+    checksum: str
+    test_queries_leaked: int
+    pairs: int
+    pairs_of_different_topics: int
+    pairs_found_by_words_alone: int
+    pairs_below_threshold: int
+    pairs_of_other_sources: int
