@@ -31,14 +31,7 @@ from positionbias.models.bert_cat import BertCatConfig
 from positionbias.models.new_encoder import EncoderSettings, make_encoder
 from positionbias.models.tk import TKConfig
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.results.contamination import (
-    CONTAMINATION,
-    Doses,
-    Inherited,
-    TeacherSet,
-    clean_of,
-    comparisons_along,
-)
+from positionbias.results.contamination import CONTAMINATION, Doses, Inherited, TeacherSet, clean_of, comparisons_along
 from positionbias.results.payloads import Comparison, Finding, PerQuery
 from positionbias.results.points import Point
 from positionbias.results.result import Facts, Result, load_results

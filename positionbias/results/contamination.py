@@ -172,7 +172,10 @@ class Beyond(Figures, frozen=True, kw_only=True):
 
 
 class QuerySetMeans(Figures, frozen=True, kw_only=True):
-    """A system's means on the queries that a model may have seen and on others. ``role`` is "model", "control" or "candidates"."""
+    """A system's means on the queries that a model may have seen and on others. ``role`` is "model", "control" or "candidates".
+
+    The measure names the query sets, so that saved results are read back as rows without this class.
+    """
 
     role: str
     seen: float
@@ -180,7 +183,7 @@ class QuerySetMeans(Figures, frozen=True, kw_only=True):
 
 
 def comparisons_along(results: Iterable[Result], axis: str) -> list[tuple[Result, Comparison]]:
-    """Return the comparisons along one of the study's two axes, each with its payload."""
+    """Return the comparisons along one of the study's two axes."""
     return [(result, payload) for result, payload in of_type(results, Comparison) if payload.notes.get("axis") == axis]
 
 

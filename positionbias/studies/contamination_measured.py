@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -147,9 +147,8 @@ class _Measuring:
 
     # -- what was trained -----------------------------------------------------------------------------------------------------
 
-    def _sets(self) -> list[Result]:
+    def _sets(self) -> Iterator[Result]:
         """How much of each teacher's training set is of a target; the value is its share of all groups."""
-        found = []
         for (source, share), path in self.study.trainsets.items():
             groups = Groups(path)
             counts = set_counts(groups)
@@ -163,12 +162,10 @@ class _Measuring:
                 missing_positives=of.missing_positives if of else 0,
             )
             facts = Facts(source=source, share=share if source else None)
-            found.append(self._result(SETS, source, facts, figures, counts.share, len(groups)))
-        return found
+            yield self._result(SETS, source, facts, figures, counts.share, len(groups))
 
-    def _trained(self) -> list[Result]:
+    def _trained(self) -> Iterator[Result]:
         """How long each system trained, and what stopped it."""
-        found = []
         for system, trials in self.trials.items():
             contents = [read_manifest(trial.trained).content for trial in trials]
             best = [content["validation_ndcg@10"] for content in contents if content.get("validation_ndcg@10") is not None]
@@ -181,8 +178,7 @@ class _Measuring:
                 ended=[ending_at(trial.trained).finish.value for trial in trials],
             )
             value = sum(best) / len(best) if best else None
-            found.append(self._result(TRAINED, "", system, figures, value, len(trials)))
-        return found
+            yield self._result(TRAINED, "", system, figures, value, len(trials))
 
     # -- Tables 1 and 2 -------------------------------------------------------------------------------------------------------
 
@@ -211,7 +207,7 @@ class _Measuring:
             if system.source in ("", target) or system in self.largest
         ]
 
-    def _against_clean(self) -> list[Result]:
+    def _against_clean(self) -> Iterator[Result]:
         """Every contaminated system against its clean twin.
 
         Of the largest share of each source; a family of tests is a measure's, on the targets that contaminated the systems or on the
@@ -226,7 +222,7 @@ class _Measuring:
                 families.setdefault((measure, system.source == target), []).append((system, target, comparison))
         return self._tested(families)
 
-    def _against_standard(self) -> list[Result]:
+    def _against_standard(self) -> Iterator[Result]:
         """Table 1's tests: every system against the clean teacher, contaminated ones on what contaminated them; a family a measure."""
         families: dict[str, list[tuple[Facts, str, Comparison]]] = {}
         shown = {*self.largest, *(system for system in self.systems if not system.source)} - {self.standard}
@@ -263,20 +259,18 @@ class _Measuring:
             notes=notes,
         )
 
-    def _tested(self, families: Mapping[tuple, Sequence[tuple[Facts, str, Comparison]]]) -> list[Result]:
+    def _tested(self, families: Mapping[tuple, Sequence[tuple[Facts, str, Comparison]]]) -> Iterator[Result]:
         """The comparisons as results, their p-values corrected within each family, whose key begins with the measure."""
-        found = []
         for (measure, *_), family in families.items():
             corrected = adjust([comparison for _, _, comparison in family])
             for (system, target, _), comparison in zip(family, corrected, strict=True):
                 difference, interval = comparison.difference, comparison.difference_interval
                 queries = comparison.notes["queries"]
-                found.append(self._result(measure, target, system, comparison, difference, queries, interval))
-        return found
+                yield self._result(measure, target, system, comparison, difference, queries, interval)
 
     # -- doses, inheritance ---------------------------------------------------------------------------------------------------
 
-    def _doses(self) -> list[Result]:
+    def _doses(self) -> Iterator[Result]:
         """By system and source the inflation at each share, on all queries of the source, those whose judgements were seen, and the others.
 
         A share's queries are the beginning of a larger one's, so the groups of queries differ from point to point.
@@ -285,15 +279,13 @@ class _Measuring:
         for system in self.systems:
             if system.share is not None:
                 by_source.setdefault(replace(system, share=None), []).append(system)
-        found = []
         for key, systems in by_source.items():
             gains = {}
             for system in sorted(systems, key=lambda item: item.share or 0.0):
                 if gain := self._gains(system, key.source, HEADLINE):
                     gains[system.share or 0.0] = gain
             if gains:
-                found.append(self._dose(key, gains))
-        return found
+                yield self._dose(key, gains)
 
     def _dose(self, key: Facts, gains: Mapping[float, Mapping[Repeat, Values]]) -> Result:
         # what could have been seen: a query without a positive in the corpus never is, and is no control
@@ -326,9 +318,8 @@ class _Measuring:
     def _point(self, target: str, gains: Mapping[Repeat, Values]) -> Point | None:
         return point(gains, self.clusters[target], seed=self.seed) if any(gains.values()) else None
 
-    def _inherited(self) -> list[Result]:
+    def _inherited(self) -> Iterator[Result]:
         """How much of the teacher's inflation each student has, on the source, with its largest share: the ratio of the two means."""
-        found = []
         for student, measure in product([s for s in self.systems if s in self.largest and s.role == "student"], self.measures):
             teacher = next((s for s in self.systems if replace(student, role="teacher", model=s.model, loss=s.loss) == s), None)
             sides = paired(*(self._gains(s, student.source, measure) if s else {} for s in (teacher, student)))
@@ -338,12 +329,10 @@ class _Measuring:
             ratio, interval = ratio_of_changes(own, theirs, self.clusters[student.source])
             figures = Inherited(measure=measure, teacher=_mean(theirs), student=_mean(own))
             queries = len(query_means(own))
-            found.append(self._result(INHERITED, student.source, student, figures, ratio, queries, interval))
-        return found
+            yield self._result(INHERITED, student.source, student, figures, ratio, queries, interval)
 
-    def _beyond(self) -> list[Result]:
+    def _beyond(self) -> Iterator[Result]:
         """The change on what contaminated a system less that on each other target: a target's judgements are also more training data."""
-        found = []
         for system, target in product([s for s in self.systems if s in self.largest], self.study.targets):
             here, there = (self._gains(system, of, HEADLINE) for of in (system.source, target))
             if target == system.source or not here or not there:
@@ -351,8 +340,7 @@ class _Measuring:
             difference, interval = difference_of_queries(here, there, (self.clusters[system.source], self.clusters[target]))
             figures = Beyond(measure=HEADLINE, elsewhere=target, here=_mean(here), there=_mean(there))
             queries = len(query_means(here))
-            found.append(self._result(BEYOND, system.source, system, figures, difference, queries, interval))
-        return found
+            yield self._result(BEYOND, system.source, system, figures, difference, queries, interval)
 
 
 def _among(repeats: Mapping[Repeat, Values], queries: set[str]) -> dict[Repeat, Values]:
