@@ -30,10 +30,11 @@ from positionbias.evaluation.two_means import difference_of_groups
 from positionbias.models.new_encoder import EncoderSettings, make_encoder
 from positionbias.models.shapes import BertCatConfig, TKConfig
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.report.contamination_select import CONTAMINATION, DOSES, INHERITED, SETS, clean_of, comparisons_along
-from positionbias.report.leakage_select import rows_of
+from positionbias.results.contamination import CONTAMINATION, Doses, Inherited, TeacherSet, clean_of, comparisons_along
 from positionbias.results.payloads import Comparison, Finding, PerQuery
+from positionbias.results.points import Point
 from positionbias.results.result import Facts, Result, load_results
+from positionbias.results.select import of_type
 from positionbias.studies.contamination import contamination
 from positionbias.studies.contamination_settings import ContaminationSettings
 from positionbias.studies.model_settings import ModelSettings
@@ -132,7 +133,7 @@ def lines_of(results: Sequence[Result]) -> list[str]:
 def _systems(results: Sequence[Result]) -> list[str]:
     values = {(r.facts, r.split): r for r in results if r.kind == "per_query" and r.measure == MEASURE}
     tests = {(r.facts, r.split): p for r, p in comparisons_along(results, CONTAMINATION) if r.measure == MEASURE}
-    inherited = {r.facts: r for r in results if r.measure == INHERITED and rows_of(r)["measure"] == MEASURE}
+    inherited = {result.facts: result for result, of in of_type(results, Inherited) if of.measure == MEASURE}
     heads = ["system", "contaminated"]
     heads += [f"{MEASURE}, {target} [95 %]" for target in (TARGET, CONTROL)]
     heads += [f"change, {target} [95 %]" for target in (TARGET, CONTROL)]
@@ -168,14 +169,13 @@ def _by_query(result: Result) -> dict[str, float]:
 
 
 def _doses(results: Sequence[Result]) -> list[str]:
-    sets = {r.facts.share: r.value for r in results if r.measure == SETS and r.facts.source == TARGET}
+    sets = {result.facts.share: result.value for result, _ in of_type(results, TeacherSet) if result.facts.source == TARGET}
     parts = ("all", "seen", "others")
     rows = []
-    for result in results:
-        if result.measure == DOSES and len(points := rows_of(result)["points"]) > 1:
-            for point in points:
-                cells = [_name(result.facts), f"{point['share']:g}", f"{sets[point['share']] or 0:.1%}"]
-                rows.append([*cells, *("–" if point[part] is None else _point(point[part]) for part in parts)])
+    for result, doses in of_type(results, Doses):
+        for point in doses.points if len(doses.points) > 1 else ():
+            cells = [_name(result.facts), f"{point.share:g}", f"{sets[point.share] or 0:.1%}"]
+            rows.append([*cells, *map(_point, point.parts)])
     heads = ["system", f"share of {TARGET} queries", "share of groups", *(f"change, {part} queries [95 %]" for part in parts)]
     return _table(heads, rows)
 
@@ -194,9 +194,8 @@ def _change(test: Comparison | None) -> str:
     return "–" if test is None else _shown(test.difference, test.difference_interval, "+.3f")
 
 
-def _point(point: dict) -> str:
-    interval = None if point["interval"] is None else Interval(**point["interval"])
-    return f"{_shown(point['mean'], interval, '+.3f')}, {point['queries']}"
+def _point(point: Point | None) -> str:
+    return "–" if point is None else f"{_shown(point.mean, point.interval, '+.3f')}, {point.queries}"
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

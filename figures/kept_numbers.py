@@ -21,8 +21,8 @@ from typing import Any
 from positionbias.core.convergence import ended_name
 from positionbias.core.formatting import as_form, count, decimal, interval, percent, with_interval
 from positionbias.core.manifest import read_manifest
-from positionbias.report.contamination_select import CONTAMINATION as TWINS
 from positionbias.report.pool_select import AGAINST, ALL, by_measure, measures_in, of_what, pools_in, tests_in
+from positionbias.results.contamination import CONTAMINATION as TWINS
 from positionbias.results.result import Result, load_results
 from positionbias.results.select import over_axis
 

@@ -10,24 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, bad_input
 from positionbias.core.groups import TrainingGroup
 from positionbias.core.negatives import draw_negatives, without
 from positionbias.core.run import read_rankings
+from positionbias.results.contamination import OrdinaryCounts
 
 __all__ = ["Ordinary", "OrdinaryGroups", "ordinary_groups"]
 
 _BLOCK_CANDIDATES = 1 << 18  # some 20 MB of ids
-_COUNTS = (
-    "queries",
-    "groups",
-    "groups smaller than asked for",
-    "positives without candidates",
-    "positives missing from the corpus",
-)
 
 
 class Ordinary(NamedTuple):
@@ -64,7 +58,7 @@ class OrdinaryGroups:
     ) -> None:
         self._collection, self._split, self._candidates, self._relevant = collection, split, candidates, relevant
         self._depth, self._size = depth, size
-        self.counts: dict[str, Any] = {"split": split}
+        self.counts = OrdinaryCounts(split=split)
 
     def blocks(self) -> Iterator[tuple[Ordinary, ...]]:
         """Queries with a relevant passage in the corpus and a candidate that is not relevant.
@@ -72,7 +66,6 @@ class OrdinaryGroups:
         Raises:
             InputError: candidates of queries or passages that are not there, or not one group.
         """
-        self.counts |= dict.fromkeys(_COUNTS, 0)
         known = {query_id for query_id, _ in self._collection.query_texts(self._split)}
         waiting = dict(self._relevant)
         held: list[Ordinary] = []
@@ -86,10 +79,10 @@ class OrdinaryGroups:
             if size >= _BLOCK_CANDIDATES:
                 yield self._block(held)
                 held, size = [], 0
-        self.counts["positives without candidates"] += sum(map(len, waiting.values()))
+        self.counts.without_candidates += sum(map(len, waiting.values()))
         if held:
             yield self._block(held)
-        if not self.counts["groups"]:
+        if not self.counts.groups:
             raise bad_input(
                 self._candidates,
                 wanted=f"candidates for queries of split {self._split!r} with relevant passages",
@@ -107,14 +100,14 @@ class OrdinaryGroups:
                 raise self._of_another(f"passages of {self._collection.name}", f"passage {min(unknown)!r}")
             positives = tuple(item for item in query.positives if item not in absent)
             pool = tuple(without(query.candidates, query.positives))
-            counts["positives missing from the corpus"] += len(query.positives) - len(positives)
+            counts.missing_positives += len(query.positives) - len(positives)
             if not pool:
-                counts["positives without candidates"] += len(positives)
+                counts.without_candidates += len(positives)
             elif positives:
                 usable.append(Ordinary(query.query_id, positives, pool))
-                counts["queries"] += 1
-                counts["groups"] += len(positives)
-                counts["groups smaller than asked for"] += len(positives) * (len(pool) < self._size - 1)
+                counts.queries += 1
+                counts.groups += len(positives)
+                counts.small_groups += len(positives) * (len(pool) < self._size - 1)
         return tuple(usable)
 
     def _of_another(self, wanted: str, found: str) -> InputError:

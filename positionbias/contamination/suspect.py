@@ -22,7 +22,8 @@ from positionbias.contamination.suspicion_words import sentences
 from positionbias.core.errors import SettingError
 from positionbias.core.interval import Interval
 from positionbias.evaluation.clustered import family_wise
-from positionbias.results.payloads import PerQuery, Statistics
+from positionbias.results.contamination import QuerySetMeans
+from positionbias.results.payloads import Payload, PerQuery
 from positionbias.results.result import Result
 from positionbias.results.suspicion import CleanInTurn, ErrorRates, Excess, Obstacle, Signal, Suspected, Suspicion
 
@@ -197,9 +198,9 @@ class _About:
         roles = [("model", of) for of in models] + [("control", of) for of in self.known.controls]
         for role, system in [*roles, ("candidates", self.candidates)]:
             values = _values(system, contrast, Signal.MEASURE)
-            rows = {"role": role, "seen": float(values.seen.mean()), "other": float(values.other.mean())}
+            means = QuerySetMeans(role=role, seen=float(values.seen.mean()), other=float(values.other.mean()))
             measure = f"{self.settings.measure}, {contrast.seen_name} − {contrast.other_name}"
-            yield self._result(measure, system.name, values.difference, None, len(contrast.seen), Statistics(rows))
+            yield self._result(measure, system.name, values.difference, None, len(contrast.seen), means)
 
     def advantages(self, asked: _Asked) -> Iterator[Result]:
         """By query of each set; of several paraphrases the mean, under the public query's id."""
@@ -213,6 +214,6 @@ class _About:
             yield self._result(measure, asked.model.name, float(values.mean()), None, len(values), payload)
 
     def _result(
-        self, measure: str, system: str, value: float, interval: Interval | None, count: int, payload: Suspicion | Statistics | PerQuery
-    ) -> Result:  # fmt: skip
+        self, measure: str, system: str, value: float, interval: Interval | None, count: int, payload: Payload
+    ) -> Result:
         return Result(measure, self.collection, self.split, system, self.settings.seed, value, interval, count, payload)

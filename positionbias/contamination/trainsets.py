@@ -24,10 +24,10 @@ from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import relevant_passages
 from positionbias.core.shard_work import resumable_folder
-from positionbias.results.payloads import Statistics
+from positionbias.results.contamination import TRAINSET, ContaminatedSet, TargetCounts
 from positionbias.results.result import Result
 
-__all__ = ["ContaminatedSettings", "contaminated_result", "write_contaminated_set"]
+__all__ = ["ContaminatedSettings", "contaminated_result", "set_counts", "write_contaminated_set"]
 
 COMMAND = "trainset contaminated"
 _NOTES = (
@@ -126,18 +126,22 @@ def write_contaminated_set(
             inputs=inputs,
             licence=collection.manifest.licence,
             notes=_NOTES,
-            content=lambda: _content(source, from_targets, settings.group_size),
+            content=lambda: _counted(source, from_targets, settings.group_size).to_rows(),
         )
     return Groups(out)
 
 
 def contaminated_result(groups: Groups, collection: Collection) -> Result:
     """What a set holds, by origin; its value is the share of its groups that come from targets."""
-    names = ("ordinary", "targets", "contaminated_groups", "share_of_groups")
-    rows = {name: groups.manifest.content[name] for name in names}
-    splits, seed = " + ".join(groups.splits), groups.manifest.seed
-    share = rows["share_of_groups"]
-    return Result("training set", collection.name, splits, groups.name, seed, share, None, len(groups), Statistics(rows))
+    counts, splits = set_counts(groups), " + ".join(groups.splits)
+    seed = groups.manifest.seed
+    return Result(TRAINSET, collection.name, splits, groups.name, seed, counts.share, None, len(groups), counts)
+
+
+def set_counts(groups: Groups) -> ContaminatedSet:
+    """Return what the manifest of a set counts."""
+    content = groups.manifest.content
+    return ContaminatedSet.from_rows({name: content[name] for name in ContaminatedSet.__struct_encode_fields__})
 
 
 def _groups_of(collection: Collection, size: int, seed: int, block: Sequence[Ordinary | Judged]) -> Iterator[TrainingGroup]:
@@ -181,25 +185,25 @@ def _target(collection: Collection, split: str, elsewhere: Mapping[str, Sequence
     )
 
 
-def _content(source: OrdinaryGroups, targets: Sequence[tuple[Target, Sequence[Judged]]], size: int) -> dict[str, Any]:
+def _counted(source: OrdinaryGroups, targets: Sequence[tuple[Target, Sequence[Judged]]], size: int) -> ContaminatedSet:
     by_target = {target.split: _counts(target, queries, size) for target, queries in targets}
-    groups = sum(counts["groups"] for counts in by_target.values())
-    share = groups / (groups + source.counts["groups"])
-    return {"ordinary": source.counts, "targets": by_target, "contaminated_groups": groups, "share_of_groups": share}
+    groups = sum(counts.groups for counts in by_target.values())
+    share = groups / (groups + source.counts.groups)
+    return ContaminatedSet(ordinary=source.counts, targets=by_target, groups=groups, share=share)
 
 
-def _counts(target: Target, queries: Sequence[Judged], size: int) -> dict[str, Any]:
+def _counts(target: Target, queries: Sequence[Judged], size: int) -> TargetCounts:
     negatives = [split_negatives(query, size) for query in queries]
-    return {
-        "queries": len(queries),
-        "groups": sum(len(query.positives) for query in queries),
-        "negatives judged": sum(judged for judged, _ in negatives),
-        "negatives random": sum(random for _, random in negatives),
-        "queries with a positive": len(target.queries),
-        "queries without a positive": target.without_positive,
-        "positives missing from the corpus": sum(map(len, target.missing.values())),
-        "negatives missing from the corpus": sum(map(len, target.missing_negatives.values())),
-        "query_ids": [query.query_id for query in queries],
-        "missing_positives": {query_id: list(ids) for query_id, ids in target.missing.items()},
-        "missing_negatives": {query_id: list(ids) for query_id, ids in target.missing_negatives.items()},
-    }
+    return TargetCounts(
+        queries=len(queries),
+        groups=sum(len(query.positives) for query in queries),
+        judged_negatives=sum(judged for judged, _ in negatives),
+        random_negatives=sum(random for _, random in negatives),
+        with_positive=len(target.queries),
+        without_positive=target.without_positive,
+        missing_positives=sum(map(len, target.missing.values())),
+        missing_negatives=sum(map(len, target.missing_negatives.values())),
+        query_ids=[query.query_id for query in queries],
+        missing_positive_ids=target.missing,
+        missing_negative_ids=target.missing_negatives,
+    )

@@ -9,19 +9,20 @@ from positionbias.core.convergence import UNFINISHED
 from positionbias.evaluation.letters import LEVEL
 from positionbias.evaluation.significance import HOLM
 from positionbias.report.cells import OVER_NOTE, P_NOTE, decimal_cell, text_cell
-from positionbias.report.contamination_select import (
+from positionbias.report.contamination_names import loss_name
+from positionbias.report.published import Published
+from positionbias.report.table import Cell, Column, Table
+from positionbias.results.contamination import (
     CONTAMINATION,
     STANDARD,
+    clean_of,
     clean_systems,
     comparisons_along,
     distilled,
     first_stages,
-    loss_name,
+    largest_shares,
     targets_of,
-    whole_share,
 )
-from positionbias.report.published import Published
-from positionbias.report.table import Cell, Column, Table
 from positionbias.results.result import Facts, Result
 from positionbias.results.select import MODELS, distinct, model_name
 
@@ -101,10 +102,6 @@ def _beside(published: Published) -> list[str]:
     ]
 
 
-def _system(facts: Facts) -> str:
-    return model_name(facts)
-
-
 def contamination_table(results: Sequence[Result], published: Published | None = None) -> Table:
     """Table 1: every teacher and student by target and measure; a contaminated row's figures are of what contaminated it."""
     targets, measures = targets_of(results), distinct(result.measure for result in distilled(results))
@@ -115,13 +112,14 @@ def contamination_table(results: Sequence[Result], published: Published | None =
         cells = [first.get((target, measure)) for target in targets for measure in measures]
         plain = [decimal_cell(result.value) if result else EMPTY for result in cells]
         rows.body.append([text_cell("BM25"), EMPTY, EMPTY, EMPTY, text_cell("ours"), *plain])
-    largest = whole_share(results)
+    largest = largest_shares(result.facts for result in distilled(results))
     for facts in clean_systems(results):
-        stub = (facts.role, _system(facts), loss_name(facts))
+        stub = (facts.role, model_name(facts), loss_name(facts))
         rows.add((*stub, "no"), [(target, measure, facts) for target in targets for measure in measures])
-        own = {target: largest.get(replace(facts, source=target)) for target in targets}
-        keys = [(t, m, replace(facts, source=t, share=own[t])) for t in targets for m in measures]
-        shares = distinct(f"{share:g}" for share in own.values() if share not in (None, 1.0))
+        own = {target: replace(facts, source=target) for target in targets}
+        own |= {of.source: of for of in largest if clean_of(of) == facts}
+        keys = [(target, measure, own[target]) for target in targets for measure in measures]
+        shares = distinct(f"{of.share:g}" for of in own.values() if of.share not in (None, 1.0))
         rows.add((*stub, "yes" + (f", share {' / '.join(shares)}" if shares else "")), keys)
     notes = (
         "A contaminated teacher was trained on the judgements of the target in whose column it stands, beside its other training data; "
@@ -139,12 +137,11 @@ def sources_table(results: Sequence[Result], published: Published | None = None)
     """Table 2: every student, and its teacher, on every target by what contaminated the teacher; the paper's are of KL students."""
     targets, measures = targets_of(results), distinct(result.measure for result in distilled(results))
     rows = _Rows(results, published, 2, CONTAMINATION)
-    largest = whole_share(results)
+    largest = largest_shares(result.facts for result in distilled(results))
     for facts in clean_systems(results):
-        contaminated = [replace(facts, source=target) for target in targets]
-        kept = [replace(of, share=largest[of]) for of in contaminated if of in largest]
+        kept = [of for target in targets for of in largest if of.source == target and clean_of(of) == facts]
         for of in (facts, *kept) if kept else ():
-            stub = (facts.role, _system(facts), loss_name(facts), of.source or "none")
+            stub = (facts.role, model_name(facts), loss_name(facts), of.source or "none")
             rows.add(stub, [(target, measures[0], of) for target in targets], intervals=True)
     columns = [Column(target, f"{measures[0]} [95\u00a0%]") for target in targets]
     notes = (

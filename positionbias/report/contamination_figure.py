@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from positionbias.core.formatting import decimal, interval, with_interval
 from positionbias.report.captions import MOST_NAMED
-from positionbias.report.cells import as_interval
-from positionbias.report.contamination_select import (
-    CONTAMINATION,
-    DOSES,
-    clean_of,
-    comparisons_along,
-    on_own_target,
-    short_label,
-    system_label,
-    whole_share,
-)
+from positionbias.report.contamination_names import short_label, system_label
 from positionbias.report.drawing import (
     MARKERS,
     colour_of,
@@ -35,11 +24,10 @@ from positionbias.report.drawing import (
     wrap,
 )
 from positionbias.report.figure import INK, WIDE, styled
-from positionbias.report.leakage_select import rows_of
+from positionbias.results.contamination import DosePoint, Doses, clean_of, inflations
 from positionbias.results.payloads import Comparison
-from positionbias.results.points import Estimate
 from positionbias.results.result import Result
-from positionbias.results.select import distinct
+from positionbias.results.select import distinct, of_type
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,19 +35,14 @@ if TYPE_CHECKING:
 __all__ = ["doses_caption", "doses_figure", "dosed", "inflated", "inflation_caption", "inflation_figure"]
 
 ACROSS, LEAST = 2.6, 1.9  # inches of a panel: in a row as long as it comes, and in a row of all targets
-PARTS = {"all": "all queries of the target", "seen": "queries whose judgements were seen", "others": "the other queries"}
+PARTS = ("all queries of the target", "queries whose judgements were seen", "the other queries")  # of a point's ``parts``
 ROLES = ("teacher", "student")
 
 
 def inflated(results: Sequence[Result]) -> list[tuple[Result, Comparison]]:
     """Every contaminated system against its clean twin on what contaminated it, in the first measure, with the largest share."""
-    tests = [(r, p) for r, p in comparisons_along(results, CONTAMINATION) if on_own_target(r)]
-    largest = whole_share(results)
-    return [
-        (r, p)
-        for r, p in tests
-        if r.measure == tests[0][0].measure and r.facts.share == largest.get(replace(r.facts, share=None))
-    ]
+    found = inflations(results)
+    return [(result, payload) for result, payload in found if result.measure == found[0][0].measure]
 
 
 def inflation_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
@@ -121,9 +104,9 @@ def inflation_caption(results: Sequence[Result]) -> str:
     )
 
 
-def dosed(results: Sequence[Result]) -> list[Result]:
+def dosed(results: Sequence[Result]) -> list[tuple[Result, Doses]]:
     """By system and target the inflation at each share, where there are several shares."""
-    return [result for result in results if result.measure == DOSES and len(rows_of(result)["points"]) > 1]
+    return [(result, doses) for result, doses in of_type(results, Doses) if len(doses.points) > 1]
 
 
 def doses_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
@@ -133,9 +116,9 @@ def doses_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
         InputError: no system with several shares of a target.
     """
     found = required(dosed(results), "inflation at several shares of a target's queries")
-    systems = distinct(clean_of(r.facts) for r in sorted(found, key=lambda result: ROLES.index(result.facts.role)))
-    targets = distinct(result.split for result in found)
-    found = sorted(found, key=lambda result: (systems.index(clean_of(result.facts)), targets.index(result.split)))
+    systems = distinct(clean_of(r.facts) for r, _ in sorted(found, key=lambda item: ROLES.index(item[0].facts.role)))
+    targets = distinct(result.split for result, _ in found)
+    found = sorted(found, key=lambda item: (systems.index(clean_of(item[0].facts)), targets.index(item[0].split)))
     several = len(targets) > 1
     # a column a target where there is room, so that systems can be compared down the page
     whole = several and len(found) == len(systems) * len(targets) and len(targets) * LEAST <= width
@@ -144,41 +127,39 @@ def doses_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
     with styled():
         figure = new_figure(width, 0.9 + 2.4 * down)
         panels = list(figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).flat)
-        for axes, result in zip(panels, found, strict=False):
+        for axes, (result, doses) in zip(panels, found, strict=False):
             axes.axhline(0, color=INK.light, linewidth=1, zorder=1)
-            points = rows_of(result)["points"]
-            gap = min(after["share"] - before["share"] for before, after in pairwise(points))
-            for index, part in enumerate(PARTS):
-                _dose_line(axes, points, part, index, 0.12 * gap * (index - 1))
+            shares = [point.share for point in doses.points]
+            gap = min(after - before for before, after in pairwise(shares))
+            for index in range(len(PARTS)):
+                _dose_line(axes, doses.points, index, 0.12 * gap * (index - 1))
             title = system_label(result.facts) + (f", {result.split}" if several else "")
             axes.set_title(wrap(title, letters(width / across)))
-            shares = [point["share"] for point in points]
             axes.set_xticks(shares, [f"{share:g}" for share in shares])
         for place, axes in enumerate(panels[: len(found)]):
             axes.xaxis.set_tick_params(labelbottom=place + across >= len(found))
         for axes in panels[len(found) :]:
             axes.set_axis_off()
         for axes in panels[: len(found) : across]:
-            axes.set_ylabel(f"Change of {rows_of(found[0])['measure']}")
+            axes.set_ylabel(f"Change of {found[0][1].measure}")
         under_all(figure, "Share of the target's queries whose judgements the teacher saw", width)
         handles = [series_handle(index) for index in range(len(PARTS))]
-        legend_above(figure, handles, list(PARTS.values()), width)
+        legend_above(figure, handles, PARTS, width)
     return figure
 
 
-def _dose_line(axes: Any, points: Sequence[Any], part: str, index: int, aside: float) -> None:
+def _dose_line(axes: Any, points: Sequence[DosePoint], part: int, aside: float) -> None:
     """One part of the queries; a little aside, so that no interval hides another."""
-    shown = [(point["share"] + aside, point[part]) for point in points if point[part] is not None]
-    means = [Estimate(point["mean"], as_interval(point["interval"])) for _, point in shown]
-    interval_line(axes, [at for at, _ in shown], means, index)
+    shown = [(point.share + aside, of) for point in points if (of := point.parts[part]) is not None]
+    interval_line(axes, [at for at, _ in shown], [of for _, of in shown], part)
 
 
 def doses_caption(results: Sequence[Result]) -> str:
     """What the figure shows, with the change on all queries at the smallest and the largest share."""
     parts, found = [], dosed(results)
-    for result in found if len(found) <= MOST_NAMED else ():
-        first, last = (rows_of(result)["points"][place] for place in (0, -1))
-        ends = ", ".join(f"{decimal(point['all']['mean'], sign=True)} with {point['share']:g}" for point in (first, last))
+    for result, doses in found if len(found) <= MOST_NAMED else ():
+        both = (doses.points[0], doses.points[-1])
+        ends = ", ".join(f"{decimal(point.every.mean, sign=True)} with {point.share:g}" for point in both)
         parts.append(f"{system_label(result.facts)} on {result.split}: {ends}")
     return (
         "What contamination changes by the share of the target's queries whose judgements the teacher saw, with intervals over trainings and queries (of one training seed over queries). A smaller "

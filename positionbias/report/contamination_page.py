@@ -15,7 +15,6 @@ from positionbias.report.contamination_figure import (
     inflation_caption,
     inflation_figure,
 )
-from positionbias.report.contamination_select import distilled
 from positionbias.report.contamination_tables import (
     beyond_table,
     doses_table,
@@ -28,6 +27,7 @@ from positionbias.report.contamination_tables import (
 from positionbias.report.figure import WIDE
 from positionbias.report.load import Study
 from positionbias.report.published import Published
+from positionbias.results.contamination import distilled
 from positionbias.results.result import Result
 
 if TYPE_CHECKING:

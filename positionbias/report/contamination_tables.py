@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Sequence
 
 from positionbias.core.formatting import decimal
 from positionbias.evaluation.significance import BONFERRONI, HOLM
@@ -12,7 +10,6 @@ from positionbias.report.cells import (
     OVER_NOTE,
     P_NOTE,
     any_cell,
-    as_interval,
     count_cell,
     decimal_cell,
     drop_columns,
@@ -21,26 +18,28 @@ from positionbias.report.cells import (
     percent_cell,
     text_cell,
 )
-from positionbias.report.contamination_select import (
-    BEYOND,
-    CONTAMINATION,
-    DOSES,
-    INHERITED,
-    SETS,
-    STANDARD,
-    TRAINED,
-    comparisons_along,
-    loss_name,
-    on_own_target,
-    whole_share,
-)
-from positionbias.report.leakage_select import rows_of
+from positionbias.report.contamination_names import loss_name
 from positionbias.report.table import Cell, Column, Table
+from positionbias.results.contamination import (
+    STANDARD,
+    Beyond,
+    Doses,
+    Inherited,
+    TeacherSet,
+    Trainings,
+    comparisons_along,
+    inflations,
+)
 from positionbias.results.payloads import Comparison
-from positionbias.results.result import Result
-from positionbias.results.select import distinct, model_name
+from positionbias.results.points import Point
+from positionbias.results.result import Facts, Result
+from positionbias.results.select import distinct, model_name, of_type
 
 __all__ = ["beyond_table", "doses_table", "inflation_table", "inherited_table", "sets_table", "standard_table", "trained_table"]
+
+
+def _system(facts: Facts, more: str = "") -> list[Cell]:
+    return [text_cell(facts.role), text_cell(model_name(facts)), text_cell(f"{loss_name(facts)}{more}")]
 
 
 def _tests(
@@ -50,11 +49,7 @@ def _tests(
         [
             text_cell(result.measure),
             text_cell(result.split),
-            text_cell(result.facts.role),
-            text_cell(model_name(result.facts)),
-            text_cell(
-                f"{loss_name(result.facts)}{', contaminated' if result.facts.source and name == 'standard-teacher' else ''}"
-            ),
+            *_system(result.facts, ", contaminated" if result.facts.source and name == "standard-teacher" else ""),
             decimal_cell(payload.baseline_mean),
             decimal_cell(payload.candidate_mean),
             decimal_cell(payload.difference, payload.difference_interval, sign=True),
@@ -81,14 +76,12 @@ def _tests(
 
 def inflation_table(results: Sequence[Result]) -> Table:
     """Every contaminated system against its clean twin on what contaminated it, with the largest share."""
-    largest = whole_share(results)
-    tests = [(r, p) for r, p in comparisons_along(results, CONTAMINATION) if on_own_target(r)]
-    kept = [(r, p) for r, p in tests if r.facts.share == largest.get(replace(r.facts, share=None))]
     notes = (
         "The clean twin has the same role, model, loss and seeds, so that the difference is what contamination itself makes.",
         OVER_NOTE,
     )
-    return _tests(_in_order(kept), "inflation", "Inflation: contaminated against clean", ("Clean", "Contaminated"), notes)
+    tests = _in_order(inflations(results))
+    return _tests(tests, "inflation", "Inflation: contaminated against clean", ("Clean", "Contaminated"), notes)
 
 
 def standard_table(results: Sequence[Result]) -> Table:
@@ -106,25 +99,24 @@ def _in_order(tests: Sequence[tuple[Result, Comparison]]) -> list[tuple[Result, 
 
 def inherited_table(results: Sequence[Result]) -> Table:
     """How much of the teacher's inflation each student has."""
-    found = [result for result in results if result.measure == INHERITED]
-    measures, targets = distinct(rows_of(result)["measure"] for result in found), distinct(result.split for result in found)
-    found.sort(key=lambda result: (measures.index(rows_of(result)["measure"]), targets.index(result.split)))
+    found = of_type(results, Inherited)
+    measures, targets = distinct(of.measure for _, of in found), distinct(result.split for result, _ in found)
+    found.sort(key=lambda item: (measures.index(item[1].measure), targets.index(item[0].split)))
     rows = [
         [
-            text_cell(rows_of(result)["measure"]),
+            text_cell(of.measure),
             text_cell(result.split),
-            text_cell(model_name(result.facts)),
-            text_cell(loss_name(result.facts)),
-            decimal_cell(rows_of(result)["teacher"], sign=True),
-            decimal_cell(rows_of(result)["student"], sign=True),
+            *_system(result.facts)[1:],
+            decimal_cell(of.teacher, sign=True),
+            decimal_cell(of.student, sign=True),
             percent_cell(result.value, result.interval, sign=False) if result.interval else Cell("not defined"),
             count_cell(result.count),
         ]
-        for result in found
+        for result, of in found
     ]
     columns = [Column(text, numeric=False) for text in ("Measure", "Target", "Student", "Loss")]
     columns += [Column("Teacher's change"), Column("Student's change")]
-    columns += [Column(level_heading("Share inherited", (result.interval for result in found))), Column("Queries")]
+    columns += [Column(level_heading("Share inherited", (result.interval for result, _ in found))), Column("Queries")]
     notes = (
         "Change: contaminated less clean. Share: the student's over the teacher's, with Fieller's interval of one training seed, of three or more a t interval over trainings and queries; not defined where the "
         "teacher's own change cannot be told from 0.",
@@ -134,24 +126,22 @@ def inherited_table(results: Sequence[Result]) -> Table:
 
 def beyond_table(results: Sequence[Result]) -> Table:
     """What contamination changes where judgements were seen, less what it changes on each other target."""
-    found = [result for result in results if result.measure == BEYOND]
+    found = of_type(results, Beyond)
     rows = [
         [
             text_cell(result.split),
-            text_cell(result.facts.role),
-            text_cell(model_name(result.facts)),
-            text_cell(loss_name(result.facts)),
-            text_cell(rows_of(result)["elsewhere"]),
-            decimal_cell(rows_of(result)["here"], sign=True),
-            decimal_cell(rows_of(result)["there"], sign=True),
+            *_system(result.facts),
+            text_cell(of.elsewhere),
+            decimal_cell(of.here, sign=True),
+            decimal_cell(of.there, sign=True),
             decimal_cell(result.value, result.interval, sign=True),
         ]
-        for result in found
+        for result, of in found
     ]
-    measure = rows_of(found[0])["measure"] if found else ""
+    measure = found[0][1].measure if found else ""
     columns = [Column(text, numeric=False) for text in ("Contaminated with", "Role", "Model", "Loss", "Other target")]
     columns += [Column(f"Change of {measure}, seen"), Column("Change, other target")]
-    columns.append(Column(level_heading("Difference", (result.interval for result in found))))
+    columns.append(Column(level_heading("Difference", (result.interval for result, _ in found))))
     notes = (
         "Judgements of a target are more training data too, which may help on any: what they add beyond that shows as a difference. Welch's "
         "interval, over the queries of both.",
@@ -161,22 +151,20 @@ def beyond_table(results: Sequence[Result]) -> Table:
 
 def doses_table(results: Sequence[Result]) -> Table:
     """Inflation at each share: on all queries of the target, those that were seen and the others."""
-    found = [result for result in results if result.measure == DOSES]
-    sets = {(r.facts.source, r.facts.share): r.value for r in results if r.measure == SETS}
+    found = of_type(results, Doses)
+    sets = {(result.facts.source, result.facts.share): result.value for result, _ in of_type(results, TeacherSet)}
     rows = [
         [
             text_cell(result.split),
-            text_cell(result.facts.role),
-            text_cell(model_name(result.facts)),
-            text_cell(loss_name(result.facts)),
-            decimal_cell(point["share"], places=2),
-            percent_cell(sets.get((result.facts.source, point["share"])), sign=False),
-            *(cell for part in ("all", "seen", "others") for cell in _part(point[part])),
+            *_system(result.facts),
+            decimal_cell(point.share, places=2),
+            percent_cell(sets.get((result.facts.source, point.share)), sign=False),
+            *(cell for part in point.parts for cell in _part(part)),
         ]
-        for result in found
-        for point in rows_of(result)["points"]
+        for result, doses in found
+        for point in doses.points
     ]
-    measure = rows_of(found[0])["measure"] if found else ""
+    measure = found[0][1].measure if found else ""
     columns = [Column(text, numeric=False) for text in ("Target", "Role", "Model", "Loss")]
     columns += [Column("Share of queries"), Column("Share of groups")]
     for part in ("All queries", "Queries that were seen", "Other queries"):
@@ -187,24 +175,24 @@ def doses_table(results: Sequence[Result]) -> Table:
     return Table("doses", "Inflation by contaminated share", columns, rows, notes, stub=5)
 
 
-def _part(point: Mapping[str, Any] | None) -> tuple[Cell, Cell]:
+def _part(point: Point | None) -> tuple[Cell, Cell]:
     if point is None:
         return Cell(""), count_cell(0)
-    return decimal_cell(point["mean"], as_interval(point["interval"]), sign=True), count_cell(point["queries"])
+    return decimal_cell(point.mean, point.interval, sign=True), count_cell(point.queries)
 
 
 def sets_table(results: Sequence[Result]) -> Table:
     """How much of each teacher's training set was of a target."""
-    found = [result for result in results if result.measure == SETS]
-    keys = distinct(key for result in found for key in rows_of(result))
+    found = [(result, of.to_rows()) for result, of in of_type(results, TeacherSet)]
+    keys = distinct(key for _, rows in found for key in rows)
     body = [
         [
             text_cell(result.facts.source or "none"),
             decimal_cell(result.facts.share or 0.0, places=2),
-            *(any_cell(rows_of(result)[key]) for key in keys),
+            *map(any_cell, rows.values()),
             percent_cell(result.value, sign=False),
         ]
-        for result in found
+        for result, rows in found
     ]
     columns = [Column("Source", numeric=False), Column("Share of queries"), *(Column(key.capitalize()) for key in keys)]
     columns.append(Column("Share of groups"))
@@ -213,19 +201,17 @@ def sets_table(results: Sequence[Result]) -> Table:
 
 def trained_table(results: Sequence[Result]) -> Table:
     """How long each teacher and student trained, what stopped it, and its validation where there was one."""
-    found = [result for result in results if result.measure == TRAINED]
-    keys = distinct(key for result in found for key in rows_of(result))
+    found = [(result, of.to_rows()) for result, of in of_type(results, Trainings)]
+    keys = distinct(key for _, rows in found for key in rows)
     body = [
         [
-            text_cell(result.facts.role),
-            text_cell(model_name(result.facts)),
-            text_cell(loss_name(result.facts)),
+            *_system(result.facts),
             text_cell(result.facts.source or "none"),
             decimal_cell(result.facts.share or 0.0, places=2),
-            *(any_cell(", ".join(map(str, distinct(rows_of(result)[key])))) for key in keys),
+            *(any_cell(", ".join(map(str, distinct(values)))) for values in rows.values()),
             decimal_cell(result.value),
         ]
-        for result in found
+        for result, rows in found
     ]
     columns = [Column(text, numeric=False) for text in ("Role", "Model", "Loss", "Contaminated with")]
     columns += [Column("Share"), *(Column(key.capitalize(), numeric=False) for key in keys), Column("Validation nDCG@10")]

@@ -9,25 +9,25 @@ from positionbias.contamination.published import CELLS, TARGETS, target_of
 from positionbias.core.formatting import decimal, percent
 from positionbias.evaluation.letters import LEVEL
 from positionbias.evaluation.significance import HOLM
-from positionbias.report.contamination_select import (
-    BEYOND,
-    CONTAMINATION,
-    INHERITED,
-    SETS,
+from positionbias.results.contamination import (
     STANDARD,
-    TRAINED,
+    Beyond,
+    Inherited,
+    TeacherSet,
+    Trainings,
+    against_clean,
     clean_of,
     comparisons_along,
     distilled,
     first_stages,
+    largest_shares,
     on_own_target,
     targets_of,
-    whole_share,
 )
-from positionbias.report.leakage_select import rows_of
 from positionbias.results.payloads import Comparison, Finding
 from positionbias.results.published import PublishedCell
 from positionbias.results.result import Facts, Result
+from positionbias.results.select import of_type
 from positionbias.studies.against import APART, LOOK
 from positionbias.studies.contamination_doses import dose_findings
 from positionbias.studies.endings import not_finished
@@ -38,7 +38,7 @@ __all__ = ["contamination_findings"]
 
 def contamination_findings(results: Sequence[Result]) -> list[Finding]:
     """What was added; what learned; inflation of teachers and students; other measures, other targets; doses; the paper's targets."""
-    tests = _of_whole_share(results, comparisons_along(results, CONTAMINATION))
+    tests = against_clean(results)
     measures = list(dict.fromkeys(result.measure for result in distilled(results)))
     if not measures:
         return []
@@ -46,7 +46,7 @@ def contamination_findings(results: Sequence[Result]) -> list[Finding]:
     return [
         *_sets(results),
         *_learned(results, measures[0]),
-        *not_finished([result.system for result in results if result.measure == TRAINED and result.facts.unfinished]),
+        *not_finished([result.system for result, _ in of_type(results, Trainings) if result.facts.unfinished]),
         *_as_they_began(results),
         *(_inflation(results, r, p) for r, p in own if r.measure == measures[0]),
         *_other_measures([(r, p) for r, p in own if r.measure != measures[0]], measures[1:]),
@@ -57,23 +57,18 @@ def contamination_findings(results: Sequence[Result]) -> list[Finding]:
     ]
 
 
-def _of_whole_share(results: Sequence[Result], tests: Sequence[tuple[Result, Comparison]]) -> list[tuple[Result, Comparison]]:
-    largest = whole_share(results)
-    return [(r, p) for r, p in tests if r.facts.share == largest.get(replace(r.facts, share=None))]
-
-
 def _sets(results: Sequence[Result]) -> list[Finding]:
     """How much of the teachers' training sets was of each target, with the smallest and the largest share."""
-    by_source: dict[str, list[Result]] = {}
-    for result in results:
-        if result.measure == SETS and result.value:
-            by_source.setdefault(result.facts.source, []).append(result)
+    by_source: dict[str, list[tuple[Result, TeacherSet]]] = {}
+    for result, figures in of_type(results, TeacherSet):
+        if result.value:
+            by_source.setdefault(result.facts.source, []).append((result, figures))
     parts = []
     for source, sets in by_source.items():
-        ends = [choose(sets, key=lambda result: result.facts.share or 0.0) for choose in (min, max)]
+        ends = [choose(sets, key=lambda item: item[0].facts.share or 0.0) for choose in (min, max)]
         shown = [
-            f"{rows['groups, target']:,} of {of.count:,} training groups ({percent(of.value, 2)}; {rows['queries, target']:,} queries)"
-            for of, rows in ((of, rows_of(of)) for of in ends)
+            f"{of.target_groups:,} of {of.groups:,} training groups ({percent(result.value, 2)}; {of.queries:,} queries)"
+            for result, of in ends
         ]
         parts.append(f"{source} {' to '.join(dict.fromkeys(shown))}")
     return [Finding(f"Test judgements in the teachers' training sets: {'; '.join(parts)}.", None)] if parts else []
@@ -81,11 +76,11 @@ def _sets(results: Sequence[Result]) -> list[Finding]:
 
 def _weak(results: Sequence[Result], measure: str) -> list[tuple[Result, float]]:
     """What is not above BM25 on a target, of each source's largest share, with BM25's mean there."""
-    first, largest = first_stages(results), whole_share(results)
+    first, largest = first_stages(results), largest_shares(result.facts for result in distilled(results))
     found = []
     for result in distilled(results):
         base = first.get((result.split, measure))
-        kept = result.facts.share == largest.get(replace(result.facts, share=None))
+        kept = result.facts.share is None or result.facts in largest
         if result.measure == measure and kept and base is not None and (result.value or 0.0) <= (base.value or 0.0):
             found.append((result, base.value or 0.0))
     return found
@@ -106,7 +101,7 @@ def _learned(results: Sequence[Result], measure: str) -> list[Finding]:
 
 def _as_they_began(results: Sequence[Result]) -> list[Finding]:
     """What validation kept at step 0: it has the weights that it began with, whatever its teacher."""
-    began = [of.system for of in results if of.measure == TRAINED and 0 in rows_of(of)["step of the kept weights"]]
+    began = [result.system for result, trainings in of_type(results, Trainings) if 0 in trainings.kept_steps]
     if not began:
         return []
     text = f"No step was better on validation than the weights that they began with, which were kept: {', '.join(began)}."
@@ -149,29 +144,26 @@ def _verdict(payload: Comparison) -> str:
 
 def _inherits(results: Sequence[Result], result: Result) -> str:
     """What share of the teacher's inflation a student has, as a sentence behind its own."""
-    wanted = (INHERITED, result.split, result.facts)
-    found = next(
-        (r for r in results if (r.measure, r.split, r.facts) == wanted and rows_of(r)["measure"] == result.measure), None
-    )
-    if found is None:
+    wanted = (result.split, result.facts, result.measure)
+    shares = [(r, of) for r, of in of_type(results, Inherited) if (r.split, r.facts, of.measure) == wanted]
+    if not shares:
         return ""
-    teacher = decimal(rows_of(found)["teacher"], sign=True)
+    found, of = shares[0]
+    teacher = decimal(of.teacher, sign=True)
     if found.value is None or found.interval is None:
         return f" The teacher's own change, {teacher}, cannot be told from 0, so no share of it can be said to be inherited."
-    change = "inflation" if rows_of(found)["teacher"] > 0 else "deflation"
+    change = "inflation" if of.teacher > 0 else "deflation"
     return f" Of the teacher's {change}, {teacher}, it inherits {shown(found.value, found.interval, '.0%')}."
 
 
 def _beyond(results: Sequence[Result], result: Result) -> str:
     """What the same contamination changes on other targets, a sentence each: what is not more than that may be more training data alone."""
+    wanted = (result.split, result.facts, result.measure)
     parts = [
-        f" On {rows_of(r)['elsewhere']}, of which nothing was seen, the change is {decimal(rows_of(r)['there'], sign=True)}; the first change less this "
+        f" On {beyond.elsewhere}, of which nothing was seen, the change is {decimal(beyond.there, sign=True)}; the first change less this "
         f"is {shown(r.value, r.interval)}."
-        for r in results
-        if (r.measure, r.split, r.facts) == (BEYOND, result.split, result.facts)
-        and rows_of(r)["measure"] == result.measure
-        and r.value is not None
-        and r.interval is not None
+        for r, beyond in of_type(results, Beyond)
+        if (r.split, r.facts, beyond.measure) == wanted and r.value is not None and r.interval is not None
     ]
     return "".join(parts)
 
@@ -222,9 +214,6 @@ def _elsewhere(tests: Sequence[tuple[Result, Comparison]], measure: str) -> list
     if found:
         return [Finding(f"{start}, significant after Holm's correction: {'; '.join(found)}.", None)]
     return [Finding(f"{start}, no change is significant after Holm's correction.", None)]
-
-
-# -- doses --------------------------------------------------------------------------------------------------------------------
 
 
 # -- the paper ----------------------------------------------------------------------------------------------------------------

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 
+from positionbias.contamination.trainsets import set_counts
 from positionbias.core.collection import Collection
 from positionbias.core.groups import Groups
+from positionbias.core.interval import Interval
 from positionbias.core.manifest import read_manifest
 from positionbias.core.run import read_run
 from positionbias.evaluation.measures import per_query
@@ -27,8 +29,25 @@ from positionbias.evaluation.trainings import (
     query_means,
     ratio_of_changes,
 )
-from positionbias.report.contamination_select import BEYOND, CONTAMINATION, DOSES, INHERITED, SETS, STANDARD, TRAINED, clean_of
-from positionbias.results.payloads import Comparison, Payload, PerQuery, Statistics
+from positionbias.results.contamination import (
+    BEYOND,
+    CONTAMINATION,
+    DOSES,
+    INHERITED,
+    SETS,
+    STANDARD,
+    TRAINED,
+    Beyond,
+    DosePoint,
+    Doses,
+    Inherited,
+    TeacherSet,
+    Trainings,
+    clean_of,
+    largest_shares,
+)
+from positionbias.results.payloads import Comparison, Payload, PerQuery
+from positionbias.results.points import Estimate, Point
 from positionbias.results.result import Facts, Result
 from positionbias.studies.artefacts import as_ended, ending_at
 from positionbias.studies.contamination_findings import contamination_findings
@@ -38,7 +57,6 @@ from positionbias.studies.systems import FIRST_STAGE, finding, point
 __all__ = ["measure_contamination"]
 
 HEADLINE = "nDCG@10"
-SET_COUNTS = ("queries", "negatives judged", "negatives random", "positives missing from the corpus")  # of a target
 
 
 def measure_contamination(study: ContaminationStudy) -> list[Result]:
@@ -75,6 +93,7 @@ class _Measuring:
         for trial in study.trials:
             self._read(trial)
         self.systems = list(self.trials)
+        self.largest = largest_shares(self.systems)
         self.standard = next((s for s in self.systems if s.role == "teacher" and not s.source), None)
 
     def _read(self, trial: Trial) -> None:
@@ -102,9 +121,17 @@ class _Measuring:
             *self._beyond(),
         ]
 
-    def _result(self, measure: str, target: str, facts: Facts, payload: Payload, **header: Any) -> Result:
-        found = {"value": None, "interval": None, "count": 0, **header}
-        return Result(measure, self.name, target, system_name(facts), self.seed, payload=payload, facts=facts, **found)
+    def _result(
+        self,
+        measure: str,
+        target: str,
+        facts: Facts,
+        payload: Payload,
+        value: float | None,
+        count: int,
+        interval: Interval | None = None,
+    ) -> Result:
+        return Result(measure, self.name, target, system_name(facts), self.seed, value, interval, count, payload, facts)
 
     def _of(self, system: Facts, target: str, measure: str) -> dict[Repeat, Values]:
         return of_seeds(self.values.get((system, target, measure), {}))
@@ -120,37 +147,38 @@ class _Measuring:
 
     # -- what was trained -----------------------------------------------------------------------------------------------------
 
-    def _sets(self) -> list[Result]:
+    def _sets(self) -> Iterator[Result]:
         """How much of each teacher's training set is of a target; the value is its share of all groups."""
-        found = []
         for (source, share), path in self.study.trainsets.items():
             groups = Groups(path)
-            content = groups.manifest.content
-            of = content["targets"].get(source, {})
-            rows = {"groups": len(groups), "groups, target": content["contaminated_groups"]}
-            rows |= {f"{name}, target": of.get(name, 0) for name in SET_COUNTS}
+            counts = set_counts(groups)
+            of = counts.targets.get(source)
+            figures = TeacherSet(
+                groups=len(groups),
+                target_groups=counts.groups,
+                queries=of.queries if of else 0,
+                judged_negatives=of.judged_negatives if of else 0,
+                random_negatives=of.random_negatives if of else 0,
+                missing_positives=of.missing_positives if of else 0,
+            )
             facts = Facts(source=source, share=share if source else None)
-            header = {"value": content["share_of_groups"], "count": len(groups)}
-            found.append(self._result(SETS, source, facts, Statistics(rows), **header))
-        return found
+            yield self._result(SETS, source, facts, figures, counts.share, len(groups))
 
-    def _trained(self) -> list[Result]:
+    def _trained(self) -> Iterator[Result]:
         """How long each system trained, and what stopped it."""
-        found = []
         for system, trials in self.trials.items():
             contents = [read_manifest(trial.trained).content for trial in trials]
             best = [content["validation_ndcg@10"] for content in contents if content.get("validation_ndcg@10") is not None]
-            rows = {
-                "seeds": [trial.seed for trial in trials],
-                "steps": [content.get("steps") for content in contents],
-                "step of the kept weights": [content.get("best_step") for content in contents],
-                "stopped by": list(dict.fromkeys(str(content.get("stopped", "")) for content in contents)),
-                "re-ranking depth": [content.get("depth") for content in contents],
-                "ended": [ending_at(trial.trained).finish.value for trial in trials],
-            }
+            figures = Trainings(
+                seeds=[trial.seed for trial in trials],
+                steps=[content.get("steps") for content in contents],
+                kept_steps=[content.get("best_step") for content in contents],
+                stopped=list(dict.fromkeys(str(content.get("stopped", "")) for content in contents)),
+                depths=[content.get("depth") for content in contents],
+                ended=[ending_at(trial.trained).finish.value for trial in trials],
+            )
             value = sum(best) / len(best) if best else None
-            found.append(self._result(TRAINED, "", system, Statistics(rows), value=value, count=len(trials)))
-        return found
+            yield self._result(TRAINED, "", system, figures, value, len(trials))
 
     # -- Tables 1 and 2 -------------------------------------------------------------------------------------------------------
 
@@ -161,8 +189,8 @@ class _Measuring:
         query_ids = sorted(values)
         found = [values[query_id] for query_id in query_ids]
         interval = mean_interval(repeats, self.clusters[target], seed=self.seed)
-        header = {"value": float(np.mean(found)), "interval": interval, "count": len(found)}
-        return self._result(measure, target, facts, PerQuery(query_ids, found, notes), **header)
+        payload = PerQuery(query_ids, found, notes)
+        return self._result(measure, target, facts, payload, float(np.mean(found)), len(found), interval)
 
     def _first_stages(self) -> list[Result]:
         return [
@@ -173,33 +201,31 @@ class _Measuring:
 
     def _effectiveness(self) -> list[Result]:
         """On every target; of the smaller shares of a source on that source alone."""
-        largest = self._largest()
         return [
             self._per_query(m, target, system, of_seeds(by_seed), {"seeds": list(by_seed)})
             for (system, target, m), by_seed in self.values.items()
-            if system.source in ("", target) or system in largest
+            if system.source in ("", target) or system in self.largest
         ]
 
-    def _against_clean(self) -> list[Result]:
+    def _against_clean(self) -> Iterator[Result]:
         """Every contaminated system against its clean twin.
 
         Of the largest share of each source; a family of tests is a measure's, on the targets that contaminated the systems or on the
         others [decision]. Smaller shares have their intervals as doses.
         """
         families: dict[tuple[str, bool], list[tuple[Facts, str, Comparison]]] = {}
-        largest = self._largest()
         for system, target, measure in self.values:
-            if system in largest and (twins := self._twins(system, target, measure)):
+            if system in self.largest and (twins := self._twins(system, target, measure)):
                 by_seed = [float(np.mean(list(of.values()))) for of in changes(twins).values()]
                 notes = {"seeds": [seed for seed, _ in twins], "difference by seed": by_seed}
                 comparison = self._compare(CONTAMINATION, clean_of(system), system, twins, target, notes)
                 families.setdefault((measure, system.source == target), []).append((system, target, comparison))
         return self._tested(families)
 
-    def _against_standard(self) -> list[Result]:
+    def _against_standard(self) -> Iterator[Result]:
         """Table 1's tests: every system against the clean teacher, contaminated ones on what contaminated them; a family a measure."""
         families: dict[str, list[tuple[Facts, str, Comparison]]] = {}
-        shown = {*self._largest(), *(system for system in self.systems if not system.source)} - {self.standard}
+        shown = {*self.largest, *(system for system in self.systems if not system.source)} - {self.standard}
         for system, target, measure in self.values:
             base = (self.standard, target, measure)
             if self.standard is None or base not in self.values or system not in shown or system.source not in ("", target):
@@ -212,14 +238,6 @@ class _Measuring:
             comparison = self._compare(STANDARD, self.standard, system, pairs, target, {})
             families.setdefault(measure, []).append((system, target, comparison))
         return self._tested({(measure,): family for measure, family in families.items()})
-
-    def _largest(self) -> set[Facts]:
-        """The contaminated systems with the largest share of their source."""
-        shares: dict[Facts, list[float]] = {}
-        for system in self.systems:
-            if system.share is not None:
-                shares.setdefault(replace(system, share=None), []).append(system.share)
-        return {replace(system, share=max(found)) for system, found in shares.items()}
 
     def _compare(
         self,
@@ -241,19 +259,18 @@ class _Measuring:
             notes=notes,
         )
 
-    def _tested(self, families: Mapping[tuple, Sequence[tuple[Facts, str, Comparison]]]) -> list[Result]:
+    def _tested(self, families: Mapping[tuple, Sequence[tuple[Facts, str, Comparison]]]) -> Iterator[Result]:
         """The comparisons as results, their p-values corrected within each family, whose key begins with the measure."""
-        found = []
         for (measure, *_), family in families.items():
             corrected = adjust([comparison for _, _, comparison in family])
             for (system, target, _), comparison in zip(family, corrected, strict=True):
-                header = {"interval": comparison.difference_interval, "count": comparison.notes["queries"]}
-                found.append(self._result(measure, target, system, comparison, value=comparison.difference, **header))
-        return found
+                difference, interval = comparison.difference, comparison.difference_interval
+                queries = comparison.notes["queries"]
+                yield self._result(measure, target, system, comparison, difference, queries, interval)
 
     # -- doses, inheritance ---------------------------------------------------------------------------------------------------
 
-    def _doses(self) -> list[Result]:
+    def _doses(self) -> Iterator[Result]:
         """By system and source the inflation at each share, on all queries of the source, those whose judgements were seen, and the others.
 
         A share's queries are the beginning of a larger one's, so the groups of queries differ from point to point.
@@ -262,74 +279,68 @@ class _Measuring:
         for system in self.systems:
             if system.share is not None:
                 by_source.setdefault(replace(system, share=None), []).append(system)
-        found = []
         for key, systems in by_source.items():
             gains = {}
             for system in sorted(systems, key=lambda item: item.share or 0.0):
                 if gain := self._gains(system, key.source, HEADLINE):
                     gains[system.share or 0.0] = gain
             if gains:
-                found.append(self._dose(key, gains))
-        return found
+                yield self._dose(key, gains)
 
     def _dose(self, key: Facts, gains: Mapping[float, Mapping[Repeat, Values]]) -> Result:
-        points = []
         # what could have been seen: a query without a positive in the corpus never is, and is no control
         pool = self._seen(key.source, 1.0) if (key.source, 1.0) in self.study.trainsets else None
-        both = (self.clusters[key.source],) * 2
-        for share, gain in gains.items():
-            asked = set(query_means(gain))
-            seen = self._seen(key.source, share)
-            others = (asked if pool is None else pool & asked) - seen
-            parts = {name: _among(gain, of) for name, of in (("all", asked), ("seen", seen), ("others", others))}
-            # which queries are seen is drawn at random, so that the difference is what seeing them makes
-            mean, interval = difference_of_queries(parts["seen"], parts["others"], both)
-            apart = None if mean is None else {"mean": mean, "interval": asdict(interval) if interval else None}
-            means = {name: self._point(key.source, of) for name, of in parts.items()}
-            points.append({"share": share, **means, "seen less others": apart})
+        points = [self._dose_point(key.source, share, gain, pool) for share, gain in gains.items()]
         shares = list(gains)
         first, last = gains[shares[0]], gains[shares[-1]]
         change = self._point(key.source, changes(paired(first, last))) if len(shares) > 1 else None
-        rows = {"measure": HEADLINE, "points": points, "change": change}
-        return self._result(DOSES, key.source, key, Statistics(rows), count=len(query_means(last)))
+        doses = Doses(measure=HEADLINE, points=points, change=change)
+        return self._result(DOSES, key.source, key, doses, None, len(query_means(last)))
+
+    def _dose_point(self, target: str, share: float, gain: Mapping[Repeat, Values], pool: set[str] | None) -> DosePoint:
+        asked, seen = set(query_means(gain)), self._seen(target, share)
+        sides = (_among(gain, seen), _among(gain, (asked if pool is None else pool & asked) - seen))
+        # which queries are seen is drawn at random, so that the difference is what seeing them makes
+        mean, interval = difference_of_queries(*sides, (self.clusters[target],) * 2)
+        return DosePoint(
+            share=share,
+            every=point(gain, self.clusters[target], seed=self.seed),
+            seen=self._point(target, sides[0]),
+            others=self._point(target, sides[1]),
+            apart=None if mean is None else Estimate(mean, interval),
+        )
 
     def _seen(self, source: str, share: float) -> set[str]:
         """The queries of a target whose judgements a teacher was trained on."""
-        content = Groups(self.study.trainsets[source, share]).manifest.content
-        return set(content["targets"].get(source, {}).get("query_ids", ()))
+        of = set_counts(Groups(self.study.trainsets[source, share])).targets.get(source)
+        return set(of.query_ids) if of else set()
 
-    def _point(self, target: str, gains: Mapping[Repeat, Values]) -> dict[str, Any] | None:
+    def _point(self, target: str, gains: Mapping[Repeat, Values]) -> Point | None:
         return point(gains, self.clusters[target], seed=self.seed) if any(gains.values()) else None
 
-    def _inherited(self) -> list[Result]:
+    def _inherited(self) -> Iterator[Result]:
         """How much of the teacher's inflation each student has, on the source, with its largest share: the ratio of the two means."""
-        found = []
-        for student, measure in product(
-            [s for s in self.systems if s in self._largest() and s.role == "student"], self.measures
-        ):
+        for student, measure in product([s for s in self.systems if s in self.largest and s.role == "student"], self.measures):
             teacher = next((s for s in self.systems if replace(student, role="teacher", model=s.model, loss=s.loss) == s), None)
             sides = paired(*(self._gains(s, student.source, measure) if s else {} for s in (teacher, student)))
             if not sides:
                 continue
             theirs, own = ({key: pair[side] for key, pair in sides.items()} for side in (0, 1))
             ratio, interval = ratio_of_changes(own, theirs, self.clusters[student.source])
-            rows = {"measure": measure, "teacher": _mean(theirs), "student": _mean(own)}
-            header = {"value": ratio, "interval": interval, "count": len(query_means(own))}
-            found.append(self._result(INHERITED, student.source, student, Statistics(rows), **header))
-        return found
+            figures = Inherited(measure=measure, teacher=_mean(theirs), student=_mean(own))
+            queries = len(query_means(own))
+            yield self._result(INHERITED, student.source, student, figures, ratio, queries, interval)
 
-    def _beyond(self) -> list[Result]:
+    def _beyond(self) -> Iterator[Result]:
         """The change on what contaminated a system less that on each other target: a target's judgements are also more training data."""
-        found = []
-        for system, target in product([s for s in self.systems if s in self._largest()], self.study.targets):
+        for system, target in product([s for s in self.systems if s in self.largest], self.study.targets):
             here, there = (self._gains(system, of, HEADLINE) for of in (system.source, target))
             if target == system.source or not here or not there:
                 continue
             difference, interval = difference_of_queries(here, there, (self.clusters[system.source], self.clusters[target]))
-            rows = {"measure": HEADLINE, "elsewhere": target, "here": _mean(here), "there": _mean(there)}
-            header = {"value": difference, "interval": interval, "count": len(query_means(here))}
-            found.append(self._result(BEYOND, system.source, system, Statistics(rows), **header))
-        return found
+            figures = Beyond(measure=HEADLINE, elsewhere=target, here=_mean(here), there=_mean(there))
+            queries = len(query_means(here))
+            yield self._result(BEYOND, system.source, system, figures, difference, queries, interval)
 
 
 def _among(repeats: Mapping[Repeat, Values], queries: set[str]) -> dict[Repeat, Values]:

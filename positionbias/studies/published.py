@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from positionbias.contamination import published as contamination
 from positionbias.leakage import published as leakage
 from positionbias.pooling import published as pooling
-from positionbias.report.contamination_select import distilled, targets_of
 from positionbias.report.load import Study
 from positionbias.report.pool_select import RECOGNISED, of_what
 from positionbias.report.published import Published
 from positionbias.report.tripclick_select import judged_sets, tripclick_systems
 from positionbias.results.collections import PassageFigures
+from positionbias.results.contamination import distilled, targets_of
 from positionbias.results.leakage import by_condition
 from positionbias.results.payloads import PerQuery
 from positionbias.results.published import DELTA, DEVIATION, PublishedCell

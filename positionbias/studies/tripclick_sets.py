@@ -160,10 +160,11 @@ def _blocks(
     if of.cleaned:
         never.append(relevant_passages(collection.qrels(split, settings.truth)))
     missing: Counter[str] = Counter()
+    source: OrdinaryGroups | None = None
     if of.judgements is None:
         size = settings.negatives + 1
         source = OrdinaryGroups(collection, split, candidates, positives, depth=settings.train_depth, size=size)
-        found, missing = source.blocks(), source.counts  # type: ignore[assignment]
+        found = source.blocks()
     else:
         judged = own if of.judgements == OWN_JUDGEMENTS else collection.qrels(split, of.judgements)
         found = _judged(collection, split, positives, judged, missing)
@@ -173,7 +174,8 @@ def _blocks(
         used += sum(len(query.positives) for query in kept)
         fewer += sum(len(query.positives) for query in kept if len(query.candidates) < settings.negatives)
         yield kept
-    every, absent = sum(map(len, positives.values())), missing[ABSENT]
+    every = sum(map(len, positives.values()))
+    absent = missing[ABSENT] if source is None else source.counts.missing_positives
     counts.update({"positives": every, ABSENT: absent, "positives without negatives": every - absent - used})
     counts["positives with fewer negatives than asked for"] += fewer
 

@@ -21,8 +21,10 @@ from positionbias.contamination.contrast import (
 )
 from positionbias.contamination.suspect import Known, SuspectSettings, suspect
 from positionbias.core.errors import InputError, SettingError
-from positionbias.results.payloads import PerQuery, Statistics
+from positionbias.results.contamination import QuerySetMeans
+from positionbias.results.payloads import PerQuery
 from positionbias.results.result import Result
+from positionbias.results.select import of_type
 from positionbias.results.suspicion import Obstacle, Signal, Suspected, Suspicion
 
 
@@ -94,7 +96,7 @@ def test_over_queries_by_hand() -> None:
 
 def test_systems_and_advantages_stand_beside_it() -> None:
     results = judged(PAIRED)
-    systems = [(r.system, r.payload.rows["role"], r.value) for r in results if isinstance(r.payload, Statistics)]
+    systems = [(result.system, means.role, result.value) for result, means in of_type(results, QuerySetMeans)]
     assert systems == [
         ("m", "model", pytest.approx(0.225)), ("c", "control", pytest.approx(0.025)), ("d", "control", pytest.approx(-0.025)),
         ("bm25", "candidates", pytest.approx(0.2)),

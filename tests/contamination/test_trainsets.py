@@ -10,15 +10,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from positionbias.contamination import ordinary, trainsets
-from positionbias.contamination.trainsets import ContaminatedSettings, contaminated_result, write_contaminated_set
+from positionbias.contamination.trainsets import ContaminatedSettings, contaminated_result, set_counts, write_contaminated_set
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import Run, write_run
 from positionbias.corpora.merge import merge
+from positionbias.results.result import load_results, save_results
 
 TRAIN = [Query(f"a{number}", f"what is a{number}") for number in range(6)]
 TEST = [Query(f"t{number}", f"where is t{number}") for number in range(4)]
@@ -130,7 +132,10 @@ def test_the_manifest_counts_by_origin(collection: Collection, run: Path, tmp_pa
         3 / 9,
         9,
     )
-    assert result.payload.rows["targets"] == content["targets"]  # type: ignore[union-attr]
+    assert result.payload == set_counts(stored)
+    assert set_counts(stored).to_rows()["targets"] == content["targets"]
+    save_results(tmp_path / "results", [result], Manifest("results", "one", "trainset contaminated"))
+    assert load_results(tmp_path / "results") == [result]
 
 
 def test_without_contamination_the_set_is_the_clean_one(collection: Collection, run: Path, tmp_path: Path) -> None:

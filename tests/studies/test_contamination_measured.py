@@ -6,24 +6,29 @@ from dataclasses import replace
 from math import log2
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from scipy import stats
 
 from positionbias.core.groups import Groups
 from positionbias.core.manifest import Manifest
-from positionbias.report.contamination_select import (
+from positionbias.results.contamination import (
     BEYOND,
     CONTAMINATION,
     DOSES,
-    INHERITED,
-    SETS,
     STANDARD,
     TRAINED,
+    Beyond,
+    Doses,
+    Inherited,
+    TeacherSet,
+    Trainings,
     comparisons_along,
 )
-from positionbias.results.payloads import Comparison, Finding, PerQuery, Statistics
+from positionbias.results.payloads import Comparison, Finding, PerQuery
 from positionbias.results.result import Facts, Result, load_results, save_results
+from positionbias.results.select import of_type
 from positionbias.studies.contamination_findings import contamination_findings
 from positionbias.studies.contamination_measured import measure_contamination
 from positionbias.studies.contamination_trials import ContaminationStudy
@@ -144,32 +149,34 @@ def test_against_the_standard_teacher(results: list[Result]) -> None:
 
 def test_doses_and_which_queries_were_seen(study: ContaminationStudy, results: list[Result]) -> None:
     dose = one(results, DOSES, "dl19", facts(TEACHER, "dl19"), "statistics")
-    assert isinstance(dose.payload, Statistics)
-    half, whole = dose.payload.rows["points"]
-    assert (half["share"], whole["share"]) == (0.5, 1.0)
+    assert isinstance(dose.payload, Doses)
+    half, whole = dose.payload.points
+    assert (half.share, whole.share) == (0.5, 1.0)
     seen = set(Groups(study.trainsets["dl19", 0.5]).manifest.content["targets"]["dl19"]["query_ids"])
     assert len(seen) == 4
     # with half: 1 instead of 3 for the first four queries, of which the first gains half as much; nothing for the others
     gain = {f"dl19-{query}": 0.0 if query > 3 else 0.5 if query else 0.25 for query in range(QUERIES)}
-    assert half["all"]["mean"] == pytest.approx(1.75 / 8)
-    assert half["seen"] == {**half["seen"], "mean": pytest.approx(sum(gain[q] for q in seen) / 4), "queries": 4}
+    assert half.every.mean == pytest.approx(1.75 / 8)
+    assert half.seen is not None
+    assert (half.seen.mean, half.seen.queries) == (pytest.approx(sum(gain[q] for q in seen) / 4), 4)
     apart = sum(gain[q] if q in seen else -gain[q] for q in gain) / 4
-    assert half["seen less others"]["mean"] == pytest.approx(apart)
-    assert whole["others"] is None
-    assert whole["seen less others"] is None
-    assert dose.payload.rows["change"]["mean"] == pytest.approx((3.25 - 1.75) / 8)
+    assert half.apart is not None
+    assert half.apart.mean == pytest.approx(apart)
+    assert (whole.others, whole.apart) == (None, None)
+    assert dose.payload.change is not None
+    assert dose.payload.change.mean == pytest.approx((3.25 - 1.75) / 8)
 
 
 def test_what_the_student_inherits(once: list[Result]) -> None:
     results = once
-    found = {r.split: r for r in results if r.measure == INHERITED and r.payload.rows["measure"] == "nDCG@10"}  # type: ignore[union-attr]
+    found = {result.split: result for result, of in of_type(results, Inherited) if of.measure == "nDCG@10"}
     assert set(found) == {"dl19", "dl20"}
     student, teacher = 4 * (ndcg(3) - ndcg(7)) / 8, 3.5 / 8
     assert found["dl19"].value == pytest.approx(student / teacher)
     bounds = found["dl19"].interval
     assert bounds is not None
     assert bounds.low < student / teacher < bounds.high
-    recall = [r for r in results if r.measure == INHERITED and r.payload.rows["measure"] == "R(rel=2)@100"]  # type: ignore[union-attr]
+    recall = [result for result, of in of_type(results, Inherited) if of.measure == "R(rel=2)@100"]
     assert {(r.value, r.interval) for r in recall} == {(None, None)}  # the teacher's recall does not change
 
 
@@ -177,25 +184,27 @@ def test_what_is_beyond_the_change_on_another_target(once: list[Result]) -> None
     """On the target that was seen the teacher gains seven times 0.5 and 0; on the other nothing: Welch's interval is Student's of the gains."""
     results = once
     found = one(results, BEYOND, "dl19", facts(TEACHER, "dl19", 1.0), "statistics")
-    assert isinstance(found.payload, Statistics)
     gains = np.array([*[0.5] * 7, 0.0])
-    assert found.payload.rows == {"measure": "nDCG@10", "elsewhere": "dl20", "here": pytest.approx(gains.mean()), "there": 0.0}
+    assert found.payload == Beyond(measure="nDCG@10", elsewhere="dl20", here=pytest.approx(gains.mean()), there=0.0)
     assert found.value == pytest.approx(gains.mean())
     half = stats.t.ppf(0.975, 7) * gains.std(ddof=1) / np.sqrt(8)
     assert found.interval is not None
     assert (found.interval.low, found.interval.high) == pytest.approx((gains.mean() - half, gains.mean() + half))
-    assert {(r.facts.role, r.split, r.facts.share) for r in results if r.measure == BEYOND} == {
+    assert {(r.facts.role, r.split, r.facts.share) for r, _ in of_type(results, Beyond)} == {
         (role, target, 1.0) for role in ("teacher", "student") for target in ("dl19", "dl20")
     }
 
 
 def test_training_sets_and_trainings(results: list[Result]) -> None:
-    sets = {(r.facts.source, r.facts.share): r for r in results if r.measure == SETS}
-    assert sets["", None].value == 0.0
-    assert sets["dl20", 0.5].value == pytest.approx(4 / 12)  # 8 ordinary groups, 4 of the target
-    assert sets["dl20", 1.0].payload.rows["queries, target"] == 8  # type: ignore[union-attr]
+    sets = {
+        (result.facts.source, result.facts.share): (result.value, of.queries) for result, of in of_type(results, TeacherSet)
+    }
+    assert sets["", None] == (0.0, 0)
+    assert sets["dl20", 0.5] == (pytest.approx(4 / 12), 4)  # 8 ordinary groups, 4 of the target
+    assert sets["dl20", 1.0] == (0.5, 8)
     trained = one(results, TRAINED, "", facts(STUDENT, "dl19", 0.5), "statistics")
-    assert trained.payload.rows["steps"] == [100, 200]  # type: ignore[union-attr]
+    assert isinstance(trained.payload, Trainings)
+    assert trained.payload.steps == [100, 200]
     assert trained.value == pytest.approx(0.15)  # validation 0.1 and 0.2
 
 
@@ -242,7 +251,7 @@ def test_queries_of_one_passage_are_one_cluster(study: ContaminationStudy, monke
     assert found.p == 2 / 2**4
     drawn = {r.interval.method.rpartition(", ")[2] for r in results if r.interval and r.kind in ("per_query", "comparison")}
     assert drawn == {"4 clusters of 8 queries"}
-    others = {r.interval.method for r in results if r.interval and r.measure in (INHERITED, BEYOND)}
+    others = {r.interval.method for r in results if r.interval and isinstance(r.payload, Inherited | Beyond)}
     assert others == {"Fieller, t, 4 clusters of 8 queries", "Welch, t, 4 clusters of 8 queries and 4 clusters of 8 queries"}
 
 
@@ -262,9 +271,8 @@ def test_an_inflation_that_is_established(of_teachers: list[Result]) -> None:
 
 def test_what_validation_kept_at_step_0_has_learned_nothing(results: list[Result]) -> None:
     assert not any(text.startswith("No step was better") for text in said(results))
-    (trained,) = (r for r in results if r.measure == TRAINED and r.system == "student tk (kl)")
-    assert isinstance(trained.payload, Statistics)
-    kept = Statistics({**trained.payload.rows, "step of the kept weights": [50, 0]})
+    ((trained, of),) = ((r, of) for r, of in of_type(results, Trainings) if r.system == "student tk (kl)")
+    kept = msgspec.structs.replace(of, kept_steps=[50, 0])
     found = contamination_findings([replace(r, payload=kept) if r is trained else r for r in results])
     (told,) = (finding for finding in found if finding.text.startswith("No step was better on validation"))
     assert "which were kept: student tk (kl)." in told.text
@@ -338,5 +346,5 @@ def test_seeds_that_only_one_side_has_are_left_out_of_pairs(study: Contamination
 
 def test_results_are_saved_and_read(results: list[Result], tmp_path: Path) -> None:
     save_results(tmp_path / "results", results, Manifest("results", "study", "study contamination"))
-    read = load_results(tmp_path / "results")
-    assert [(r.measure, r.facts, r.value) for r in read] == [(r.measure, r.facts, r.value) for r in results]
+    assert load_results(tmp_path / "results") == results
+    assert {type(result.payload) for result in results} >= {TeacherSet, Trainings, Doses, Inherited, Beyond}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -18,6 +18,8 @@ from positionbias.cli.common import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from positionbias.results.result import Result
 
 __all__ = ["contaminated"]
@@ -89,40 +91,32 @@ def contaminated(
 def _text(result: Result) -> str:
     """A line an origin, and what was left out, by cause; missing passages of targets by id."""
     from positionbias.cli.show import aligned
+    from positionbias.results.contamination import ContaminatedSet
+    from positionbias.results.select import of_type
 
-    rows: Any = result.payload.rows  # type: ignore[union-attr]
-    ordinary, targets = rows["ordinary"], rows["targets"]
+    ((_, held),) = of_type([result], ContaminatedSet)
+    of = held.ordinary
     lines = [("origin", "queries", "groups", "share", "negatives judged", "negatives random")]
-    lines.append((ordinary["split"], f"{ordinary['queries']:,}", f"{ordinary['groups']:,}", _share(ordinary, result), "", ""))
-    lines += [
-        (
-            split,
-            f"{counts['queries']:,} of {counts['queries with a positive']:,}",
-            f"{counts['groups']:,}",
-            _share(counts, result),
-            f"{counts['negatives judged']:,}",
-            f"{counts['negatives random']:,}",
-        )
-        for split, counts in targets.items()
+    lines.append((of.split, f"{of.queries:,}", f"{of.groups:,}", f"{of.groups / result.count:.2%}", "", ""))
+    left_out = [
+        (of.split, of.small_groups, "groups smaller than asked for"),
+        (of.split, of.without_candidates, "positives without candidates"),
+        (of.split, of.missing_positives, "positives missing from the corpus"),
     ]
-    told = [aligned(lines, left=1), ""]
-    for name in ("groups smaller than asked for", "positives without candidates", "positives missing from the corpus"):
-        if ordinary[name]:
-            told.append(f"{ordinary['split']}: {ordinary[name]:,} {name}")
-    for split, counts in targets.items():
-        if counts["queries without a positive"]:
-            told.append(f"{split}: {counts['queries without a positive']:,} judged queries without a positive")
-        for kind in ("positives", "negatives"):
-            if counts[f"{kind} missing from the corpus"]:
-                told.append(f"{split}: {_missing(kind, counts)}")
-    return "\n".join(told).rstrip()
+    for split, counts in held.targets.items():
+        queries, groups = f"{counts.queries:,} of {counts.with_positive:,}", f"{counts.groups:,}"
+        negatives = (f"{counts.judged_negatives:,}", f"{counts.random_negatives:,}")
+        lines.append((split, queries, groups, f"{counts.groups / result.count:.2%}", *negatives))
+        left_out += [
+            (split, counts.without_positive, "judged queries without a positive"),
+            (split, counts.missing_positives, f"positives missing from the corpus: {_ids(counts.missing_positive_ids)}"),
+            (split, counts.missing_negatives, f"negatives missing from the corpus: {_ids(counts.missing_negative_ids)}"),
+        ]
+    told = [f"{split}: {number:,} {what}" for split, number, what in left_out if number]
+    return "\n".join([aligned(lines, left=1), "", *told]).rstrip()
 
 
-def _share(counts: dict[str, Any], result: Result) -> str:
-    return f"{counts['groups'] / result.count:.2%}"
-
-
-def _missing(kind: str, counts: dict[str, Any]) -> str:
-    ids = [passage_id for of_query in counts[f"missing_{kind}"].values() for passage_id in of_query]
+def _ids(by_query: Mapping[str, Sequence[str]]) -> str:
+    ids = [passage_id for of_query in by_query.values() for passage_id in of_query]
     more = f" … (all {len(ids):,} in the manifest)" if len(ids) > _SHOWN else ""
-    return f"{len(ids):,} {kind} missing from the corpus: {', '.join(ids[:_SHOWN])}{more}"
+    return f"{', '.join(ids[:_SHOWN])}{more}"
