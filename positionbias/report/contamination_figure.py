@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from positionbias.core.formatting import decimal, interval, with_interval
 from positionbias.report.captions import MOST_NAMED
+from positionbias.report.cells import as_interval
 from positionbias.report.contamination_select import (
     CONTAMINATION,
     DOSES,
@@ -36,6 +37,7 @@ from positionbias.report.drawing import (
 from positionbias.report.figure import INK, WIDE, styled
 from positionbias.report.leakage_select import rows_of
 from positionbias.results.payloads import Comparison
+from positionbias.results.points import Estimate
 from positionbias.results.result import Result
 from positionbias.results.select import distinct
 
@@ -164,10 +166,11 @@ def doses_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
     return figure
 
 
-def _dose_line(axes: Any, points: Sequence[Any], part: str, index: int, aside: float) -> None:
+def _dose_line(axes: Any, doses: Sequence[Any], part: str, index: int, aside: float) -> None:
     """One part of the queries; a little aside, so that no interval hides another."""
-    shown = [(point["share"] + aside, point[part]) for point in points if point[part] is not None]
-    interval_line(axes, [at for at, _ in shown], [point for _, point in shown], index)
+    shown = [(point["share"] + aside, point[part]) for point in doses if point[part] is not None]
+    points = [Estimate(point["mean"], as_interval(point["interval"])) for _, point in shown]
+    interval_line(axes, [at for at, _ in shown], points, index)
 
 
 def doses_caption(results: Sequence[Result]) -> str:

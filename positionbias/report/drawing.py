@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from positionbias.core.errors import InputError
 from positionbias.core.formatting import percent
-from positionbias.report.cells import as_interval
 from positionbias.report.figure import BAND, SERIES, WIDE
+from positionbias.results.points import Estimate
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis
@@ -76,12 +76,12 @@ def series_handle(index: int) -> Any:
 
 
 def interval_line(
-    axes: Any, places: Sequence[float], points: Sequence[Mapping[str, Any]], index: int, *, size: float = 4.5, **bars: Any
+    axes: Any, places: Sequence[float], points: Sequence[Estimate], index: int, *, size: float = 4.5, **bars: Any
 ) -> None:
-    """A series of points ``{"mean", "interval"}`` at ``places``, each with its interval upright; ``size`` of the markers, ``bars`` of the intervals."""
-    axes.plot(places, [point["mean"] for point in points], markersize=size, **series_looks(index))
+    """A series of means at ``places``, each with its interval upright; ``size`` of the markers, ``bars`` of the intervals."""
+    axes.plot(places, [point.mean for point in points], markersize=size, **series_looks(index))
     for at, point in zip(places, points, strict=True):
-        if bounds := as_interval(point["interval"]):
+        if bounds := point.interval:
             looks = {"linewidth": 1.2, "solid_capstyle": "butt", **bars}
             axes.plot([at, at], [bounds.low, bounds.high], color=colour_of(index), **looks)
 

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from positionbias.core.formatting import decimal
+from positionbias.report.cells import as_interval
 from positionbias.report.drawing import interval_line, legend_above, new_figure, required, series_handle, under_all
 from positionbias.report.figure import WIDE, styled
 from positionbias.report.leakage_select import BY_SIZE, rows_of
+from positionbias.results.points import Estimate
 from positionbias.results.result import Result
 from positionbias.results.select import MODELS, distinct
 
@@ -44,7 +46,7 @@ def sizes_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
                 points = rows["means"].get(name, [])
                 # beside each other, so that no interval hides another
                 at = [point["instances"] * 1.05 ** (index - (len(names) - 1) / 2) for point in points]
-                interval_line(axes, at, points, index)
+                interval_line(axes, at, [Estimate(point["mean"], as_interval(point["interval"])) for point in points], index)
             sizes = distinct(point["instances"] for of in rows["means"].values() for point in of)
             axes.set_xscale("log", base=2)
             axes.set_xticks(sizes, [_short(size) for size in sizes])

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from positionbias.core.formatting import decimal
 from positionbias.report.captions import MOST_NAMED
+from positionbias.report.cells import as_interval
 from positionbias.report.drawing import (
     interval_line,
     legend_above,
@@ -23,6 +24,7 @@ from positionbias.report.figure import WIDE, styled
 from positionbias.report.leakage_select import rows_of
 from positionbias.report.tripclick_select import CURVES, REGENERATED, RERANKER, RETRIEVER, set_name, short
 from positionbias.results.payloads import TrainingCurve
+from positionbias.results.points import Estimate
 from positionbias.results.result import Facts, Result
 from positionbias.results.select import distinct, of_kind
 
@@ -117,7 +119,8 @@ def _line(axes: Any, points: Sequence[Any], index: int, lines: int) -> None:
     """One curve; a little aside, so that no interval hides another."""
     aside = 1.03 ** (index - (lines - 1) / 2)
     places = [point["depth"] * aside for point in points]
-    interval_line(axes, places, points, index, size=4, linewidth=1, alpha=0.6)
+    means = [Estimate(point["mean"], as_interval(point["interval"])) for point in points]
+    interval_line(axes, places, means, index, size=4, linewidth=1, alpha=0.6)
 
 
 def _depth_marks(axes: Any, depths: Sequence[int], width: float) -> None:

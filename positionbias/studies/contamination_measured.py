@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from itertools import product
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from positionbias.core.collection import Collection
@@ -299,7 +300,9 @@ class _Measuring:
         return set(content["targets"].get(source, {}).get("query_ids", ()))
 
     def _point(self, target: str, gains: Mapping[Repeat, Values]) -> dict[str, Any] | None:
-        return point(gains, self.clusters[target], seed=self.seed) if any(gains.values()) else None
+        found = point(gains, self.clusters[target], seed=self.seed) if any(gains.values()) else None
+        rows: dict[str, Any] | None = msgspec.to_builtins(found)
+        return rows
 
     def _inherited(self) -> list[Result]:
         """How much of the teacher's inflation each student has, on the source, with its largest share: the ratio of the two means."""

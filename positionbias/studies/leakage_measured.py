@@ -7,6 +7,7 @@ from dataclasses import asdict
 from itertools import product
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from positionbias.core.groups import Groups
@@ -185,7 +186,7 @@ class _Measuring:
         return {key: {query_id: of[query_id] for query_id in topics} for key, of in repeats.items()}
 
     def _point(self, size: int, repeats: Mapping[Repeat, Values]) -> dict[str, Any]:
-        of = point(repeats, self.clusters, seed=self.seed)
+        of: dict[str, Any] = msgspec.to_builtins(point(repeats, self.clusters, seed=self.seed))
         return {"instances": size, "mean": of["mean"], "interval": of["interval"]}
 
     # -- orders, memories -----------------------------------------------------------------------------------------------------

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from positionbias.evaluation.trainings import Repeat, mean_interval, query_means
 from positionbias.evaluation.trainings import Values as PerQueryValues
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.results.payloads import Finding, PerQuery
+from positionbias.results.points import Point
 from positionbias.results.result import Facts, Result
 from positionbias.studies.artefacts import as_ended
 from positionbias.training.train import training_result
@@ -116,7 +117,7 @@ def finding(collection: str, split: str, sentence: Finding, seed: int) -> Result
     return Result("finding", collection, split, "", seed, None, None, 0, sentence)
 
 
-def point(repeats: Mapping[Repeat, PerQueryValues], clusters: Mapping[str, str] | None = None, *, seed: int) -> dict[str, Any]:
-    """A mean over trainings and queries with its interval, as a payload's rows have it."""
+def point(repeats: Mapping[Repeat, PerQueryValues], clusters: Mapping[str, str] | None = None, *, seed: int) -> Point:
+    """Return a mean over trainings and queries with its interval."""
     interval, values = mean_interval(repeats, clusters, seed=seed), list(query_means(repeats).values())
-    return {"mean": float(np.mean(values)), "interval": asdict(interval) if interval else None, "queries": len(values)}
+    return Point(float(np.mean(values)), interval, len(values))

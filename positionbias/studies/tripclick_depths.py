@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from positionbias.core.run import Run
@@ -59,6 +60,10 @@ def curve_rows(
     depths = list(values)
     last = values[depths[-1]]
     starts = [start for start in dict.fromkeys((depths[0], depth)) if start in values and start < depths[-1]]
-    found = {str(start): point(changes(paired(values[start], last)), clusters, seed=seed) for start in starts}
-    points = [{"depth": at, **point(of, clusters, seed=seed), "reached": shares[at]} for at, of in values.items()]
+    found = {
+        str(start): msgspec.to_builtins(point(changes(paired(values[start], last)), clusters, seed=seed)) for start in starts
+    }
+    points = [
+        {"depth": at, **msgspec.to_builtins(point(of, clusters, seed=seed)), "reached": shares[at]} for at, of in values.items()
+    ]
     return {"points": points, "depth": depth, "to the deepest from": found}
