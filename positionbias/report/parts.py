@@ -20,9 +20,9 @@ from positionbias.report.load import Study
 from positionbias.report.pool_page import POOL_SECTIONS
 from positionbias.report.published import Published
 from positionbias.report.tripclick_page import TRIPCLICK_SECTIONS
-from positionbias.report.tripclick_select import TRIPCLICK_MEASURES, is_tripclick_test, tripclick_systems
 from positionbias.results.clicks import CLICK_MEASURES
 from positionbias.results.result import Result
+from positionbias.results.tripclick import TRIPCLICK_MEASURES, is_tripclick_test, tripclick_systems
 
 __all__ = ["OWN_MEASURES", "OWN_SECTIONS", "general_comparisons", "general_systems"]
 

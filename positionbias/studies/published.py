@@ -16,12 +16,12 @@ from positionbias.report.leakage_select import by_condition
 from positionbias.report.load import Study
 from positionbias.report.pool_select import RECOGNISED, of_what
 from positionbias.report.published import Published
-from positionbias.report.tripclick_select import judged_sets, tripclick_systems
 from positionbias.results.collections import PassageFigures
 from positionbias.results.payloads import PerQuery
 from positionbias.results.published import DELTA, DEVIATION, PublishedCell
 from positionbias.results.result import Facts, Result
 from positionbias.results.select import of_type
+from positionbias.results.tripclick import judged_sets, tripclick_systems
 from positionbias.studies import tripclick_published as tripclick
 
 __all__ = ["CELLS", "PAPER", "published_for"]
