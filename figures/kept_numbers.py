@@ -24,7 +24,8 @@ from positionbias.core.manifest import read_manifest
 from positionbias.report.pool_select import AGAINST, ALL, by_measure, measures_in, of_what, pools_in, tests_in
 from positionbias.results.contamination import CONTAMINATION as TWINS
 from positionbias.results.result import Result, load_results
-from positionbias.results.select import over_axis
+from positionbias.results.select import of_type, over_axis
+from positionbias.results.tripclick import DepthCurve, DepthPoint, Telemetry, TrainingSet
 
 __all__ = ["TABLES", "keep", "numbers", "with_tables"]
 
@@ -355,30 +356,28 @@ DEPTHS = (10, 20, 50, 100)
 
 def clicks() -> list[str]:
     """TK by what its negatives are, and whether its training was finished: false negatives, accuracy in training, and nDCG@10 by re-ranking depth."""
-    rows = numbers("tripclick-planted-10")
+    found = results("tripclick-planted-10")
     lines = [
         f"| TK trained on | trainings | false negatives | pairwise accuracy in training | re-ranking {' | '.join(map(str, DEPTHS))} |",
         f"|---|---:|---:|---:|{'---|' * len(DEPTHS)}",
     ]
-    shares = {row["facts"]["variant"]: row["value"] for row in rows if row["measure"] == "training set of clicks"}
-    telemetry = {row["system"]: row for row in rows if row["measure"] == "training telemetry"}
-    for row in rows:
-        if row["measure"] != "nDCG@10 by re-ranking depth":
-            continue
-        variant, trained = row["facts"]["variant"], telemetry[row["system"]]
-        name = ended_name(CLICKED[variant], row["facts"].get("unfinished", False))
-        points = {point["depth"]: point for point in row["payload"]["rows"]["points"]}
-        cells = [_mean(points[depth], trained["count"]) for depth in DEPTHS]
-        accuracy = decimal(trained["value"], 3)
-        lines.append(f"| {name} | {trained['count']} | {as_form(shares[variant], '.1%')} | {accuracy} | {' | '.join(cells)} |")
+    shares = {result.facts.variant: result.value or 0.0 for result, _ in of_type(found, TrainingSet)}
+    telemetry = {result.system: result for result, _ in of_type(found, Telemetry)}
+    for result, curve in of_type(found, DepthCurve):
+        variant, trained = result.facts.variant, telemetry[result.system]
+        name = ended_name(CLICKED[variant], result.facts.unfinished)
+        points = {point.depth: point for point in curve.points}
+        cells = [_mean(points[depth], trained.count) for depth in DEPTHS]
+        accuracy = decimal(trained.value, 3)
+        lines.append(f"| {name} | {trained.count} | {as_form(shares[variant], '.1%')} | {accuracy} | {' | '.join(cells)} |")
     return lines
 
 
-def _mean(point: Mapping[str, Any], trainings: int) -> str:
+def _mean(point: DepthPoint, trainings: int) -> str:
     """With its interval where that is over trainings."""
-    interval = point["interval"] if trainings > 1 else None
-    ends = [] if interval is None else [f"[{decimal(interval['low'], 3)}, {decimal(interval['high'], 3)}]"]
-    return " ".join([decimal(point["mean"], 3), *ends])
+    interval = point.interval if trainings > 1 else None
+    ends = [] if interval is None else [f"[{decimal(interval.low, 3)}, {decimal(interval.high, 3)}]"]
+    return " ".join([decimal(point.mean, 3), *ends])
 
 
 TABLES: Mapping[str, Callable[[], list[str]]] = {

@@ -22,7 +22,7 @@ from positionbias.core.negatives import draw_many
 from positionbias.core.ranked_blocks import Rankings, block_rankings
 from positionbias.core.seeds import keys64
 
-__all__ = ["COUNTS", "TRIPLE", "by_key", "draw_block"]
+__all__ = ["COUNTS", "TRIPLE", "WITH_POSITIVE", "by_key", "draw_block"]
 
 TRIPLE = np.dtype([("key", "<u8"), ("query", "<u4"), ("positive", "<u4"), ("negative", "<u4"), ("judged", "<u4")])
 _ORDER = "order of triples"
@@ -38,6 +38,7 @@ COUNTS = (
     "negatives drawn again for another positive",
     "triples drawn",
 )
+WITH_POSITIVE = COUNTS[1:5]  # what becomes of a query with a positive and candidates
 
 
 class _Candidates(NamedTuple):

@@ -23,9 +23,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from positionbias.clicks.draw import COUNTS, TRIPLE, draw_block
+from positionbias.clicks.draw import COUNTS, TRIPLE, WITH_POSITIVE, draw_block
 from positionbias.clicks.judged import Which, opened, query_ids
-from positionbias.clicks.quality import QUERIES, look, quality_results
+from positionbias.clicks.quality import look, quality_results, triple_figures
 from positionbias.clicks.shuffle import Range, ranges, triples_of
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError, StorageError, bad_input
@@ -37,6 +37,7 @@ from positionbias.core.progress import step, track
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.run_blocks import run_blocks
 from positionbias.core.shard_work import GO_ON, MapShards, make_shards, resumable_folder
+from positionbias.results.clicks import ClickCounts
 from positionbias.results.result import write_results
 
 __all__ = ["FORMS", "QUALITY", "TRIPLES", "ClickSettings", "parse_count", "write_click_set"]
@@ -150,7 +151,7 @@ def write_click_set(
             inputs=inputs,
             licence=collection.manifest.licence,
             notes=_NOTES,
-            content={"clicks": counts},
+            content={"clicks": counts.to_rows()},
             **provenance_facts,
         )
         groups = Groups(folder)
@@ -193,17 +194,17 @@ def _refuse_breaks(collection: Collection, passage_ids: pa.ChunkedArray) -> None
         )
 
 
-def _counts(queries: int, with_positive: int, drawn: Mapping[str, int], parts: Sequence[Range]) -> dict[str, int]:
+def _counts(queries: int, with_positive: int, drawn: Mapping[str, int], parts: Sequence[Range]) -> ClickCounts:
     """All that is counted, over the queries of the split and over the triples that are kept."""
-    with_candidates = sum(drawn[name] for name in QUERIES if name in drawn)
-    return {
+    rows = {
         "queries": queries,
         "queries with a positive": with_positive,
-        "queries without candidates": with_positive - with_candidates,
+        "queries without candidates": with_positive - sum(drawn[name] for name in WITH_POSITIVE),
         **drawn,
         "triples": sum(part.take for part in parts),
         "negatives judged not relevant": sum(part.judged for part in parts),
     }
+    return ClickCounts.from_rows(rows)
 
 
 def _drawn(
@@ -274,11 +275,10 @@ def _write_lines(path: Path, groups: Groups, collection: Collection, settings: C
 
 
 def _write_quality(
-    place: Path, out: Path, groups: Groups, collection: Collection, settings: ClickSettings, counts: Mapping[str, Any]
+    place: Path, out: Path, groups: Groups, collection: Collection, settings: ClickSettings, counts: ClickCounts
 ) -> None:
-    counts = {**counts, "negatives asked for": settings.negatives}
-    looked = look(groups, collection, settings.split)
-    results = quality_results(collection, settings.split, out.name, settings.seed, counts, looked)
+    figures, looked = triple_figures(counts, settings.negatives), look(groups, collection, settings.split)
+    results = quality_results(collection, settings.split, out.name, settings.seed, figures, looked)
     manifest = Manifest(
         kind="results",
         name=out.name,

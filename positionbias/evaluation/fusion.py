@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, get_args
 
+import msgspec
 import numpy as np
 
 from positionbias.core.convergence import Ending, Finish, ending_of_run
@@ -23,10 +24,10 @@ from positionbias.core.manifest import (
 )
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.run import Run, order_by_score, read_run, strictly_decreasing, write_run
-from positionbias.results.payloads import Statistics
 from positionbias.results.result import Result
+from positionbias.results.runs import ENSEMBLE, EnsembleFigures, Missing
 
-__all__ = ["FUSIONS", "Fused", "Fusion", "K", "Missing", "equal_again", "fuse", "fuse_runs", "z_scores"]
+__all__ = ["FUSIONS", "Fused", "Fusion", "K", "equal_again", "fuse", "fuse_runs", "z_scores"]
 
 Fusion = Literal["z-scores", "reciprocal-ranks"]
 FUSIONS: tuple[Fusion, ...] = get_args(Fusion)
@@ -36,17 +37,6 @@ NOTES = (
     "z-scores: population deviation; equal scores give zeros, and a missing passage the run's least for the query; a re-ranked run's "
     "scores count down to its depth, and what no run scored stands last, by the sum of 1 / (60 + rank) [decision]",
 )
-
-
-@dataclass(slots=True)
-class Missing:
-    """What one run has not of what all have together: queries, passages of the queries that it has; how many of its queries' scores are
-    all equal, so that they say nothing; and how many passages it has without a score of its own, below its re-ranking depth."""
-
-    queries: int = 0
-    passages: int = 0
-    equal: int = 0
-    below: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +52,9 @@ class Fused:
 
     def result(self) -> Result:
         """The counts as a Result; its value is the number of (query, passage) pairs."""
-        rows = {"queries": len(self.run), "passages": self.run.pairs}
-        for label, missing in self.missing.items():
-            rows |= {
-                f"{label}: queries missing": missing.queries,
-                f"{label}: passages missing": missing.passages,
-                f"{label}: queries with equal scores": missing.equal,
-                f"{label}: passages below its depth": missing.below,
-            }
-        value, payload = float(self.run.pairs), Statistics(rows)
-        return Result("ensemble", self.collection, self.split, self.run.name, None, value, None, len(self.run), payload)
+        figures = EnsembleFigures(queries=len(self.run), passages=self.run.pairs, missing=self.missing)
+        made = self.collection, self.split, self.run.name, None, float(self.run.pairs), None, len(self.run)
+        return Result(ENSEMBLE, *made, figures)
 
 
 def z_scores(scores: np.ndarray) -> np.ndarray:
@@ -261,7 +244,7 @@ def fuse_runs(
         found = [manifest for manifest in manifests if manifest is not None]
         splits = {manifest.settings.get("split") for manifest in found}
         split = str(splits.pop() or "") if len(splits) == 1 else ""
-        missing = {label: list(astuple(counts)) for label, counts in done.missing.items()}
+        missing = {label: list(msgspec.structs.astuple(counts)) for label, counts in done.missing.items()}
         endings = [ending_of_run(manifest.content, path) for path, manifest in zip(paths, manifests, strict=True) if manifest]
         ending = (
             {"ending": Ending(Finish.NOT_FINISHED).to_json()}

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from positionbias.core.formatting import count, decimal, percent
-from positionbias.report.clicks_select import CLICKED, Place, log_sentence, measured, shown_ranks
+from positionbias.report.clicks_ranks import Place, log_sentence, shown_ranks
 from positionbias.report.drawing import colour_of, new_figure, percent_marks, required
 from positionbias.report.figure import WIDE, styled
+from positionbias.results.clicks import ClickedRanks
 from positionbias.results.result import Result
+from positionbias.results.select import of_type
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -26,8 +28,8 @@ def ranks_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
     Raises:
         InputError: no clicked ranks.
     """
-    _, rows = required(measured(results, CLICKED), "clicked ranks")[0]
-    places = shown_ranks(rows)
+    _, log = required(of_type(results, ClickedRanks), "clicked ranks")[0]
+    places = shown_ranks(log)
     at = [place.rank + (GAP if place.later else 0) for place in places]
     with styled():
         figure = new_figure(width, 2.6)
@@ -56,10 +58,10 @@ def _marks(places: Sequence[Place], at: Sequence[float], inches: float) -> list[
 
 def ranks_caption(results: Sequence[Result]) -> str:
     """How many clicks there are, what a rank is, and what is not in the log."""
-    _, rows = measured(results, CLICKED)[0]
-    places = shown_ranks(rows)
+    _, log = of_type(results, ClickedRanks)[0]
+    places = shown_ranks(log)
     return (
-        f"Share of {count(rows['clicks with a rank'])} clicks by rank: the place of what was clicked on one page of results, from 1, as it was shown. "
+        f"Share of {count(log.ranked)} clicks by rank: the place of what was clicked on one page of results, from 1, as it was shown. "
         "Which page that was, and how the results were sorted and filtered, is not in the log. "
-        f"At rank 1: {percent(places[0].share)}; mean rank {decimal(rows['mean rank'], 1)}. {log_sentence(rows)}"
+        f"At rank 1: {percent(places[0].share)}; mean rank {decimal(log.mean_rank, 1)}. {log_sentence(log)}"
     )

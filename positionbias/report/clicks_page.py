@@ -6,11 +6,12 @@ from collections.abc import Callable, Sequence
 
 from positionbias.report.blocks import Block, Drawing, Sheet
 from positionbias.report.clicks_figure import ranks_caption, ranks_figure
-from positionbias.report.clicks_select import CLICKED, measured
 from positionbias.report.clicks_tables import lengths_table, queries_table, ranks_table, triples_table
 from positionbias.report.load import Study
 from positionbias.report.published import Published
 from positionbias.report.table import Table
+from positionbias.results.clicks import ClickedRanks
+from positionbias.results.select import of_type
 
 __all__ = ["CLICK_SECTIONS"]
 
@@ -26,7 +27,7 @@ def _triples(study: Study, published: Published | None) -> Block:
 
 def _ranks(study: Study, published: Published | None) -> Block:
     block, results = Block(study.title), study.results
-    if measured(results, CLICKED):
+    if of_type(results, ClickedRanks):
         block.drawings = [
             Drawing("clicks-ranks", lambda width: ranks_figure(results, width=width), ranks_caption(results), "y")
         ]

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from positionbias.core.formatting import count
 from positionbias.report.cells import count_cell, decimal_cell, percent_cell, text_cell
-from positionbias.report.clicks_select import CLICKED, LENGTHS, TRIPLES, log_sentence, measured, shown_ranks
+from positionbias.report.clicks_ranks import log_sentence, shown_ranks
 from positionbias.report.table import Cell, Column, Table
+from positionbias.results.clicks import ClickedRanks, SampledTriples, TripleFigures
 from positionbias.results.result import Result
+from positionbias.results.select import of_type
 
 __all__ = ["click_tables", "lengths_table", "queries_table", "ranks_table", "triples_table"]
 
@@ -23,21 +24,20 @@ def click_tables(results: Sequence[Result]) -> list[Table]:
 def queries_table(results: Sequence[Result]) -> Table:
     """The split's queries with a positive, by how many negatives they got, or why none."""
     body, notes = [], []
-    for result, rows in measured(results, TRIPLES):
-        what = {
-            f"all {rows['negatives asked for']}, for each positive": "queries with all negatives",
-            "fewer, for want of candidates": "queries with fewer negatives",
-            "none: every candidate is relevant": "queries without a negative",
-            "none: no positive is in the corpus": "queries without a positive in the corpus",
-            "none: no candidates in the run": "queries without candidates",
-        }
-        for words, name in what.items():
-            share = percent_cell(rows[f"share of {name}"], sign=False)
-            body.append([text_cell(result.system), text_cell(words), count_cell(rows[name]), share])
-        without = rows["queries"] - rows["queries with a positive"]
+    for result, made in of_type(results, TripleFigures):
+        became = (
+            (f"all {made.asked}, for each positive", made.all_negatives, made.share_all),
+            ("fewer, for want of candidates", made.fewer_negatives, made.share_fewer),
+            ("none: every candidate is relevant", made.no_negative, made.share_no_negative),
+            ("none: no positive is in the corpus", made.no_positive, made.share_no_positive),
+            ("none: no candidates in the run", made.without_candidates, made.share_no_candidates),
+        )
+        for words, number, share in became:
+            numbers = count_cell(number), percent_cell(share, sign=False)
+            body.append([text_cell(result.system), text_cell(words), *numbers])
         notes.append(
-            f"Of the {count(rows['queries'])} queries of split {result.split}, {count(rows['queries with a positive'])} have a positive, and shares are of these; "
-            f"{count(without)} have none."
+            f"Of the {count(made.queries)} queries of split {result.split}, {count(made.with_positive)} have a positive, and shares are of these; "
+            f"{count(made.queries - made.with_positive)} have none."
         )
     columns = [Column("Set", numeric=False), Column("Negatives", numeric=False), Column("Queries"), Column("Share")]
     return _made("clicks-queries", "What became of the queries", columns, body, notes)
@@ -45,10 +45,10 @@ def queries_table(results: Sequence[Result]) -> Table:
 
 def triples_table(results: Sequence[Result]) -> Table:
     """What was drawn and kept, part by part: what is double, what was judged, what was left out."""
-    looks = {result.system: rows for result, rows in measured(results, LENGTHS)}
+    looks = {result.system: looked for result, looked in of_type(results, SampledTriples)}
     body = []
-    for result, rows in measured(results, TRIPLES):
-        for part, lines in _parts(rows, looks.get(result.system)).items():
+    for result, made in of_type(results, TripleFigures):
+        for part, lines in _parts(made, looks.get(result.system)).items():
             whole = next(iter(lines.values()))
             for number, (words, value) in enumerate(lines.items()):
                 share = percent_cell(value / whole if whole else None, sign=False) if number else Cell("")
@@ -61,28 +61,28 @@ def triples_table(results: Sequence[Result]) -> Table:
     return _made("clicks-triples", "The triples", columns, body, notes, stub=3)
 
 
-def _parts(rows: Mapping[str, Any], looked: Mapping[str, Any] | None) -> dict[str, dict[str, int]]:
+def _parts(made: TripleFigures, looked: SampledTriples | None) -> dict[str, dict[str, int]]:
     """Counts by part; the first of a part is the whole of it."""
     parts = {
         "Positives": {
-            "of queries with candidates": rows["positives of queries with candidates"],
-            "not in the corpus": rows["positives missing from the corpus"],
+            "of queries with candidates": made.positives,
+            "not in the corpus": made.positives_missing,
         },
-        "Candidates": {"left out as relevant": rows["candidates left out as relevant"]},
+        "Candidates": {"left out as relevant": made.left_out},
         "Triples drawn": {
-            "all": rows["triples drawn"],
-            "negative drawn again for another positive of the query": rows["negatives drawn again for another positive"],
+            "all": made.drawn,
+            "negative drawn again for another positive of the query": made.drawn_again,
         },
         "Triples kept": {
-            "all": rows["triples"],
-            "negative judged, and found not relevant": rows["negatives judged not relevant"],
+            "all": made.triples,
+            "negative judged, and found not relevant": made.judged,
         },
     }
     if looked:
         parts["Triples looked at"] = {
-            "all": looked["triples looked at"],
-            "negative judged relevant": looked["negatives judged relevant"],
-            "negative with the text of its positive": looked["negatives with the text of their positive"],
+            "all": looked.triples,
+            "negative judged relevant": looked.relevant,
+            "negative with the text of its positive": looked.same_text,
         }
     return parts
 
@@ -90,13 +90,12 @@ def _parts(rows: Mapping[str, Any], looked: Mapping[str, Any] | None) -> dict[st
 def lengths_table(results: Sequence[Result]) -> Table:
     """Words of positives and negatives in the triples that were looked at."""
     body, notes = [], []
-    for result, rows in measured(results, LENGTHS):
-        for name in ("positives", "negatives"):
-            length = rows[name]
-            numbers = [decimal_cell(length["mean"], places=1), decimal_cell(length["median"], places=1)]
-            numbers += [count_cell(length["longest"]), count_cell(length["without words"])]
-            body.append([text_cell(result.system), text_cell(name.capitalize()), *numbers])
-        notes.append(f"Words between white space, in the first {count(rows['triples looked at'])} triples of the shuffled set.")
+    for result, looked in of_type(results, SampledTriples):
+        for name, words in (("Positives", looked.positives), ("Negatives", looked.negatives)):
+            numbers = [decimal_cell(words.mean, places=1), decimal_cell(words.median, places=1)]
+            numbers += [count_cell(words.longest), count_cell(words.without)]
+            body.append([text_cell(result.system), text_cell(name), *numbers])
+        notes.append(f"Words between white space, in the first {count(looked.triples)} triples of the shuffled set.")
     columns = [Column("Set", numeric=False), Column("", numeric=False), *map(Column, ("Mean", "Median", "Longest"))]
     return _made("clicks-lengths", "Words of positives and negatives", [*columns, Column("Empty")], body, notes)
 
@@ -104,13 +103,13 @@ def lengths_table(results: Sequence[Result]) -> Table:
 def ranks_table(results: Sequence[Result]) -> Table:
     """The data of the figure: clicks by rank on the page of results, with their share and that of all ranks so far."""
     body, notes = [], []
-    for result, rows in measured(results, CLICKED):
+    for result, log in of_type(results, ClickedRanks):
         so_far = 0
-        notes.append(f"Rank: the place on one page of results, as it was shown. {log_sentence(rows)}")
-        for place in shown_ranks(rows):
+        notes.append(f"Rank: the place on one page of results, as it was shown. {log_sentence(log)}")
+        for place in shown_ranks(log):
             so_far += place.clicks
             rank = text_cell(f"{place.rank} and later" if place.later else place.name)
-            shares = (percent_cell(share, sign=False) for share in (place.share, so_far / rows["clicks with a rank"]))
+            shares = (percent_cell(share, sign=False) for share in (place.share, so_far / log.ranked))
             body.append([text_cell(result.collection), rank, count_cell(place.clicks), *shares])
     columns = [
         Column("Collection", numeric=False),

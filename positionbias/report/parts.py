@@ -12,17 +12,17 @@ from positionbias.report.audit_page import AUDIT_SECTIONS
 from positionbias.report.audit_select import AUDIT_MEASURES
 from positionbias.report.blocks import Block
 from positionbias.report.clicks_page import CLICK_SECTIONS
-from positionbias.report.clicks_select import CLICK_MEASURES
 from positionbias.report.contamination_page import CONTAMINATION_SECTIONS
 from positionbias.report.leakage_page import LEAKAGE_SECTIONS
 from positionbias.report.load import Study
 from positionbias.report.pool_page import POOL_SECTIONS
 from positionbias.report.published import Published
 from positionbias.report.tripclick_page import TRIPCLICK_SECTIONS
-from positionbias.report.tripclick_select import TRIPCLICK_MEASURES, is_tripclick_test, tripclick_systems
+from positionbias.results.clicks import CLICK_MEASURES
 from positionbias.results.contamination import CONTAMINATION_MEASURES, distilled, is_contamination_test
 from positionbias.results.leakage import LEAKAGE_MEASURES, tests_of_leakage
 from positionbias.results.result import Result
+from positionbias.results.tripclick import TRIPCLICK_MEASURES, is_tripclick_test, tripclick_systems
 
 __all__ = ["OWN_MEASURES", "OWN_SECTIONS", "general_comparisons", "general_systems"]
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from positionbias.core.formatting import decimal
 from positionbias.report.captions import MOST_NAMED
-from positionbias.report.cells import as_interval
 from positionbias.report.drawing import (
     interval_line,
     legend_above,
@@ -21,12 +20,11 @@ from positionbias.report.drawing import (
     wrap,
 )
 from positionbias.report.figure import WIDE, styled
-from positionbias.report.leakage_select import rows_of
-from positionbias.report.tripclick_select import CURVES, REGENERATED, RERANKER, RETRIEVER, set_name, short
 from positionbias.results.payloads import TrainingCurve
 from positionbias.results.points import Estimate
 from positionbias.results.result import Facts, Result
-from positionbias.results.select import distinct, of_kind
+from positionbias.results.select import distinct, of_type
+from positionbias.results.tripclick import REGENERATED, RERANKER, RETRIEVER, DepthCurve, DepthPoint, set_name, short
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,19 +42,20 @@ __all__ = [
 ]
 
 ACROSS = 2.9  # inches of a panel
+Curves = list[tuple[Result, DepthCurve]]
 SERIES = {"pair accuracy": "Pairwise accuracy", "score margin": "Score margin"}
 
 
-def curves_by_model(results: Sequence[Result]) -> list[Result]:
+def curves_by_model(results: Sequence[Result]) -> Curves:
     """The depth curves of models trained on BM25's negatives."""
-    return [r for r in results if r.measure == CURVES and r.facts.variant == REGENERATED]
+    return [(r, curve) for r, curve in of_type(results, DepthCurve) if r.facts.variant == REGENERATED]
 
 
-def compared_curves(results: Sequence[Result]) -> list[Result]:
+def compared_curves(results: Sequence[Result]) -> Curves:
     """The depth curves of models that were trained on several sets, all of them."""
-    curves = [r for r in results if r.measure == CURVES]
-    several = {short(r.facts) for r in curves if r.facts.variant != REGENERATED}
-    return [r for r in curves if short(r.facts) in several]
+    curves = of_type(results, DepthCurve)
+    several = {short(r.facts) for r, _ in curves if r.facts.variant != REGENERATED}
+    return [(r, curve) for r, curve in curves if short(r.facts) in several]
 
 
 def depth_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
@@ -66,8 +65,10 @@ def depth_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
         InputError: no depth curve.
     """
     found = required(curves_by_model(results), "nDCG@10 by re-ranking depth")
-    lines = distinct(short(result.facts) for result in found)
-    panels = {test: [r for r in found if r.split == test] for test in distinct(r.split for r in found)}
+    lines = distinct(short(result.facts) for result, _ in found)
+    panels: dict[str, Curves] = {}
+    for result, curve in found:
+        panels.setdefault(result.split, []).append((result, curve))
     return _curves(panels, lines, lambda result: short(result.facts), width)
 
 
@@ -78,29 +79,28 @@ def negatives_figure(results: Sequence[Result], *, width: float = WIDE) -> Figur
         InputError: no model with several training sets.
     """
     found = required(compared_curves(results), "depth curves of a model with several training sets")
-    several = len(distinct(result.split for result in found)) > 1
-    panels: dict[str, list[Result]] = {}
-    for result in found:
-        panels.setdefault(short(result.facts) + (f", {result.split}" if several else ""), []).append(result)
-    return _curves(panels, _sets(result.facts for result in found), lambda result: set_name(result.facts), width)
+    several = len(distinct(result.split for result, _ in found)) > 1
+    panels: dict[str, Curves] = {}
+    for result, curve in found:
+        panels.setdefault(short(result.facts) + (f", {result.split}" if several else ""), []).append((result, curve))
+    return _curves(panels, _sets(result.facts for result, _ in found), lambda result: set_name(result.facts), width)
 
 
-def _sets(every: Any) -> list[str]:
+def _sets(every: Iterable[Facts]) -> list[str]:
     """Training sets in words, BM25's first."""
     return sorted(distinct(set_name(facts) for facts in every), key=lambda name: name != REGENERATED)
 
 
-def _curves(panels: dict[str, list[Result]], lines: Sequence[str], line: Any, width: float) -> Figure:
+def _curves(panels: Mapping[str, Curves], lines: Sequence[str], line: Callable[[Result], str], width: float) -> Figure:
     across = min(len(panels), max(1, int(width / ACROSS)))
     down = -(-len(panels) // across)
     with styled():
         figure = new_figure(width, 0.9 + 2.5 * down)
         grid = list(figure.subplots(down, across, squeeze=False, sharex=True, sharey=True).flat)
-        depths = sorted({p["depth"] for results in panels.values() for result in results for p in rows_of(result)["points"]})
-        for place, (axes, (title, results)) in enumerate(zip(grid, panels.items(), strict=False)):
-            for result in results:
-                index = lines.index(line(result))
-                _line(axes, rows_of(result)["points"], index, len(lines))
+        depths = sorted({point.depth for curves in panels.values() for _, curve in curves for point in curve.points})
+        for place, (axes, (title, curves)) in enumerate(zip(grid, panels.items(), strict=False)):
+            for result, curve in curves:
+                _line(axes, curve.points, lines.index(line(result)), len(lines))
             axes.set_xscale("log")
             _depth_marks(axes, depths, width / across)
             axes.set_title(wrap(title, letters(width / across)))
@@ -115,11 +115,11 @@ def _curves(panels: dict[str, list[Result]], lines: Sequence[str], line: Any, wi
     return figure
 
 
-def _line(axes: Any, points: Sequence[Any], index: int, lines: int) -> None:
+def _line(axes: Any, points: Sequence[DepthPoint], index: int, lines: int) -> None:
     """One curve; a little aside, so that no interval hides another."""
     aside = 1.03 ** (index - (lines - 1) / 2)
-    places = [point["depth"] * aside for point in points]
-    means = [Estimate(point["mean"], as_interval(point["interval"])) for point in points]
+    places = [point.depth * aside for point in points]
+    means = [Estimate(point.mean, point.interval) for point in points]
     interval_line(axes, places, means, index, size=4, linewidth=1, alpha=0.6)
 
 
@@ -154,23 +154,23 @@ def negatives_caption(results: Sequence[Result]) -> str:
     )
 
 
-def _ends(found: Sequence[Result], name: Any) -> str:
+def _ends(found: Curves, name: Callable[[Result], str]) -> str:
     if not found or len(found) > MOST_NAMED:
         return ""
     parts = []
-    for result in found:
-        first, last = (rows_of(result)["points"][place] for place in (0, -1))
+    for result, curve in found:
+        first, last = curve.points[0], curve.points[-1]
         parts.append(
-            f"{name(result)} on {result.split}: {decimal(first['mean'])} at {first['depth']}, {decimal(last['mean'])} at {last['depth']}"
+            f"{name(result)} on {result.split}: {decimal(first.mean)} at {first.depth}, {decimal(last.mean)} at {last.depth}"
         )
     return f" {'; '.join(parts)}."
 
 
-def logged(results: Sequence[Result]) -> list[Result]:
+def logged(results: Sequence[Result]) -> list[tuple[Result, TrainingCurve]]:
     """What was logged in the trainings of models that have several training sets."""
-    curves = [r for r in of_kind(results, "training") if r.facts.role in (RERANKER, RETRIEVER)]
-    several = {short(r.facts) for r in curves if r.facts.variant != REGENERATED}
-    return [r for r in curves if short(r.facts) in several]
+    curves = [(r, curve) for r, curve in of_type(results, TrainingCurve) if r.facts.role in (RERANKER, RETRIEVER)]
+    several = {short(r.facts) for r, _ in curves if r.facts.variant != REGENERATED}
+    return [(r, curve) for r, curve in curves if short(r.facts) in several]
 
 
 def telemetry_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
@@ -180,7 +180,7 @@ def telemetry_figure(results: Sequence[Result], *, width: float = WIDE) -> Figur
         InputError: no model with several training sets.
     """
     found = required(logged(results), "trainings of a model on several training sets")
-    models, lines = distinct(short(r.facts) for r in found), _sets(r.facts for r in found)
+    models, lines = distinct(short(r.facts) for r, _ in found), _sets(r.facts for r, _ in found)
     across = 2 if width > 2 * 2.4 else 1
     keys = [(model, name) for model in models for name in SERIES]
     down = -(-len(keys) // across)
@@ -188,9 +188,9 @@ def telemetry_figure(results: Sequence[Result], *, width: float = WIDE) -> Figur
         figure = new_figure(width, 0.9 + 2.2 * down)
         grid = list(figure.subplots(down, across, squeeze=False, sharex=True).flat)
         for place, (axes, (model, name)) in enumerate(zip(grid, keys, strict=True)):
-            for result in found:
+            for result, curve in found:
                 if short(result.facts) == model:
-                    _logged_line(axes, result, name, lines.index(set_name(result.facts)))
+                    _logged_line(axes, curve, name, lines.index(set_name(result.facts)))
             axes.set_title(wrap(f"{SERIES[name]}, {model}", letters(width / across)))
             axes.xaxis.set_major_locator(tick_places(width / across))
             axes.xaxis.set_tick_params(labelbottom=place + across >= len(keys))
@@ -199,17 +199,15 @@ def telemetry_figure(results: Sequence[Result], *, width: float = WIDE) -> Figur
     return figure
 
 
-def _logged_line(axes: Any, result: Result, name: str, index: int) -> None:
-    payload = result.payload
-    assert isinstance(payload, TrainingCurve)
-    values = payload.series.get(name, ())
-    shown = [(step, value) for step, value in zip(payload.steps, values, strict=False) if value is not None]
+def _logged_line(axes: Any, curve: TrainingCurve, name: str, index: int) -> None:
+    values = curve.series.get(name, ())
+    shown = [(step, value) for step, value in zip(curve.steps, values, strict=False) if value is not None]
     axes.plot([step for step, _ in shown], [value for _, value in shown], markersize=3.5, **series_looks(index))
 
 
 def telemetry_caption(results: Sequence[Result]) -> str:
     """What the figure shows."""
-    facts: list[Facts] = distinct(result.facts for result in logged(results))
+    facts: list[Facts] = distinct(result.facts for result, _ in logged(results))
     seeds = len(distinct(of.seed for of in facts))
     repeated = f" {seeds} lines a set: one a seed." if seeds > 1 else ""
     return f"Share of training triples whose clicked passage scored higher, and by how much on average, since the point before.{repeated}"

@@ -22,9 +22,9 @@ from positionbias.report.tripclick_figure import (
     telemetry_caption,
     telemetry_figure,
 )
-from positionbias.report.tripclick_select import tripclick_systems
 from positionbias.report.tripclick_tables import first_stage_tests_table, negatives_table, reranking_table, retrieval_table
 from positionbias.results.result import Result
+from positionbias.results.tripclick import tripclick_systems
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -19,28 +19,27 @@ from positionbias.report.cells import (
     percent_cell,
     text_cell,
 )
-from positionbias.report.leakage_select import rows_of
 from positionbias.report.published import Published
 from positionbias.report.table import Cell, Column, Table
-from positionbias.report.tripclick_select import (
+from positionbias.results.payloads import Comparison
+from positionbias.results.published import PublishedCell
+from positionbias.results.result import Facts, Result
+from positionbias.results.select import distinct, model_name, of_type
+from positionbias.results.tripclick import (
     AGAINST_BM25,
     ENSEMBLE,
     FIRST,
     NEGATIVES,
     RERANKER,
     RETRIEVER,
-    SETS,
-    TELEMETRY,
+    Telemetry,
+    TrainingSet,
     compared_along,
     judged_sets,
     of_role,
     set_name,
     short,
 )
-from positionbias.results.payloads import Comparison
-from positionbias.results.published import PublishedCell
-from positionbias.results.result import Facts, Result
-from positionbias.results.select import distinct, model_name
 
 __all__ = [
     "first_stage_tests_table",
@@ -233,18 +232,14 @@ def negatives_table(results: Sequence[Result]) -> Table:
 
 def _what_differs(results: Sequence[Result]) -> list[str]:
     """What is alike and what is not in trainings on different sets, in numbers."""
-    sets = [(set_name(result.facts), rows_of(result)) for result in results if result.measure == SETS]
     held = [
-        f"{name} {r['groups']:,} triples of {r['queries']:,} queries and {r['positives']:,} clicked passages"
-        for name, r in sets
-        if "positives" in r
+        f"{set_name(result.facts)} {of.groups:,} triples of {of.queries:,} queries and {of.positives:,} clicked passages"
+        for result, of in of_type(results, TrainingSet)
+        if of.positives is not None
     ]
     steps: dict[str, list[str]] = {}
-    for result in results:
-        if result.measure == TELEMETRY:
-            steps.setdefault(set_name(result.facts), []).extend(
-                f"{step:,}" for step in rows_of(result)["steps"] if step is not None
-            )
+    for result, logged in of_type(results, Telemetry):
+        steps.setdefault(set_name(result.facts), []).extend(f"{step:,}" for step in logged.steps if step is not None)
     alike = len({step for of in steps.values() for step in of}) == 1
     notes = ["B less A: the same model and seeds" + (" and number of steps" if alike else "") + "."]
     if not alike and any(steps.values()):

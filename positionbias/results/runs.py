@@ -1,14 +1,19 @@
-"""Figures of runs: what retrieval and re-ranking counted."""
+"""Figures of runs: what retrieval, re-ranking and ensembles counted."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, Self
+
+import msgspec
 from msgspec import field
 
 from positionbias.results.figures import Figures
 
-__all__ = ["CANDIDATES", "BM25Figures", "DenseFigures", "RerankingFigures"]
+__all__ = ["CANDIDATES", "ENSEMBLE", "BM25Figures", "DenseFigures", "EnsembleFigures", "Missing", "RerankingFigures"]
 
 CANDIDATES = "candidates"
+ENSEMBLE = "ensemble"
 
 
 class BM25Figures(Figures, frozen=True, kw_only=True):
@@ -48,3 +53,43 @@ class RerankingFigures(Figures, frozen=True, kw_only=True, omit_defaults=True):
     without_word: int = field(name="queries without a word")
     long_passages: int | None = field(name="passages up to the length limit", default=None)
     long_pairs: int | None = field(name="pairs up to the length limit", default=None)
+
+
+class Missing(msgspec.Struct, forbid_unknown_fields=True):
+    """What one run of an ensemble lacks of what all have together: queries, and passages of the queries that it has.
+
+    ``equal`` counts its queries whose scores are all equal, so that they say nothing; ``below`` its passages without a score
+    of its own, below its re-ranking depth.
+    """
+
+    queries: int = field(name="queries missing", default=0)
+    passages: int = field(name="passages missing", default=0)
+    equal: int = field(name="queries with equal scores", default=0)
+    below: int = field(name="passages below its depth", default=0)
+
+
+class EnsembleFigures(Figures, frozen=True, kw_only=True):
+    """What an ensemble holds, and by the label of each run what it lacks; in JSON ``LABEL: COUNT`` beside the others."""
+
+    MEASURES = (ENSEMBLE,)
+
+    queries: int
+    passages: int
+    missing: Mapping[str, Missing]
+
+    def to_rows(self) -> dict[str, Any]:
+        """Return the figures as JSON has them."""
+        rows = super().to_rows()
+        for label, missing in rows.pop("missing").items():
+            rows |= {f"{label}: {name}": count for name, count in missing.items()}
+        return rows
+
+    @classmethod
+    def from_rows(cls, rows: Mapping[str, Any]) -> Self:
+        """Return the figures that ``to_rows`` wrote."""
+        own: dict[str, Any] = {"missing": {}}
+        for name, count in rows.items():
+            label, colon, what = name.rpartition(": ")
+            place = own["missing"].setdefault(label, {}) if colon else own
+            place[what] = count
+        return super().from_rows(own)

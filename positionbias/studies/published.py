@@ -14,7 +14,6 @@ from positionbias.pooling import published as pooling
 from positionbias.report.load import Study
 from positionbias.report.pool_select import RECOGNISED, of_what
 from positionbias.report.published import Published
-from positionbias.report.tripclick_select import judged_sets, tripclick_systems
 from positionbias.results.collections import PassageFigures
 from positionbias.results.contamination import distilled, targets_of
 from positionbias.results.leakage import by_condition
@@ -22,6 +21,7 @@ from positionbias.results.payloads import PerQuery
 from positionbias.results.published import DELTA, DEVIATION, PublishedCell
 from positionbias.results.result import Facts, Result
 from positionbias.results.select import of_type
+from positionbias.results.tripclick import judged_sets, tripclick_systems
 from positionbias.studies import tripclick_published as tripclick
 
 __all__ = ["CELLS", "PAPER", "published_for"]

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from positionbias.core.collection import Collection
 from positionbias.core.groups import Groups
-from positionbias.report.tripclick_select import ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
 from positionbias.results.result import Facts, Result
+from positionbias.results.tripclick import ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
 from positionbias.studies import estimate
 from positionbias.studies.artefacts import as_ended
 from positionbias.studies.tripclick_checks import check_study

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from itertools import islice
 
@@ -12,6 +12,7 @@ import numpy as np
 from positionbias.core.groups import Groups
 from positionbias.core.records import Qrel
 from positionbias.core.seeds import keys64
+from positionbias.results.tripclick import TrainingSet
 
 __all__ = ["Distinct", "count_set"]
 
@@ -19,9 +20,9 @@ _BLOCK = 1 << 14  # groups
 _PARTS = 32  # files; of what is counted a part is held at once
 
 
-def count_set(groups: Groups, truth: Iterable[Qrel] | None) -> dict[str, int | None]:
+def count_set(groups: Groups, truth: Iterable[Qrel] | None, left_out: Mapping[str, int]) -> TrainingSet:
     """Groups, queries, positives (of a query), negatives, and those of them that are relevant in truth (None: nobody knows), each time they are
-    drawn and each once.
+    drawn and each once; and what was ``left_out``.
 
     What is distinct is told by 64 bits of a hash, which of 26 million pairs takes two for one in one count of 50,000; the keys lie on disk, 8 bytes
     a pair, and 1/32 of them is held, beside the keys of the truth.
@@ -45,15 +46,16 @@ def count_set(groups: Groups, truth: Iterable[Qrel] | None) -> dict[str, int | N
         for part in drawn.parts():
             distinct += len(part)
             distinct_false += 0 if relevant is None else int(_among(part, relevant).sum())
-        return {
-            "groups": count,
-            "queries": sum(map(len, queries.parts())),
-            "positives": sum(map(len, positives.parts())),
-            "negatives": negatives,
-            "false negatives": None if relevant is None else false,
-            "distinct negatives": distinct,
-            "distinct false negatives": None if relevant is None else distinct_false,
-        }
+        return TrainingSet(
+            groups=count,
+            queries=sum(map(len, queries.parts())),
+            positives=sum(map(len, positives.parts())),
+            negatives=negatives,
+            false_negatives=None if relevant is None else false,
+            distinct_negatives=distinct,
+            distinct_false_negatives=None if relevant is None else distinct_false,
+            left_out=left_out,
+        )
 
 
 def _keys(ids: Iterable[tuple[str, ...]]) -> np.ndarray:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-import msgspec
 import numpy as np
 
 from positionbias.core.run import Run
 from positionbias.evaluation.trainings import Repeat, Values, changes, paired
+from positionbias.results.points import Point
+from positionbias.results.tripclick import DepthPoint
 from positionbias.studies.systems import point
 
-__all__ = ["curve_rows", "depth_notes", "reached", "within_candidates"]
+__all__ = ["depth_notes", "depth_points", "reached", "to_deepest", "within_candidates"]
 
 MOST = 0.5  # of a test's queries have so many candidates as a depth that is shown
 
@@ -45,25 +46,25 @@ def _sizes(candidates: Run, query_ids: Sequence[str]) -> np.ndarray:
     return np.array([len(candidates.numbers(query_id)) if query_id in candidates else 0 for query_id in query_ids])
 
 
-def curve_rows(
+def depth_points(
     values: Mapping[int, Mapping[Repeat, Values]],
     shares: Mapping[int, float],
-    depth: int,
     clusters: Mapping[str, str] | None = None,
     *,
     seed: int,
-) -> dict[str, Any]:
-    """Means at every depth, and how far it is from the shallowest and from the study's ``depth`` to the deepest, query by query.
+) -> list[DepthPoint]:
+    """Return the mean at every depth. ``values`` by ascending depth, training and query; ``shares`` as ``reached`` has them."""
+    points = []
+    for depth, repeats in values.items():
+        of = point(repeats, clusters, seed=seed)
+        points.append(DepthPoint(depth=depth, mean=of.mean, interval=of.interval, queries=of.queries, reached=shares[depth]))
+    return points
 
-    ``values`` by ascending depth, training and query; ``shares`` as ``reached`` has them.
-    """
+
+def to_deepest(
+    values: Mapping[int, Mapping[Repeat, Values]], depth: int, clusters: Mapping[str, str] | None = None, *, seed: int
+) -> dict[str, Point]:
+    """Return the changes from the shallowest and from the study's ``depth`` to the deepest, query by query."""
     depths = list(values)
-    last = values[depths[-1]]
     starts = [start for start in dict.fromkeys((depths[0], depth)) if start in values and start < depths[-1]]
-    found = {
-        str(start): msgspec.to_builtins(point(changes(paired(values[start], last)), clusters, seed=seed)) for start in starts
-    }
-    points = [
-        {"depth": at, **msgspec.to_builtins(point(of, clusters, seed=seed)), "reached": shares[at]} for at, of in values.items()
-    ]
-    return {"points": points, "depth": depth, "to the deepest from": found}
+    return {str(start): point(changes(paired(values[start], values[depths[-1]])), clusters, seed=seed) for start in starts}

@@ -8,18 +8,22 @@ from typing import Any
 from positionbias.core.formatting import percent
 from positionbias.evaluation.letters import LEVEL
 from positionbias.evaluation.significance import HOLM
-from positionbias.report.leakage_select import rows_of
-from positionbias.report.tripclick_select import (
+from positionbias.results.payloads import Comparison, Finding
+from positionbias.results.points import Point
+from positionbias.results.result import Facts, Result
+from positionbias.results.select import of_type
+from positionbias.results.tripclick import (
     AGAINST_BM25,
     CLEANED,
-    CURVES,
     FIRST,
     MEMBERS,
     NEGATIVES,
     REGENERATED,
     RETRIEVER,
-    SETS,
-    TELEMETRY,
+    AgainstRegenerated,
+    DepthCurve,
+    Telemetry,
+    TrainingSet,
     compared_along,
     judged_sets,
     of_role,
@@ -27,12 +31,10 @@ from positionbias.report.tripclick_select import (
     short,
     tripclick_systems,
 )
-from positionbias.results.payloads import Comparison, Finding
-from positionbias.results.result import Facts, Result
 from positionbias.studies.against import MARGIN
 from positionbias.studies.endings import ending_findings
 from positionbias.studies.tripclick_published import TESTS, paper_test
-from positionbias.studies.wording import bounds_of, difference_shown, p_shown, point_shown
+from positionbias.studies.wording import difference_shown, p_shown, shown
 
 __all__ = ["tripclick_findings"]
 
@@ -65,50 +67,46 @@ def _name(facts: Facts) -> str:
 
 def _false(results: Sequence[Result]) -> list[Finding]:
     """The share of each training set's negatives that are relevant in truth."""
-    known = [result for result in results if result.measure == SETS and rows_of(result)["false negatives"] is not None]
     parts = []
-    for result in known:
-        rows = rows_of(result)
-        share = percent(result.value) if result.value is not None else "none"
-        parts.append(f"{set_name(result.facts)} {rows['false negatives']:,} of {rows['negatives']:,} ({share})")
+    for result, held in of_type(results, TrainingSet):
+        if held.false_negatives is not None:
+            share = percent(result.value) if result.value is not None else "none"
+            parts.append(f"{set_name(result.facts)} {held.false_negatives:,} of {held.negatives:,} ({share})")
     return [Finding(f"Negatives that are relevant in truth, by training set: {'; '.join(parts)}.", None)] if parts else []
 
 
 def _seen_in_training(results: Sequence[Result]) -> list[Finding]:
     """Pairwise accuracy and margin of a model's trainings, set by set: the paper's first evidence of bad negatives."""
-    by_model: dict[str, list[Result]] = {}
-    for result in results:
-        if result.measure == TELEMETRY and result.value is not None:
-            by_model.setdefault(short(result.facts), []).append(result)
+    by_model: dict[str, list[tuple[Result, Telemetry]]] = {}
+    for result, logged in of_type(results, Telemetry):
+        if result.value is not None:
+            by_model.setdefault(short(result.facts), []).append((result, logged))
     found = []
     for model, of in by_model.items():
-        tests = {r.facts.variant: t for r in of if (t := rows_of(r).get(f"against {REGENERATED}")) is not None}
+        tests = {result.facts.variant: logged.against for result, logged in of if logged.against is not None}
         if not tests:
             continue
         parts = [
-            f"{set_name(result.facts)} {result.value:.3f}, margin {_mean(result, 'score margin')}{_tested(tests.get(result.facts.variant))}"
-            for result in of
+            f"{set_name(result.facts)} {result.value:.3f}, margin {_margin(logged)}{_tested(logged.against)}"
+            for result, logged in of
         ]
         text = f"{model}, pairwise accuracy in the last half of training: {'; '.join(parts)}."
         found.append(Finding(text, _lower([test for name, test in tests.items() if not name.endswith(CLEANED)])))
     return found
 
 
-def _tested(test: Any) -> str:
+def _tested(test: AgainstRegenerated | None) -> str:
     if test is None:
         return ""
-    p, seeds = test["p holm"], test["seeds"]
-    return (
-        f", over {seeds} seeds p {p_shown(p)} against {REGENERATED}"
-        if p is not None
-        else f" ({seeds} seed{'s' * (seeds != 1)}, no test)"
-    )
+    if test.p_holm is None:
+        return f" ({test.seeds} seed{'s' * (test.seeds != 1)}, no test)"
+    return f", over {test.seeds} seeds p {p_shown(test.p_holm)} against {REGENERATED}"
 
 
-def _lower(tests: Sequence[Any]) -> bool | None:
+def _lower(tests: Sequence[AgainstRegenerated]) -> bool | None:
     """Whether all sets with false negatives are lower, or one is higher; None where no test tells."""
-    sure = [test for test in tests if test["p holm"] is not None and test["p holm"] < LEVEL]
-    if any(test["difference"] > 0 for test in sure):
+    sure = [test for test in tests if test.p_holm is not None and test.p_holm < LEVEL]
+    if any(test.difference is not None and test.difference > 0 for test in sure):
         return False
     return True if tests and len(sure) == len(tests) else None
 
@@ -116,11 +114,8 @@ def _lower(tests: Sequence[Any]) -> bool | None:
 def _as_they_began(results: Sequence[Result]) -> list[Finding]:
     """Trainings of which validation kept step 0: what was measured is what they began with, whatever their negatives."""
     found = []
-    for result in results:
-        if result.measure != TELEMETRY:
-            continue
-        rows = rows_of(result)
-        if began := [str(seed) for seed, kept in zip(rows["seeds"], rows["kept"], strict=True) if kept == 0]:
+    for result, logged in of_type(results, Telemetry):
+        if began := [str(seed) for seed, kept in zip(logged.seeds, logged.kept_steps, strict=True) if kept == 0]:
             text = (
                 f"{_name(result.facts)}: no step was better on validation than the weights that it began with, which were kept "
                 f"(seed {', '.join(began)}). What is measured of it says nothing of its negatives; what was logged is of weights that were not kept."
@@ -129,8 +124,8 @@ def _as_they_began(results: Sequence[Result]) -> list[Finding]:
     return found
 
 
-def _mean(result: Result, name: str) -> str:
-    values = [value for value in rows_of(result)[name] if value is not None]
+def _margin(logged: Telemetry) -> str:
+    values = [value for value in logged.score_margin if value is not None]
     return f"{sum(values) / len(values):.2f}".replace("-", "−") if values else "not logged"
 
 
@@ -142,7 +137,7 @@ def _significant(payload: Comparison) -> bool:
 def _negatives(results: Sequence[Result]) -> list[Finding]:
     """Every model on one training set against the same on another: BM25's negatives, and a set without its own false negatives."""
     found = []
-    held = {result.facts.variant: rows_of(result) for result in results if result.measure == SETS}
+    held = {result.facts.variant: of for result, of in of_type(results, TrainingSet)}
     for result, payload in compared_along(results, NEGATIVES):
         if result.measure != HEADLINE:
             continue
@@ -153,8 +148,7 @@ def _negatives(results: Sequence[Result]) -> list[Finding]:
         alone = ""
         if result.facts.variant == other.variant + CLEANED and {other.variant, result.facts.variant} <= held.keys():
             without, whole = (
-                f"{of['groups']:,} triples of {of['queries']:,} queries"
-                for of in (held[result.facts.variant], held[other.variant])
+                f"{of.groups:,} triples of {of.queries:,} queries" for of in (held[result.facts.variant], held[other.variant])
             )
             alone = f" Where negatives come from is the same: only false ones are left out ({without} instead of {whole})."
         text = (
@@ -187,31 +181,27 @@ def _robust(results: Sequence[Result]) -> list[Finding]:
     A model is called robust only where candidates deeper than the study's depth were re-ranked.
     """
     found = []
-    for result in results:
-        if result.measure != CURVES:
+    for result, curve in of_type(results, DepthCurve):
+        if not curve.changes:
             continue
-        rows: Any = rows_of(result)
-        changes = rows["to the deepest from"]
-        if not changes:
-            continue
-        start = max(changes, key=int)
-        change, last = changes[start], rows["points"][-1]
-        deeper = int(start) == rows["depth"]
-        verdict, holds = _goes_on(change, last["mean"] - change["mean"])
+        start = max(curve.changes, key=int)
+        change, last = curve.changes[start], curve.points[-1]
+        deeper = int(start) == curve.depth
+        verdict, holds = _goes_on(change, last.mean - change.mean)
         if not deeper and holds is not False:
-            verdict, holds = f"no candidates beyond --depth ({rows['depth']}) were there, so that nothing is said of more", None
-        some = f", which {percent(last['reached'], 0)} of the queries have," if last["reached"] < 1 else ""
+            verdict, holds = f"no candidates beyond --depth ({curve.depth}) were there, so that nothing is said of more", None
+        some = f", which {percent(last.reached, 0)} of the queries have," if last.reached < 1 else ""
         text = (
-            f"{_name(result.facts)} on {result.split}: from re-ranking depth {start} to {last['depth']}{some} {HEADLINE} changes by "
-            f"{point_shown(change)} to {last['mean']:.3f}: {verdict}."
+            f"{_name(result.facts)} on {result.split}: from re-ranking depth {start} to {last.depth}{some} {HEADLINE} changes by "
+            f"{shown(change.mean, change.interval)} to {last.mean:.3f}: {verdict}."
         )
         found.append(Finding(text, holds))
     return found
 
 
-def _goes_on(change: Any, start: float) -> tuple[str, bool | None]:
+def _goes_on(change: Point, start: float) -> tuple[str, bool | None]:
     """What a change from ``start`` amounts to; a fall whose interval lies within 3 % of it is called none, as everywhere [decision]."""
-    bounds, least = bounds_of(change["interval"]), -MARGIN * start
+    bounds, least = change.interval, -MARGIN * start
     if bounds is None or (bounds.low < least and bounds.high >= 0):
         return "these data do not decide", None
     if bounds.low < least:

@@ -15,7 +15,9 @@ from positionbias.evaluation.depth import apply_depth
 from positionbias.evaluation.measures import per_query
 from positionbias.evaluation.significance import adjust, clusters_by_passage
 from positionbias.evaluation.trainings import Repeat, Values, compare_trainings, mean_interval, paired, query_means
-from positionbias.report.tripclick_select import (
+from positionbias.results.payloads import Comparison, Payload, PerQuery
+from positionbias.results.result import Facts, Result
+from positionbias.results.tripclick import (
     AGAINST_BM25,
     CLEANED,
     CURVES,
@@ -26,12 +28,11 @@ from positionbias.report.tripclick_select import (
     REGENERATED,
     RERANKER,
     RETRIEVER,
+    DepthCurve,
     system_label,
 )
-from positionbias.results.payloads import Comparison, Payload, PerQuery, Statistics
-from positionbias.results.result import Facts, Result
 from positionbias.studies.systems import FIRST_STAGE, finding
-from positionbias.studies.tripclick_depths import curve_rows, depth_notes, reached, within_candidates
+from positionbias.studies.tripclick_depths import depth_notes, depth_points, reached, to_deepest, within_candidates
 from positionbias.studies.tripclick_findings import tripclick_findings
 from positionbias.studies.tripclick_settings import JudgedSplit
 from positionbias.studies.tripclick_trained import set_results, telemetry
@@ -223,8 +224,12 @@ class _Measuring:
         for depth in depths:
             cut = [apply_depth(first, run, depth) for run in runs]
             at[depth] = self._by_training(cut, seeds, test, (HEADLINE,))[HEADLINE]
-        shares = reached(first, queries, depths)
-        rows = {"measure": HEADLINE, **curve_rows(at, shares, self.settings.depth, self.clusters[test.label], seed=self.seed)}
-        rows["beyond the candidates"] = sorted(asked.difference(depths))
-        value = rows["points"][-1]["mean"]
-        return [self._result(CURVES, test.label, facts, Statistics(rows), value=value, count=len(queries))]
+        clusters = self.clusters[test.label]
+        curve = DepthCurve(
+            measure=HEADLINE,
+            points=depth_points(at, reached(first, queries, depths), clusters, seed=self.seed),
+            depth=self.settings.depth,
+            changes=to_deepest(at, self.settings.depth, clusters, seed=self.seed),
+            beyond=sorted(asked.difference(depths)),
+        )
+        return [self._result(CURVES, test.label, facts, curve, value=curve.points[-1].mean, count=len(queries))]

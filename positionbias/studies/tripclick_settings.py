@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from positionbias.core.errors import SettingError
 from positionbias.firststage.bm25 import Bm25Settings
-from positionbias.report.tripclick_select import CLEANED, REGENERATED
+from positionbias.results.tripclick import CLEANED, REGENERATED
 from positionbias.studies.model_settings import ModelSettings
 from positionbias.training.config import TrainConfig
 

@@ -5,25 +5,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
-from typing import Any
 
+import msgspec
 import numpy as np
 
 from positionbias.core.collection import Collection
 from positionbias.core.groups import Groups
 from positionbias.core.records import Qrel
 from positionbias.evaluation.significance import corrected
-from positionbias.report.tripclick_select import REGENERATED, SETS, TELEMETRY, system_label
-from positionbias.results.payloads import Statistics
+from positionbias.results.payloads import TrainingCurve
 from positionbias.results.result import Facts, Result
+from positionbias.results.select import of_type
+from positionbias.results.tripclick import REGENERATED, SETS, TELEMETRY, AgainstRegenerated, Telemetry, system_label
 from positionbias.studies.systems import Subject, curve_of
 from positionbias.studies.tripclick_counts import count_set
 from positionbias.studies.tripclick_sets import LEFT_OUT
 from positionbias.studies.tripclick_trials import Trial, TripClickStudy
 
 __all__ = ["against_regenerated", "set_results", "telemetry"]
-
-LOGGED = ("pair accuracy", "score margin", "loss")
 
 
 def set_results(study: TripClickStudy, collection: Collection) -> list[Result]:
@@ -32,12 +31,11 @@ def set_results(study: TripClickStudy, collection: Collection) -> list[Result]:
     found = []
     for name, path in study.trainsets.items():
         groups = Groups(path)
-        rows: dict[str, Any] = count_set(groups, _truth(study, collection))
-        false, negatives = rows["false negatives"], rows["negatives"]
+        held = count_set(groups, _truth(study, collection), groups.manifest.content.get(LEFT_OUT, {}))
+        false, negatives = held.false_negatives, held.negatives
         share = None if false is None or not negatives else false / negatives
-        rows["left out"] = dict(groups.manifest.content.get(LEFT_OUT, {}))
-        made = collection.name, "", name, study.settings.seed, share, None, rows["groups"]
-        found.append(Result(SETS, *made, Statistics(rows), Facts(variant=name)))
+        made = collection.name, "", name, study.settings.seed, share, None, held.groups
+        found.append(Result(SETS, *made, held, Facts(variant=name)))
     return found
 
 
@@ -52,7 +50,7 @@ def telemetry(trials: Mapping[Facts, Sequence[Trial]], collection: str, seed: in
     """What was logged in the trainings: a system's pairwise accuracy and margin over the last half of its steps, which weights were kept, and a curve
     each."""
     every, curves = list(trials), []
-    rows_of: dict[Facts, dict[str, Any]] = {}
+    seen: dict[Facts, Telemetry] = {}
     for facts, own in trials.items():
         of = [
             curve_of(Subject(system_label(facts, every), replace(facts, seed=trial.seed), trial.trained), collection)
@@ -60,59 +58,60 @@ def telemetry(trials: Mapping[Facts, Sequence[Trial]], collection: str, seed: in
             if trial.trained is not None
         ]
         if of:
-            rows: dict[str, Any] = {name: [_late(result, name) for result in of] for name in LOGGED}
-            rows |= {"seeds": [trial.seed for trial in own]}
-            rows |= {
-                name: [_noted(result, note) for result in of] for name, note in (("steps", "steps"), ("kept", "best_step"))
-            }
-            rows_of[facts] = rows
+            seen[facts] = _logged([trial.seed for trial in own], [curve for _, curve in of_type(of, TrainingCurve)])
         curves += of
-    for facts, rows in rows_of.items():
-        rest = [of for of in rows_of if of != facts and replace(of, variant=REGENERATED) == facts]
-        for system, tested in zip(rest, against_regenerated(rows, [rows_of[of] for of in rest]), strict=True):
-            rows_of[system][f"against {REGENERATED}"] = tested
+    for facts, base in seen.items():
+        rest = [of for of in seen if of != facts and replace(of, variant=REGENERATED) == facts]
+        for system, tested in zip(rest, against_regenerated(base, [seen[of] for of in rest]), strict=True):
+            seen[system] = msgspec.structs.replace(seen[system], against=tested)
     found = []
-    for facts, rows in rows_of.items():
-        known = [value for value in rows["pair accuracy"] if value is not None]
+    for facts, logged in seen.items():
+        known = [value for value in logged.pair_accuracy if value is not None]
         value = sum(known) / len(known) if known else None
-        made = collection, "", system_label(facts, every), seed, value, None, len(rows["seeds"])
-        found.append(Result(TELEMETRY, *made, Statistics(rows), facts))
+        made = collection, "", system_label(facts, every), seed, value, None, len(logged.seeds)
+        found.append(Result(TELEMETRY, *made, logged, facts))
     return [*found, *curves]
 
 
-def against_regenerated(base: Mapping[str, Any], others: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _logged(seeds: Sequence[int], curves: Sequence[TrainingCurve]) -> Telemetry:
+    return Telemetry(
+        pair_accuracy=[_late(curve, "pair accuracy") for curve in curves],
+        score_margin=[_late(curve, "score margin") for curve in curves],
+        loss=[_late(curve, "loss") for curve in curves],
+        seeds=seeds,
+        steps=[_noted(curve, "steps") for curve in curves],
+        kept=[_noted(curve, "best_step") for curve in curves],
+    )
+
+
+def against_regenerated(base: Telemetry, others: Sequence[Telemetry]) -> list[AgainstRegenerated]:
     """How much less pairwise accuracy a model's trainings on each of the other sets logged than those on BM25's negatives: the mean difference
     over the seeds that both have, and p by Student's paired t-test over them after Holm's correction over the sets; None of fewer than two seeds, or
     where all differ alike."""
     from scipy import stats
 
-    found: list[dict[str, Any]] = []
+    found: list[AgainstRegenerated] = []
     for other in others:
         ours, theirs = (
-            {seed: v for seed, v in zip(of["seeds"], of["pair accuracy"], strict=True) if v is not None} for of in (base, other)
+            {seed: v for seed, v in zip(of.seeds, of.pair_accuracy, strict=True) if v is not None} for of in (base, other)
         )
         seeds = sorted(ours.keys() & theirs.keys())
         differences = np.round([theirs[seed] - ours[seed] for seed in seeds], 12)
         varied = len(seeds) > 1 and np.ptp(differences) > 0
         p = float(stats.ttest_1samp(differences, 0).pvalue) if varied else None
-        found.append({"difference": float(differences.mean()) if len(seeds) else None, "p holm": p, "seeds": len(seeds)})
-    tested = [of for of in found if of["p holm"] is not None]
-    for of, p in zip(tested, corrected([of["p holm"] for of in tested], "holm"), strict=True):
-        of["p holm"] = p
-    return found
+        difference = float(differences.mean()) if len(seeds) else None
+        found.append(AgainstRegenerated(difference=difference, p_holm=p, seeds=len(seeds)))
+    holm = iter(corrected([of.p_holm for of in found if of.p_holm is not None], "holm"))
+    return [of if of.p_holm is None else msgspec.structs.replace(of, p_holm=next(holm)) for of in found]
 
 
-def _late(result: Result, name: str) -> float | None:
+def _late(curve: TrainingCurve, name: str) -> float | None:
     """The mean of what was logged over the last half of the steps."""
-    payload: Any = result.payload
-    logged = [
-        (step, value) for step, value in zip(payload.steps, payload.series.get(name, ()), strict=False) if value is not None
-    ]
+    logged = [(step, value) for step, value in zip(curve.steps, curve.series.get(name, ()), strict=False) if value is not None]
     late = [value for step, value in logged if 2 * step >= logged[-1][0]]
     return sum(late) / len(late) if late else None
 
 
-def _noted(result: Result, name: str) -> int | None:
-    payload: Any = result.payload
-    value = payload.notes.get(name)
+def _noted(curve: TrainingCurve, name: str) -> int | None:
+    value = curve.notes.get(name)
     return None if value is None else int(value)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.clicks import quality
-from positionbias.clicks.draw import TRIPLE
+from positionbias.clicks.draw import TRIPLE, WITH_POSITIVE
 from positionbias.clicks.judged import Which, judgements
 from positionbias.clicks.shuffle import ranges, triples_of
 from positionbias.clicks.trainset import QUALITY, TRIPLES, ClickSettings, parse_count, write_click_set
@@ -24,7 +24,9 @@ from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import read_run
 from positionbias.core.run_blocks import run_blocks
 from positionbias.core.seeds import choose, key64
+from positionbias.results.clicks import ClickedRanks, SampledTriples, TripleFigures
 from positionbias.results.result import load_results
+from positionbias.results.select import of_type
 from tests.cli.conftest import RunPosbias
 from tests.cli.conftest import run_posbias as run_posbias
 from tests.clicks.conftest import DEPTH, PASSAGES, QUERIES, contents, draw
@@ -71,7 +73,7 @@ def test_fewer_candidates_than_asked_for_make_fewer_triples(clicks: tuple[Collec
     counts = groups.manifest.content["clicks"]
     # "alone" has a positive and no candidates, "unjudged" neither
     assert (counts["queries"], counts["queries with candidates"], counts["queries with a positive"]) == (32, 30, 31)
-    assert [counts[name] for name in quality.QUERIES] == [0, 30, 0, 0, 1]
+    assert [counts[name] for name in (*WITH_POSITIVE, "queries without candidates")] == [0, 30, 0, 0, 1]
     assert counts["positives of queries with candidates"] == 10 * (1 + 2 + 3) + 1
     assert counts["positives missing from the corpus"] == 1
     # clicked at ranks 1, 3, 5 and graded at rank 6: 1, 2 or 3 and 1 of each query's six leave
@@ -127,11 +129,12 @@ def test_queries_that_got_nothing_are_counted(tmp_path: Path) -> None:
     groups = draw(tmp_path / "set", (Collection(tmp_path / "few"), tmp_path / "r.run"), negatives=2)
     counts = groups.manifest.content["clicks"]
     assert (counts["queries"], counts["queries with candidates"], counts["queries with a positive"]) == (10, 7, 9)
-    assert [counts[name] for name in quality.QUERIES] == [2, 1, 2, 1, 3]
-    result = load_results(groups.path / QUALITY)[0]
-    shares: Any = result.payload
+    ((result, found),) = of_type(load_results(groups.path / QUALITY), TripleFigures)
     assert result.value == 2 / 9
-    assert [shares.rows[f"share of {name}"] for name in quality.QUERIES] == [2 / 9, 1 / 9, 2 / 9, 1 / 9, 3 / 9]
+    became = (found.all_negatives, found.fewer_negatives, found.no_negative, found.no_positive, found.without_candidates)
+    assert became == (2, 1, 2, 1, 3)
+    shares = (found.share_all, found.share_fewer, found.share_no_negative, found.share_no_positive, found.share_no_candidates)
+    assert shares == (2 / 9, 1 / 9, 2 / 9, 1 / 9, 3 / 9)
 
 
 def test_negatives_that_are_relevant_would_be_counted(clicks: tuple[Collection, Path], tmp_path: Path) -> None:
@@ -140,8 +143,8 @@ def test_negatives_that_are_relevant_would_be_counted(clicks: tuple[Collection, 
     shown = next(qrel.passage_id for qrel in clicks[0].qrels("train") if qrel.query_id == "q1" and not qrel.grade)
     wrong = [("q1", further["q1"]), ("q1", further["q1"]), ("q2", further["q1"]), ("q1", shown)]
     groups: Any = [TrainingGroup(query_id, ("p1", negative), (1, 0)) for query_id, negative in wrong]
-    assert quality.look(groups, clicks[0], "train")["negatives judged relevant"] == 2
-    assert quality.look(draw(tmp_path / "set", clicks), clicks[0], "train")["negatives judged relevant"] == 0
+    assert quality.look(groups, clicks[0], "train").relevant == 2
+    assert quality.look(draw(tmp_path / "set", clicks), clicks[0], "train").relevant == 0
 
 
 def test_workers_and_the_order_of_the_run_change_no_byte(
@@ -185,16 +188,17 @@ def test_the_quality_page_says_what_the_set_is_like(
 ) -> None:
     out = tmp_path / "set"
     said = run_posbias("trainset", "clicks", str(clicks[0].path), "--candidates", str(clicks[1]), "--out", str(out))
-    counts, lengths = load_results(out / QUALITY)
-    rows: Any = counts.payload
+    results = load_results(out / QUALITY)
+    ((counts, figures),) = of_type(results, TripleFigures)
+    ((_, looked),) = of_type(results, SampledTriples)
     # 25 candidates less one, two or three clicked and one of grade 2: 23, 22 or 21 for 20
     # of 31 queries with a positive all but "alone", which is not in the run
-    assert counts.value == rows.rows["share of queries with all negatives"] == 30 / 31
+    assert counts.value == figures.share_all == 30 / 31
     assert counts.count == 60 * 20
     words = [0 if group.passage_ids[0] == "p0" else 3 for group in Groups(out)]
-    expected = {"mean": pytest.approx(np.mean(words)), "median": 3, "longest": 3, "without words": words.count(0)}
-    assert lengths.payload.rows["positives"] == expected  # type: ignore[union-attr]
-    assert rows.rows["negatives asked for"] == 20
+    assert looked.positives.mean == pytest.approx(np.mean(words))
+    assert (looked.positives.median, looked.positives.longest, looked.positives.without) == (3, 3, words.count(0))
+    assert figures.asked == 20
     lines = [line.split() for line in said.stdout.splitlines()]
     assert ["all", "20,", "for", "each", "positive", "30", "96.8", "%"] in lines
     run_posbias("report", str(out / QUALITY), "--out", str(tmp_path / "page.html"))
@@ -214,12 +218,11 @@ def test_clicked_ranks_come_from_the_log_of_the_collection(tmp_path: Path, run_p
     out = tmp_path / "set"
     run_posbias("trainset", "clicks", str(tmp_path / "coll"), "--candidates", str(tmp_path / "r.run"), "--out", str(out))
     assert {(g.query_id, *g.passage_ids) for g in Groups(out)} == {("8", "11", "12"), ("8", "11", "14"), ("9", "12", "11")}
-    clicked = load_results(out / QUALITY)[2]
+    ((clicked, log),) = of_type(load_results(out / QUALITY), ClickedRanks)
     # 3 clicks have a rank: 1, 2, 2
     assert (clicked.value, clicked.count) == (1 / 3, 3)
-    rows: Any = clicked.payload
-    assert rows.rows["ranks"] == [{"rank": 1, "clicks": 1, "share": 1 / 3}, {"rank": 2, "clicks": 2, "share": 2 / 3}]
-    assert rows.rows["mean rank"] == 5 / 3
+    assert [(at.rank, at.clicks, at.share) for at in log.ranks] == [(1, 1, 1 / 3), (2, 2, 2 / 3)]
+    assert log.mean_rank == 5 / 3
     run_posbias("report", str(out / QUALITY), "--out", str(tmp_path / "page.html"))
     assert "Where users clicked" in (tmp_path / "page.html").read_text()
 

@@ -16,7 +16,9 @@ from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, read_manifest, write_manifest
 from positionbias.core.run import Run, read_run, strictly_decreasing, write_run
-from positionbias.evaluation.fusion import FUSIONS, Missing, equal_again, fuse, fuse_runs, z_scores
+from positionbias.evaluation.fusion import FUSIONS, equal_again, fuse, fuse_runs, z_scores
+from positionbias.results.result import Result
+from positionbias.results.runs import Missing
 
 ONE = Run("one", [("q", ["a", "b", "c"], [9.0, 6.0, 3.0])])
 TWO = Run("two", [("q", ["c", "a"], [1.0, 0.0])])
@@ -220,6 +222,7 @@ def test_files_and_their_manifest(tmp_path: Path) -> None:
     result = done.result()
     assert (result.collection, result.split, result.system, result.value, result.count) == ("mini", "dl19", "both", 3.0, 1)
     assert json.loads(json.dumps(result.to_json()))["payload"]["rows"]["two: passages missing"] == 1
+    assert Result.from_json(result.to_json()) == result
     with pytest.raises(OutputExistsError):
         fuse_runs(paths, out, by="z-scores")
     # an ensemble is a run like any other, and its ranks may be fused further
@@ -249,7 +252,7 @@ def test_the_manifest_says_how_deep_a_re_ranked_run_is_scored(
     assert done.missing["dot"] == Missing(below=below)
     assert done.run["q"].passage_ids[0] == ("b" if below else "a")
     assert read_manifest(tmp_path / "both.run").settings.get("scored") == ({"dot": depth} if below else None)
-    assert done.result().payload.rows["dot: passages below its depth"] == below  # type: ignore[union-attr]
+    assert done.result().to_json()["payload"]["rows"]["dot: passages below its depth"] == below
 
 
 def test_an_output_that_is_one_of_the_runs(tmp_path: Path) -> None:

@@ -13,40 +13,39 @@ import pytest
 from positionbias.clicks import quality
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
-from positionbias.report import clicks_select
 from positionbias.report.clicks_figure import ranks_caption, ranks_figure
 from positionbias.report.clicks_tables import click_tables
 from positionbias.report.figure import SERIES
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
 from positionbias.report.table import Table, as_csv, as_latex, as_text
-from positionbias.results.result import Result, save_results
+from positionbias.results.clicks import ClickCounts, SampledTriples, Words
+from positionbias.results.result import Result, load_results, save_results
 
-COUNTS = {
-    "queries": 12,
-    "queries with a positive": 10,
-    "queries with candidates": 9,
-    "queries with all negatives": 5,
-    "queries with fewer negatives": 2,
-    "queries without a negative": 1,
-    "queries without a positive in the corpus": 1,
-    "queries without candidates": 1,
-    "positives of queries with candidates": 16,
-    "positives missing from the corpus": 4,
-    "candidates left out as relevant": 7,
-    "negatives drawn again for another positive": 6,
-    "triples drawn": 24,
-    "triples": 20,
-    "negatives judged not relevant": 3,
-    "negatives asked for": 2,
-}
-LOOKED = {
-    "triples looked at": 8,
-    "positives": {"mean": 2.5, "median": 2.0, "longest": 9, "without words": 1},
-    "negatives": {"mean": 1234.5, "median": 3.0, "longest": 5000, "without words": 0},
-    "negatives with the text of their positive": 2,
-    "negatives judged relevant": 0,
-}
+COUNTS = ClickCounts(
+    queries=12,
+    with_positive=10,
+    with_candidates=9,
+    all_negatives=5,
+    fewer_negatives=2,
+    no_negative=1,
+    no_positive=1,
+    without_candidates=1,
+    positives=16,
+    positives_missing=4,
+    left_out=7,
+    drawn_again=6,
+    drawn=24,
+    triples=20,
+    judged=3,
+)
+LOOKED = SampledTriples(
+    triples=8,
+    positives=Words(mean=2.5, median=2.0, longest=9, without=1),
+    negatives=Words(mean=1234.5, median=3.0, longest=5000, without=0),
+    same_text=2,
+    relevant=0,
+)
 MANY = {1: 40, 2: 20, 4: 10, 20: 10, 21: 8, 50: 12}
 FEW = {1: 1, 2: 3}
 
@@ -58,7 +57,7 @@ def made(ranks: dict[int, int] | None) -> list[Result]:
         clicks = {"records": 110, "clicks": 105, "clicks without a list": 4, "clicks outside of their list": 1}
         source = {"log": {**clicks, "clicked_ranks": {str(rank): count for rank, count in ranks.items()}}}
     collection: Any = SimpleNamespace(name="trip", manifest=SimpleNamespace(content={"source": source}))
-    return quality.quality_results(collection, "train", "triples", 1, COUNTS, LOOKED)
+    return quality.quality_results(collection, "train", "triples", 1, quality.triple_figures(COUNTS, 2), LOOKED)
 
 
 def tables_of(results: list[Result]) -> dict[str, Table]:
@@ -67,10 +66,6 @@ def tables_of(results: list[Result]) -> dict[str, Table]:
 
 def texts(table: Table) -> list[list[str]]:
     return [[cell.text.replace("\u00a0", " ") for cell in row] for row in table.rows]
-
-
-def test_both_sides_call_the_results_alike() -> None:
-    assert clicks_select.CLICK_MEASURES == (quality.TRIPLES_MEASURE, quality.LENGTHS, quality.CLICKED)
 
 
 def test_what_became_of_the_queries() -> None:
@@ -159,6 +154,7 @@ def test_several_sets_are_named() -> None:
 
 def test_the_page(tmp_path: Path) -> None:
     save_results(tmp_path / "quality", made(MANY), Manifest("results", "triples", "trainset clicks"))
+    assert load_results(tmp_path / "quality") == made(MANY)
     page = write_report([tmp_path / "quality"], tmp_path / "page.html").read_text(encoding="utf-8")
     for shown in ("What became of the queries", "Where users clicked", "figure-clicks-ranks-1", "table-clicks-ranks-1"):
         assert shown in page

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,10 +20,11 @@ from positionbias.report.tripclick_figure import (
     telemetry_figure,
 )
 from positionbias.report.tripclick_page import tripclick_figures
-from positionbias.report.tripclick_select import REGENERATED, RERANKER, TELEMETRY
 from positionbias.report.tripclick_tables import negatives_table
-from positionbias.results.payloads import Statistics, TrainingCurve
-from positionbias.results.result import Facts, Result, save_results
+from positionbias.results.figures import Figures
+from positionbias.results.payloads import TrainingCurve
+from positionbias.results.result import Facts, Result, load_results, save_results
+from positionbias.results.tripclick import REGENERATED, RERANKER, TELEMETRY, DepthCurve, Telemetry, TrainingSet
 from positionbias.studies.published import published_for
 from positionbias.studies.tripclick_measured import measure_tripclick
 
@@ -48,15 +48,8 @@ def trainings() -> list[Result]:
         seeded = Facts(model="bert_cat", pretrained="scibert", variant=variant, role=RERANKER, seed=1)
         found.append(Result("training", "invented", "train", "BERT_CAT", 1, None, None, 3, curve, seeded))
         late = sum(value for value in accuracy if value) / 2
-        rows = {
-            "pair accuracy": [late],
-            "score margin": [10 * late],
-            "loss": [None],
-            "seeds": [1],
-            "steps": [200],
-            "kept": [200],
-        }
-        found.append(Result(TELEMETRY, "invented", "", "BERT_CAT", 1, late, None, 1, Statistics(rows), facts))
+        logged = Telemetry(pair_accuracy=[late], score_margin=[10 * late], loss=[None], seeds=[1], steps=[200], kept=[200])
+        found.append(Result(TELEMETRY, "invented", "", "BERT_CAT", 1, late, None, 1, logged, facts))
     return found
 
 
@@ -187,19 +180,27 @@ def test_the_page_and_what_is_left_out(saved: Path, tmp_path: Path) -> None:
 
 def test_results_that_say_less_make_the_same_tables(results: list[Result], tables: dict[str, Table]) -> None:
     def less(result: Result) -> Result:
-        if not isinstance(result.payload, Statistics):
+        if not isinstance(result.payload, Figures):
             return result
-        gone = ("kept", "positives", "left out", "beyond the candidates")
-        rows = {name: value for name, value in result.payload.rows.items() if name not in gone}
-        if "points" in rows:
-            rows["points"] = [{name: value for name, value in point.items() if name != "reached"} for point in rows["points"]]
-        return replace(result, payload=Statistics(rows))
+        record = result.to_json()
+        rows = record["payload"]["rows"]
+        for name in ("kept", "positives", "left out", "beyond the candidates"):
+            rows.pop(name, None)
+        for point in rows.get("points", ()):
+            del point["reached"]
+        return Result.from_json(record)
 
     found = list(map(less, results))
     assert texts(telemetry_table(found)) == texts(tables["tripclick-telemetry"])
     assert texts(depths_table(found)) == texts(tables["tripclick-depths"])
     assert texts(negatives_table(found)) == texts(tables["tripclick-negatives"])
     assert "Positives" not in [column.name for column in sets_table(found).columns]
+
+
+def test_figures_are_read_as_they_were_saved(results: list[Result], saved: Path) -> None:
+    read = [result for result in load_results(saved) if isinstance(result.payload, Figures)]
+    assert read == [result for result in results if isinstance(result.payload, Figures)]
+    assert {type(result.payload) for result in read} == {TrainingSet, Telemetry, DepthCurve}
 
 
 def test_nothing_to_draw() -> None:

@@ -12,9 +12,9 @@ from positionbias.core.collection import Collection
 from positionbias.core.convergence import Ending, Finish
 from positionbias.core.manifest import Manifest
 from positionbias.report.html import write_report
-from positionbias.report.tripclick_select import MEMBERS
 from positionbias.results.payloads import Comparison, Finding, TrainingCurve
 from positionbias.results.result import Facts, Result, load_results, save_results
+from positionbias.results.tripclick import MEMBERS
 from positionbias.studies.artefacts import as_ended, ending_at
 from positionbias.studies.contamination_measured import measure_contamination
 from positionbias.studies.endings import ending_findings, not_finished

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import replace
 from math import log2
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 from positionbias.core.groups import Groups, TrainingGroup, write_groups
 from positionbias.core.interval import Interval
@@ -17,7 +17,12 @@ from positionbias.core.publish import atomic_folder
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
 from positionbias.core.seeds import keys64
-from positionbias.report.tripclick_select import (
+from positionbias.report.tripclick_tables import retrieval_table
+from positionbias.results.payloads import Comparison, Finding, PerQuery
+from positionbias.results.points import Point
+from positionbias.results.result import Facts, Result
+from positionbias.results.select import of_type
+from positionbias.results.tripclick import (
     AGAINST_BM25,
     CURVES,
     FIRST,
@@ -25,11 +30,11 @@ from positionbias.report.tripclick_select import (
     NEGATIVES,
     SETS,
     TELEMETRY,
+    DepthCurve,
+    Telemetry,
+    TrainingSet,
     compared_along,
 )
-from positionbias.report.tripclick_tables import retrieval_table
-from positionbias.results.payloads import Comparison, Finding, PerQuery, Statistics
-from positionbias.results.result import Facts, Result
 from positionbias.studies.tripclick_counts import Distinct, count_set
 from positionbias.studies.tripclick_depths import reached, within_candidates
 from positionbias.studies.tripclick_findings import tripclick_findings
@@ -89,15 +94,18 @@ def test_re_rankers_have_no_recall_and_curves_only_where_they_were_asked_for(res
 
 
 def test_a_depth_curve_by_hand(results: list[Result]) -> None:
-    (curve,) = [r for r in results if r.measure == CURVES and r.facts == TK]
-    rows: Any = curve.payload.rows  # type: ignore[union-attr]
-    points = {point["depth"]: point["mean"] for point in rows["points"]}
+    result, curve = curve_of(results, TK)
+    points = {point.depth: point.mean for point in curve.points}
     # the relevant candidate is BM25's fifth: re-ranked from depth 5 on
     assert points == pytest.approx({3: gain(5), 6: gain(2), 10: gain(2)})
-    changes = rows["to the deepest from"]
-    assert changes["3"]["mean"] == pytest.approx(gain(2) - gain(5))
-    assert changes["6"]["mean"] == 0
-    assert curve.value == pytest.approx(gain(2))
+    assert curve.changes["3"].mean == pytest.approx(gain(2) - gain(5))
+    assert curve.changes["6"].mean == 0
+    assert result.value == pytest.approx(gain(2))
+
+
+def curve_of(results: list[Result], facts: Facts) -> tuple[Result, DepthCurve]:
+    (found,) = [(result, curve) for result, curve in of_type(results, DepthCurve) if result.facts == facts]
+    return found
 
 
 def test_the_tests_name_what_is_compared(results: list[Result]) -> None:
@@ -152,14 +160,12 @@ def test_sets_are_drawn_by_one_rule(tmp_path: Path) -> None:
 def test_how_a_fall_by_depth_is_judged(
     results: list[Result], bounds: tuple[float, float] | None, says: str, holds: bool | None
 ) -> None:
-    (curve,) = [r for r in results if r.measure == CURVES and r.facts == TK]
+    result, curve = curve_of(results, TK)
     mean = sum(bounds) / 2 if bounds else -0.1
-    interval = asdict(Interval(*bounds, level=0.95, method="bootstrap")) if bounds else None
-    change = {"mean": mean, "interval": interval, "queries": 10}
-    rows: Any = curve.payload.rows  # type: ignore[union-attr]
-    points = [*rows["points"][:-1], {**rows["points"][-1], "mean": 0.9 + mean}]
-    payload = Statistics({**rows, "points": points, "to the deepest from": {"6": change}})
-    changed = [replace(r, payload=payload) if r is curve else r for r in results]
+    change = Point(mean, Interval(*bounds, level=0.95, method="bootstrap") if bounds else None, 10)
+    points = [*curve.points[:-1], structs.replace(curve.points[-1], mean=0.9 + mean)]
+    payload = structs.replace(curve, points=points, changes={"6": change})
+    changed = [replace(r, payload=payload) if r is result else r for r in results]
     (found,) = [
         f for f in tripclick_findings(changed) if f.text.startswith("TK (regenerated) on head_test.dctr: from re-ranking")
     ]
@@ -208,10 +214,9 @@ def test_an_index_and_what_runs_do_not_reach_leave_no_number(tmp_path: Path, pai
         tmp_path / "study", rank, tests=("head_test:dctr",), reach=6, depth=6 if pairs else 8, retrieval_depth=150, index="hnsw"
     )
     found = measure_tripclick(study)
-    (curve,) = [r for r in found if r.measure == CURVES and r.facts == TK]
-    rows: Any = curve.payload.rows  # type: ignore[union-attr]
-    assert [(point["depth"], point["reached"]) for point in rows["points"]] == [(3, 1.0), (6, 1.0)]
-    assert rows["beyond the candidates"] == ([10] if pairs else [8, 10])
+    _, curve = curve_of(found, TK)
+    assert [(point.depth, point.reached) for point in curve.points] == [(3, 1.0), (6, 1.0)]
+    assert curve.beyond == ([10] if pairs else [8, 10])
     said = {r.payload.text: r.payload.holds for r in found if isinstance(r.payload, Finding)}
     (text,) = [text for text in said if text.startswith("TK (regenerated) on head_test.dctr: from re-ranking depth 3 to 6")]
     assert text.endswith(f"no candidates beyond --depth ({study.settings.depth}) were there, so that nothing is said of more.")
@@ -239,16 +244,16 @@ def test_depths_that_most_queries_have_candidates_for() -> None:
 
 
 def test_pairwise_accuracy_is_tested_over_seeds() -> None:
-    def of(*values: float) -> dict[str, Any]:
-        return {"pair accuracy": values, "seeds": list(range(1, len(values) + 1))}
+    def of(*values: float) -> Telemetry:
+        return telemetry_of(dict(enumerate(values, 1)))
 
     (one,) = against_regenerated(of(0.9), [of(0.5)])
-    assert one == {"difference": pytest.approx(-0.4), "p holm": None, "seeds": 1}
+    assert (one.difference, one.p_holm, one.seeds) == (pytest.approx(-0.4), None, 1)
     lower, alike = against_regenerated(of(0.9, 0.8, 0.85), [of(0.5, 0.42, 0.43), of(0.9, 0.81, 0.83)])
     # differences −0.4, −0.38, −0.42: t = −0.4 / (0.02 / √3) = −34.64, two-sided p 0.00083 with 2 degrees of freedom, twice that after Holm
-    assert lower["p holm"] == pytest.approx(2 * 0.000832, rel=0.01)
-    assert alike["p holm"] is not None
-    assert alike["p holm"] > 0.5
+    assert lower.p_holm == pytest.approx(2 * 0.000832, rel=0.01)
+    assert alike.p_holm is not None
+    assert alike.p_holm > 0.5
 
 
 @pytest.mark.parametrize(
@@ -263,25 +268,17 @@ def test_pairwise_accuracy_is_tested_over_seeds() -> None:
 def test_a_lower_accuracy_holds_where_seeds_say_so(
     accuracy: dict[int, tuple[float, float]], holds: bool | None, said: str
 ) -> None:
-    rows = [
-        {
-            "pair accuracy": [of[n] for of in accuracy.values()],
-            "score margin": [None],
-            "seeds": list(accuracy),
-            "kept": [5] * len(accuracy),
-        }
-        for n in (0, 1)
-    ]
-    rows[1]["against regenerated"] = against_regenerated(rows[0], rows[1:])[0]
-    found = [telemetry_of(facts, own) for facts, own in zip((CAT, ORIGINAL), rows, strict=True)]
+    base, other = (telemetry_of({seed: of[n] for seed, of in accuracy.items()}) for n in (0, 1))
+    other = structs.replace(other, against=against_regenerated(base, [other])[0])
+    found = [logged(facts, own) for facts, own in ((CAT, base), (ORIGINAL, other))]
     (sentence,) = [f for f in tripclick_findings([effectiveness_of(BM25), *found]) if "pairwise accuracy" in f.text]
     assert said in sentence.text
     assert sentence.holds is holds
 
 
 def test_a_training_that_kept_step_0_is_named() -> None:
-    rows = {"pair accuracy": [0.9, 0.9], "score margin": [1.0, 1.0], "seeds": [1, 2], "kept": [0, 40]}
-    found = tripclick_findings([effectiveness_of(BM25), telemetry_of(CAT, rows)])
+    began = structs.replace(telemetry_of({1: 0.9, 2: 0.9}), kept=[0, 40])
+    found = tripclick_findings([effectiveness_of(BM25), logged(CAT, began)])
     (sentence,) = [f for f in found if "began with" in f.text]
     assert sentence.text.startswith(
         "BERT_CAT, scibert (regenerated): no step was better on validation than the weights that it began with"
@@ -290,9 +287,17 @@ def test_a_training_that_kept_step_0_is_named() -> None:
     assert sentence.holds is False
 
 
-def telemetry_of(facts: Facts, rows: dict[str, Any]) -> Result:
-    accuracy = rows["pair accuracy"]
-    return Result(TELEMETRY, "invented", "", "a system", 1, sum(accuracy) / len(accuracy), None, 1, Statistics(rows), facts)
+def telemetry_of(accuracy: dict[int, float]) -> Telemetry:
+    """Pairwise accuracy by seed, nothing else logged."""
+    nothing = [None] * len(accuracy)
+    return Telemetry(
+        pair_accuracy=[*accuracy.values()], score_margin=nothing, loss=nothing, seeds=[*accuracy], steps=[5] * len(accuracy)
+    )
+
+
+def logged(facts: Facts, telemetry: Telemetry) -> Result:
+    value = np.mean([of for of in telemetry.pair_accuracy if of is not None])
+    return Result(TELEMETRY, "invented", "", "a system", 1, float(value), None, 1, telemetry, facts)
 
 
 def effectiveness_of(facts: Facts) -> Result:
@@ -311,11 +316,11 @@ def test_a_set_is_counted_each_time_and_each_once(tmp_path: Path) -> None:
     stored = Groups(tmp_path / "set")
     truth = [Qrel("q1", "b", 1), Qrel("q2", "c", 2), Qrel("q2", "b", 0), Qrel("q1", "a", 1)]
     # negatives q1 b, c, b and q2 b, c: q1 b twice, and it and q2 c are false
-    assert count_set(stored, truth) == {
-        "groups": 4, "queries": 2, "positives": 3, "negatives": 5, "false negatives": 3, "distinct negatives": 4, "distinct false negatives": 2,
-    }  # fmt: skip
-    assert count_set(stored, None)["false negatives"] is None
-    assert count_set(stored, [])["false negatives"] == 0
+    assert count_set(stored, truth, {}) == TrainingSet(
+        groups=4, queries=2, positives=3, negatives=5, false_negatives=3, distinct_negatives=4, distinct_false_negatives=2
+    )
+    assert count_set(stored, None, {}).false_negatives is None
+    assert count_set(stored, [], {}).false_negatives == 0
 
 
 def test_many_distinct_keys_are_parted_and_none_is_lost() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from positionbias.engine.local import map_shards
 from positionbias.planted.clicks import PASSED_OVER
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.report.tripclick_select import CLEANED
+from positionbias.results.tripclick import CLEANED
 from positionbias.studies.model_settings import ModelSettings
 from positionbias.studies.tripclick_sets import LEFT_OUT, write_study_set
 from positionbias.studies.tripclick_settings import OWN_JUDGEMENTS, JudgedSplit, Negatives, TripClickSettings

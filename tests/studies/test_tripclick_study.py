@@ -17,8 +17,8 @@ from positionbias.core.run import Run, read_run, write_run
 from positionbias.planted.clicks import PASSED_OVER, TRUE
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.report.html import write_report
-from positionbias.report.tripclick_select import CLEANED, REGENERATED, SETS, TELEMETRY
 from positionbias.results.result import load_results
+from positionbias.results.tripclick import CLEANED, REGENERATED, SETS, TELEMETRY
 from positionbias.studies.model_settings import ModelSettings
 from positionbias.studies.tripclick import tripclick
 from positionbias.studies.tripclick_sets import write_study_set

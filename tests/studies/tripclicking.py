@@ -11,8 +11,8 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import Run, write_run
-from positionbias.report.tripclick_select import CLEANED, ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
 from positionbias.results.result import Facts
+from positionbias.results.tripclick import CLEANED, ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
 from positionbias.studies.model_settings import ModelSettings
 from positionbias.studies.tripclick_sets import write_study_set
 from positionbias.studies.tripclick_settings import JudgedSplit, Negatives, TripClickSettings

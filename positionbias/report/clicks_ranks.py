@@ -1,0 +1,47 @@
+"""The ranks of clicks as they are shown: later ones together; and what a click log holds, in words."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from positionbias.core.formatting import count
+from positionbias.results.clicks import ClickedRanks
+
+__all__ = ["Place", "log_sentence", "shown_ranks"]
+
+SHOWN = 20  # ranks one by one: a page of TripClick's results; later ranks are put together
+
+
+class Place(NamedTuple):
+    """A rank, or all from it on (``later``), with the clicks there and their share."""
+
+    rank: int
+    clicks: int
+    share: float
+    later: bool = False
+
+    @property
+    def name(self) -> str:
+        """The rank as a figure marks it."""
+        return f"{self.rank}+" if self.later else str(self.rank)
+
+
+def log_sentence(log: ClickedRanks) -> str:
+    """What the click log holds, and how many of its clicks have no rank."""
+    missing = {
+        "whose list of results is not in the log": log.without_list,
+        "on what is not in their list": log.outside,
+    }
+    left_out = " and ".join(f"{count(number)} {words}" for words, number in missing.items() if number)
+    held = f"The log has {count(log.records)} entries with {count(log.clicks)} clicks"
+    return f"{held}; without a rank are {left_out}." if left_out else f"{held}."
+
+
+def shown_ranks(log: ClickedRanks, shown: int = SHOWN) -> list[Place]:
+    """Every rank from 1 to the last that was clicked, also those between that nobody clicked; those after ``shown`` as one."""
+    clicks = {item.rank: item.clicks for item in log.ranks}
+    total = sum(clicks.values())
+    places = [Place(r, clicks.get(r, 0), clicks.get(r, 0) / total) for r in range(1, min(shown, max(clicks)) + 1)]
+    if later := sum(count for rank, count in clicks.items() if rank > shown):
+        places.append(Place(shown + 1, later, later / total, later=True))
+    return places

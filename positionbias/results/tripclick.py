@@ -1,0 +1,180 @@
+"""Figures of a TripClick study: training sets, telemetry, curves by re-ranking depth; and which results are its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import msgspec
+from msgspec import field
+
+from positionbias.core.convergence import ended_name
+from positionbias.core.interval import Interval
+from positionbias.results.figures import Figures
+from positionbias.results.payloads import Comparison
+from positionbias.results.points import Point
+from positionbias.results.result import Facts, Result
+from positionbias.results.select import distinct, model_name, of_type
+
+__all__ = [
+    "AGAINST_BM25",
+    "CLEANED",
+    "CURVES",
+    "ENSEMBLE",
+    "FIRST",
+    "MEMBERS",
+    "NEGATIVES",
+    "REGENERATED",
+    "RERANKER",
+    "RETRIEVER",
+    "SETS",
+    "TELEMETRY",
+    "TRIPCLICK_MEASURES",
+    "AgainstRegenerated",
+    "DepthCurve",
+    "DepthPoint",
+    "Telemetry",
+    "TrainingSet",
+    "compared_along",
+    "is_tripclick_test",
+    "judged_sets",
+    "of_role",
+    "set_name",
+    "short",
+    "system_label",
+    "tripclick_systems",
+]
+
+REGENERATED = "regenerated"  # the training set whose negatives are BM25's
+CLEANED = "-cleaned"  # behind a set's name: without its false negatives
+FIRST, RERANKER, ENSEMBLE, RETRIEVER = "first stage", "re-ranker", "ensemble", "retriever"
+ROLES = (FIRST, RERANKER, ENSEMBLE, RETRIEVER)
+AGAINST_BM25 = "against BM25"  # the axes of the study's comparisons
+NEGATIVES = "negatives"
+MEMBERS = "ensemble against its best member"
+SETS = "training set of clicks"
+TELEMETRY = "training telemetry"
+CURVES = "nDCG@10 by re-ranking depth"
+TRIPCLICK_MEASURES = (SETS, TELEMETRY, CURVES)
+_AXES = (AGAINST_BM25, NEGATIVES, MEMBERS)
+
+
+class TrainingSet(Figures, frozen=True, kw_only=True):
+    """What stands in a training set. ``positives`` are of a query, each once; None: not counted.
+
+    False negatives are relevant in truth; None: the truth is not known. ``left_out`` counts by reason what could not be used.
+    """
+
+    MEASURES = (SETS,)
+
+    groups: int
+    queries: int
+    positives: int | None = None
+    negatives: int
+    false_negatives: int | None = field(name="false negatives")
+    distinct_negatives: int = field(name="distinct negatives")
+    distinct_false_negatives: int | None = field(name="distinct false negatives")
+    left_out: Mapping[str, int] = field(name="left out", default_factory=dict)
+
+
+class AgainstRegenerated(msgspec.Struct, frozen=True, kw_only=True):
+    """Pairwise accuracy of a model's trainings on a set less that on BM25's negatives, over the seeds that both have.
+
+    ``difference`` None: no seed. ``p_holm`` is Student's paired t-test's, after Holm's correction over the sets; None: fewer
+    than two seeds, or all differ alike.
+    """
+
+    difference: float | None
+    p_holm: float | None = field(name="p holm")
+    seeds: int
+
+
+class Telemetry(Figures, frozen=True, kw_only=True, omit_defaults=True):
+    """What a system's trainings logged in the last half of their steps, seed by seed; None where they did not log it.
+
+    The margin is in the model's own scale. ``kept`` are the steps whose weights were kept; None: the last.
+    """
+
+    MEASURES = (TELEMETRY,)
+
+    pair_accuracy: Sequence[float | None] = field(name="pair accuracy")
+    score_margin: Sequence[float | None] = field(name="score margin")
+    loss: Sequence[float | None]
+    seeds: Sequence[int]
+    steps: Sequence[int | None]
+    kept: Sequence[int | None] | None = None
+    against: AgainstRegenerated | None = field(name=f"against {REGENERATED}", default=None)
+
+    @property
+    def kept_steps(self) -> Sequence[int | None]:
+        """The steps whose weights were kept."""
+        return self.steps if self.kept is None else self.kept
+
+
+class DepthPoint(msgspec.Struct, frozen=True, kw_only=True):
+    """A mean at one re-ranking depth; ``reached`` is the share of queries with so many candidates."""
+
+    depth: int
+    mean: float
+    interval: Interval | None
+    queries: int
+    reached: float = 1.0
+
+
+class DepthCurve(Figures, frozen=True, kw_only=True):
+    """A measure by re-ranking depth, ascending. ``depth`` is the study's own.
+
+    ``changes`` go from some depths to the deepest, query by query. ``beyond`` are depths that most queries have no candidates for.
+    """
+
+    MEASURES = (CURVES,)
+
+    measure: str
+    points: Sequence[DepthPoint]
+    depth: int
+    changes: Mapping[str, Point] = field(name="to the deepest from")
+    beyond: Sequence[int] = field(name="beyond the candidates", default=())
+
+
+def tripclick_systems(results: Iterable[Result]) -> list[Result]:
+    """The effectiveness of every system, by query."""
+    return [result for result in results if result.kind == "per_query" and result.facts.role in ROLES]
+
+
+def of_role(results: Iterable[Result], *roles: str) -> list[Result]:
+    """The effectiveness of systems with one of these roles."""
+    return [result for result in tripclick_systems(results) if result.facts.role in roles]
+
+
+def judged_sets(results: Iterable[Result]) -> list[str]:
+    """The test sets, in order."""
+    return distinct(result.split for result in tripclick_systems(results))
+
+
+def compared_along(results: Iterable[Result], axis: str) -> list[tuple[Result, Comparison]]:
+    """The comparisons along one of the study's axes, each with its payload."""
+    return [(result, payload) for result, payload in of_type(results, Comparison) if payload.notes.get("axis") == axis]
+
+
+def is_tripclick_test(result: Result) -> bool:
+    """Whether a result is a comparison of this study."""
+    return isinstance(result.payload, Comparison) and result.payload.notes.get("axis") in _AXES
+
+
+def short(facts: Facts) -> str:
+    """A model with what it began with, without its training set."""
+    if facts.role == ENSEMBLE:
+        return ended_name("Ensemble", facts.unfinished)
+    name = "BM25" if facts.model == "bm25" else model_name(facts)
+    return name + (f", {facts.pretrained}" if facts.pretrained else "")
+
+
+def set_name(facts: Facts) -> str:
+    """A training set in words."""
+    name = facts.variant
+    return f"{name.removesuffix(CLEANED)}, false negatives left out" if name.endswith(CLEANED) else name
+
+
+def system_label(facts: Facts, systems: Sequence[Facts] = ()) -> str:
+    """A system as a row or a line names it; its training set where ``systems`` has several."""
+    several = len({of.variant for of in systems if of.variant}) > 1
+    return short(facts) + (f" ({set_name(facts)})" if several and facts.variant else "")
