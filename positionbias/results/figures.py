@@ -20,7 +20,7 @@ T = TypeVar("T")
 class Figures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Named figures of one kind of measurement. Fields are keyword arguments; ``msgspec.field(name=…)`` gives a field another name in JSON.
 
-    ``MEASURES`` are the measures whose results carry these figures; classes of one measure differ in their fields. A name that ends in a space
+    ``MEASURES`` are the measures whose results carry these figures; classes of one measure differ in their fields. A name that ends in a space or "@"
     stands for all that begin with it. A class made with ``omit_defaults`` leaves fields out of JSON that have their default.
     """
 
@@ -64,7 +64,7 @@ def read_figures(measure: str, rows: Mapping[str, Any]) -> Figures | None:
     name = (
         measure
         if measure in known
-        else max((n for n in known if n.endswith(" ") and measure.startswith(n)), key=len, default="")
+        else max((n for n in known if n.endswith((" ", "@")) and measure.startswith(n)), key=len, default="")
     )
     problem: ValueError | None = None
     for kind in known.get(name, ()):
