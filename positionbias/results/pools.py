@@ -21,8 +21,8 @@ __all__ = [
     "ALL", "CHANGE", "COVERAGE", "CURVES", "FOUND", "FOUND_ALONE", "LEFT_OUT", "LEFT_OUT_BY", "ONE_POOL", "ORDER", "RECOGNISED", "RELABELLED", "TASK",
     "UNJUDGED", "ChangeFigures", "Contrast", "CoverageFigures", "CurveFigures", "FalseAlarms", "KindAnswer", "KindFigures", "LeftOutByKind",
     "LeftOutFigures", "LeftOutRun", "Moved", "OnePoolFigures", "OrderFigures", "PoolFigures", "PoolPoint", "PoolSize", "PublishedTask",
-    "RelabelledFigures", "Spread", "SystemCounts", "TaskFigures", "by_measure", "by_task", "ends_of", "interval_of", "is_of_pools", "measures_in", "pools_in",
-    "task_of", "systems_under", "tests_in",
+    "RelabelledFigures", "Spread", "SystemCounts", "TaskFigures", "by_contrast", "by_measure", "by_task", "ends_of", "interval_of", "is_of_pools",
+    "kind_effects_of", "measures_in", "pools_in", "systems_under", "task_of", "tests_in",
 ]  # fmt: skip
 
 ALL = "all"  # the test systems of every kind together
@@ -387,6 +387,17 @@ def task_of(results: Iterable[Result]) -> TaskFigures | None:
     """Return what a task consists of, with its pools where these were told; None where nothing was."""
     told = [task for _, task in of_type(results, TaskFigures)]
     return max(told, key=lambda task: len(task.sizes), default=None)
+
+
+def kind_effects_of(results: Iterable[Result]) -> list[tuple[Result, KindFigures]]:
+    """Return whether kind matters, one contrast after the other."""
+    contrasts = list(Contrast)
+    return sorted(of_type(results, KindFigures), key=lambda item: contrasts.index(item[1].contrast))
+
+
+def by_contrast(results: Iterable[Result]) -> dict[tuple[Contrast, str, str, str], tuple[Result, KindFigures]]:
+    """Return whether kind matters, by contrast, measure, pool and test."""
+    return {(own.contrast, own.measure, own.pool, own.test): (result, own) for result, own in of_type(results, KindFigures)}
 
 
 def by_measure(found: Sequence[tuple[Result, M]]) -> list[tuple[Result, M]]:

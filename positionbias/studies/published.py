@@ -14,11 +14,11 @@ from positionbias.pooling import published as pooling
 from positionbias.report.contamination_select import distilled, targets_of
 from positionbias.report.leakage_select import by_condition
 from positionbias.report.load import Study
-from positionbias.report.pool_select import RECOGNISED, of_what
 from positionbias.report.published import Published
 from positionbias.report.tripclick_select import judged_sets, tripclick_systems
 from positionbias.results.collections import PassageFigures
 from positionbias.results.payloads import PerQuery
+from positionbias.results.pools import PublishedTask
 from positionbias.results.published import DELTA, DEVIATION, PublishedCell
 from positionbias.results.result import Facts, Result
 from positionbias.results.select import of_type
@@ -153,8 +153,8 @@ def published_for(study: Study) -> Published | None:
         return _of_contamination(study.results)
     if tripclick_systems(study.results):
         return _of_tripclick(study.results)
-    if recognised := of_what(study.results, RECOGNISED):
-        return Published(pooling.PAPER, pooling.CELLS, {result.collection: rows["task"] for result, rows in recognised})
+    if recognised := of_type(study.results, PublishedTask):
+        return Published(pooling.PAPER, pooling.CELLS, {result.collection: own.task for result, own in recognised})
     names = {}
     for result, figures in of_type(study.results, PassageFigures):
         if (command := figures.manifest.command) in COLLECTIONS:
