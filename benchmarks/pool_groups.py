@@ -79,8 +79,8 @@ def record(effect: KindEffect) -> dict[str, Any]:
     assert own.alarms
     assert interval
     return {
-        "pool": own.pool, "measure": own.measure, "contrast": own.contrast.value, "answer": own.answer.value, "value": effect.value,
-        "low": interval.low, "high": interval.high, "gap": own.gap, "by chance": own.by_chance, "p holm": own.p_holm,
+        "pool": own.pool, "measure": own.measure, "contrast": own.contrast.value, "answer": own.answer.value,
+        "value": effect.value, "low": interval.low, "high": interval.high, "gap": own.gap, "by chance": own.by_chance, "p holm": own.p_holm,
         "false alarms": own.alarms.value, "alarms": [own.alarms.low, own.alarms.high], "power": own.power,
         "missed": own.missed, "groups needed": own.needed,
     }  # fmt: skip

@@ -52,7 +52,7 @@ def coverage(runs: JudgedRuns, depths: Sequence[int], *, level: int = 1) -> Cove
 
 
 def coverage_results(runs: JudgedRuns, *, collection: str, depth: int = 10, deepest: int = 100, level: int = 1) -> list[Result]:
-    """A Result for the collection and one a kind with its curve to ``deepest`` (value: found at ``depth``); per query, found and unique at ``depth``."""
+    """Return the collection, each kind's curve to ``deepest`` (value: found at ``depth``), and counts by query at ``depth``."""
     last = min(deepest, runs.places.shape[2])
     counted = coverage(runs, range(1, max(last, depth) + 1), level=level)
     place = depth - 1
@@ -66,20 +66,12 @@ def coverage_results(runs: JudgedRuns, *, collection: str, depth: int = 10, deep
     for kind, found in counted.found.items():
         unique = counted.unique[kind]
         figures = CoverageFigures(
-            kind=kind,
-            systems=task.kinds[kind].systems,
-            groups=task.kinds[kind].groups,
-            relevant_from=level,
-            depth=depth,
-            relevant=int(found[:, place].sum()),
-            unique=int(unique[:, place].sum()),
-            depths=list(counted.depths),
-            found_by_depth=found.sum(axis=0).tolist(),
-            unique_by_depth=unique.sum(axis=0).tolist(),
-            depths_by_query=kept,
-            found_by_query=by_query(found),
+            kind=kind, systems=task.kinds[kind].systems, groups=task.kinds[kind].groups, relevant_from=level,
+            depth=depth, relevant=int(found[:, place].sum()), unique=int(unique[:, place].sum()),
+            depths=list(counted.depths), found_by_depth=found.sum(axis=0).tolist(),
+            unique_by_depth=unique.sum(axis=0).tolist(), depths_by_query=kept, found_by_query=by_query(found),
             unique_by_query=by_query(unique),
-        )
+        )  # fmt: skip
         results.append(Result(COVERAGE, collection, "", kind, None, float(figures.relevant), None, len(found), figures))
         for name, counts in ((FOUND, found), (FOUND_ALONE, unique)):
             payload = PerQuery(runs.query_ids, counts[:, place].astype(float).tolist(), {"depth": depth, "kind": kind})

@@ -54,7 +54,7 @@ def groups_curve(
 
 
 def curve_results(axis: str, curve: dict[int, Reliability], runs: JudgedRuns, *, collection: str) -> list[Result]:
-    """A Result for each pool kind, test set and measure along ``axis`` ("depth" or "groups"), without points of the groups' axis that a kind cannot reach."""
+    """Return a curve along ``axis`` for each test set; on that of groups without points that a kind cannot reach."""
     results = []
     first = next(iter(curve.values()))
     sizes = {kind: len(groups_of(runs.systems, kind)) for kind in kinds_of(runs.systems)}
@@ -64,18 +64,12 @@ def curve_results(axis: str, curve: dict[int, Reliability], runs: JudgedRuns, *,
         changes = [change_of(of_point) for of_point in own]
         ends = [ends_of(interval) for _, interval in changes]
         figures = CurveFigures(
-            axis=axis,
-            pool=item.pool,
-            test=item.test,
-            measure=item.measure,
-            at=list(reached),
-            tau_b=[average(of_point.figures["tau_b"]) for of_point in own],
-            change=[value for value, _ in changes],
-            change_low=[low for low, _ in ends],
-            change_high=[high for _, high in ends],
+            axis=axis, pool=item.pool, test=item.test, measure=item.measure, at=list(reached),
+            tau_b=[average(of_point.figures["tau_b"]) for of_point in own], change=[value for value, _ in changes],
+            change_low=[low for low, _ in ends], change_high=[high for _, high in ends],
             judgements=[float(np.mean(found.judged[item.pool])) for found in reached.values()],
             relevant=[float(np.mean(found.relevant[item.pool])) for found in reached.values()],
-        )
+        )  # fmt: skip
         system, seed = systems_under(item.pool, item.test), first.settings.seed
         results.append(Result(CURVES[axis] + item.measure, collection, "", system, seed, None, None, len(reached), figures))
     return results

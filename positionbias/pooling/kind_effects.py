@@ -41,7 +41,7 @@ MIXED_POOLS = 200  # drawn once, as they do not depend on kinds
 
 @dataclass(frozen=True, slots=True)
 class KindEffect:
-    """The gap less its mean under permuted kinds (``value``), and the figures that belong to it; ``exchanging`` groups took part in permutations.
+    """The gap less its mean under permuted kinds (``value``), with its figures; ``exchanging`` groups were permuted.
 
     Without enough arrangements of kinds ``value`` is None, and the answer is that nobody can tell.
     """
@@ -107,7 +107,7 @@ def _answers(drawn: Sequence[Pair], found: np.ndarray, runs: JudgedRuns) -> list
 
 
 class Pair:
-    """Two kinds: what is ``asked`` of them (figures without an answer yet), how they are exchanged, and their effects under any labels."""
+    """Two kinds: what is ``asked`` of them, without an answer yet; how they are exchanged; effects under any labels."""
 
     def __init__(
         self, runs: JudgedRuns, measures: Sequence[PoolMeasure], settings: PoolSettings, directions: Sequence[tuple[str, str]]

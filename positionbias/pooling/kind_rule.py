@@ -63,7 +63,7 @@ class Rule:
         return [(ANSWERS[code], *ps) for code, *ps in zip(codes, p, p_holm, strict=True)]
 
     def with_rates(self, figures: KindFigures, test: int) -> KindFigures:
-        """Add the error rates of one test to its figures. The groups needed are those that would do were groups the only source of error."""
+        """Add the error rates of one test. The groups needed would do were groups the only source of error."""
         from scipy import stats
 
         answers = self.judged(self.held_out)[2][:, test]

@@ -46,30 +46,21 @@ def leave_out(
         )
         for measure in measures
     }
-    moved = {name: _moved(means, after[name]) for name, means in before.items()}
-    return [
-        LeftOutFigures(
-            group=group,
-            unique=int(alone[place].sum()),
-            relevant=int((alone[place] & relevant).sum()),
-            runs=[
-                LeftOutRun(
-                    runs.systems[run].run, runs.systems[run].kind, {name: rows[place][run] for name, rows in moved.items()}
-                )
-                for run in np.flatnonzero(of_group[place]).tolist()
-            ],
-        )
-        for place, group in enumerate(groups)
-    ]
+    found = []
+    for place, group in enumerate(groups):
+        own = np.flatnonzero(of_group[place]).tolist()
+        moved = {name: _moved(means, after[name][place], own) for name, means in before.items()}
+        systems = [runs.systems[run] for run in own]
+        members = [LeftOutRun(one.run, one.kind, {name: moved[name][at] for name in moved}) for at, one in enumerate(systems)]
+        unique, of_these = int(alone[place].sum()), int((alone[place] & relevant).sum())
+        found.append(LeftOutFigures(group=group, unique=unique, relevant=of_these, runs=members))
+    return found
 
 
-def _moved(before: np.ndarray, after: np.ndarray) -> list[list[Moved]]:
-    """Every run's score and rank with all groups, ``(runs,)``, and without each, ``(groups, runs)``."""
-    ranks = ranks_of(before).tolist()
-    return [
-        [Moved(*run) for run in zip(before.tolist(), means.tolist(), ranks, ranks_of(means).tolist(), strict=True)]
-        for means in after
-    ]
+def _moved(before: np.ndarray, after: np.ndarray, own: list[int]) -> list[Moved]:
+    """Score and rank of a group's ``own`` runs with it and without it, of the means of all, each ``(runs,)``."""
+    columns = (values[own].tolist() for values in (before, after, ranks_of(before), ranks_of(after)))
+    return [Moved(*run) for run in zip(*columns, strict=True)]
 
 
 def leave_out_results(
@@ -85,13 +76,9 @@ def leave_out_results(
             changes = [run.change for run in moved]
             ranks = [run.rank_after - run.rank_before for run in moved]
             figures = LeftOutByKind(
-                kind=kind,
-                measure=measure.name,
-                systems=len(moved),
-                largest_fall=min(changes),
-                ranks_lost=float(np.mean(ranks)),
-                most_ranks_lost=max(ranks),
-            )
+                kind=kind, measure=measure.name, systems=len(moved), largest_fall=min(changes),
+                ranks_lost=float(np.mean(ranks)), most_ranks_lost=max(ranks),
+            )  # fmt: skip
             value = float(np.mean(changes))
             results.append(Result(LEFT_OUT_BY + measure.name, collection, "", kind, None, value, None, len(moved), figures))
     return results

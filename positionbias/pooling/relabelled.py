@@ -67,22 +67,16 @@ def _can_be_measured(systems: Sequence[System]) -> bool:
 def relabelled_results(
     given: Reliability, repeats: Sequence[Reliability], *, collection: str, share: float, drawn: int
 ) -> list[Result]:
-    """τ_b and change with the labels as given and over the repeats, for each pool kind, test set and measure; ``value`` is the mean τ_b over repeats."""
+    """Return τ_b (value: its mean over repeats) and change for each test set, with labels as given and over the repeats."""
     results = []
     for item in given.sets:
         key = (item.pool, item.test, item.measure)
         same = [own for found in repeats for own in found.sets if (own.pool, own.test, own.measure) == key]
         tau = _spread(average(item.figures["tau_b"]), [average(own.figures["tau_b"]) for own in same])
         figures = RelabelledFigures(
-            pool=item.pool,
-            test=item.test,
-            measure=item.measure,
-            share=share,
-            drawn=drawn,
-            repeats=len(same),
-            tau_b=tau,
-            change=_spread(change_of(item)[0], [change_of(own)[0] for own in same]),
-        )
+            pool=item.pool, test=item.test, measure=item.measure, share=share, drawn=drawn, repeats=len(same),
+            tau_b=tau, change=_spread(change_of(item)[0], [change_of(own)[0] for own in same]),
+        )  # fmt: skip
         interval = None
         if tau.low is not None and tau.high is not None:
             interval = Interval(tau.low, tau.high, 0.95, f"middle 95\u00a0% of {len(same)} relabellings")

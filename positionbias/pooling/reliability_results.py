@@ -60,19 +60,14 @@ def task_figures(runs: JudgedRuns, level: int) -> TaskFigures:
     for system in runs.systems:
         labels.setdefault(system.group, set()).add(system.kind)
     return TaskFigures(
-        systems=len(runs.systems),
-        groups=len(labels),
-        mixed_groups=sum(len(found) > 1 for found in labels.values()),
+        systems=len(runs.systems), groups=len(labels), mixed_groups=sum(len(found) > 1 for found in labels.values()),
         kinds={
             kind: SystemCounts(int(runs.of_kind(kind).sum()), len(groups_of(runs.systems, kind)))
             for kind in kinds_of(runs.systems)
         },
-        queries=len(runs.query_ids),
-        judgements=runs.unjudged,
-        relevant=int((runs.grades >= level).sum()),
-        relevant_from=level,
-        skipped=dict(runs.skipped),
-    )
+        queries=len(runs.query_ids), judgements=runs.unjudged, relevant=int((runs.grades >= level).sum()),
+        relevant_from=level, skipped=dict(runs.skipped),
+    )  # fmt: skip
 
 
 def _with_pools(task: TaskFigures, found: Reliability) -> TaskFigures:
@@ -96,24 +91,12 @@ def _order(item: TestSet) -> OrderFigures:
     tau_b, tau_ap = item.figures["tau_b"], item.figures["tau_ap"]
     (low, high), (ap_low, ap_high) = ends_of(_over_pools(tau_b)), ends_of(_over_pools(tau_ap))
     return OrderFigures(
-        pool=item.pool,
-        test=item.test,
-        measure=item.measure,
-        tau_b=average(tau_b),
-        tau_b_low=low,
-        tau_b_high=high,
-        tau_ap=average(tau_ap),
-        tau_ap_low=ap_low,
-        tau_ap_high=ap_high,
-        undefined=int(np.isnan(tau_b).sum()),
-        pools=len(tau_b),
-        systems=float(item.systems.mean()),
-        by_pool=[_defined(value) for value in tau_b],
-        power_gold=average(item.figures["power_gold"]),
-        power=average(item.figures["power"]),
-        kept=average(item.figures["kept"]),
-        reversed=average(item.figures["reversed"]),
-    )
+        pool=item.pool, test=item.test, measure=item.measure, tau_b=average(tau_b), tau_b_low=low, tau_b_high=high,
+        tau_ap=average(tau_ap), tau_ap_low=ap_low, tau_ap_high=ap_high, undefined=int(np.isnan(tau_b).sum()),
+        pools=len(tau_b), systems=float(item.systems.mean()), by_pool=[_defined(value) for value in tau_b],
+        power_gold=average(item.figures["power_gold"]), power=average(item.figures["power"]),
+        kept=average(item.figures["kept"]), reversed=average(item.figures["reversed"]),
+    )  # fmt: skip
 
 
 def _defined(value: float) -> float | None:
@@ -123,34 +106,24 @@ def _defined(value: float) -> float | None:
 def _change(item: TestSet) -> ChangeFigures:
     gold, estimated = average(item.figures["gold"]), average(item.figures["estimated"])
     return ChangeFigures(
-        pool=item.pool,
-        test=item.test,
-        measure=item.measure,
-        pools=len(item.systems),
+        pool=item.pool, test=item.test, measure=item.measure, pools=len(item.systems),
         systems=float(item.systems.mean()),
         # better systems have more to lose
-        relative=estimated / gold - 1 if gold and estimated is not None else None,
-        gold=gold,
-        estimated=estimated,
-        judged_gold=average(item.figures["judged_gold"]),
-        judged=average(item.figures["judged"]),
-        residual_gold=average(item.figures["residual_gold"]),
-        residual=average(item.figures["residual"]),
-    )
+        relative=estimated / gold - 1 if gold and estimated is not None else None, gold=gold, estimated=estimated,
+        judged_gold=average(item.figures["judged_gold"]), judged=average(item.figures["judged"]),
+        residual_gold=average(item.figures["residual_gold"]), residual=average(item.figures["residual"]),
+    )  # fmt: skip
 
 
 def _points(pool: OnePool, measure: str, found: Reliability, runs: JudgedRuns) -> OnePoolFigures:
     """Every test system's gold and estimated score under pool 0, and its τ_b by test set: a panel of Figures 2 and 3."""
     scores = np.stack([pool.gold[measure], pool.estimated[measure], pool.judged, pool.residual], axis=1)
     return OnePoolFigures(
-        pool=pool.pool,
-        measure=measure,
-        number=0,
-        groups=list(pool.groups),
+        pool=pool.pool, measure=measure, number=0, groups=list(pool.groups),
         tau_b={
             item.test: _defined(item.figures["tau_b"][0])
             for item in found.sets
             if (item.pool, item.measure) == (pool.pool, measure)
         },
         points=[PoolPoint(*runs.systems[run], *scores[run].tolist()) for run in np.flatnonzero(pool.test).tolist()],
-    )
+    )  # fmt: skip

@@ -44,7 +44,7 @@ _OBSTACLES = {
 
 
 def verdict_results(found: RunVerdict, *, collection: str) -> list[Result]:
-    """For the new run: a finding a measure; its unjudged share; per measure its score, with prediction and bounds, and each pooled run."""
+    """Return the new run's finding by each measure, its unjudged share, and by each measure its score and comparisons."""
     runs, new = found.runs.runs, len(found.runs.runs.systems) - 1
     name, count = runs.systems[new].run, len(runs.query_ids)
     own = 1 - found.judged[:, new]
@@ -80,23 +80,14 @@ def _unjudged(found: RunVerdict, own: np.ndarray) -> UnjudgedFigures:
     runs, new = found.runs.runs, len(found.runs.runs.systems) - 1
     pooled = [_share(1 - found.judged[:, run]) for run in range(new)]
     return UnjudgedFigures(
-        depth=found.depth,
-        run=runs.systems[new].run,
-        share=_share(own),
-        queries=len(runs.query_ids),
-        without_candidates=int(np.isnan(own).sum()),
-        documents=len(found.measures[0].guess.unseen.query),
-        judged_depth=found.runs.judged_from_the_top(new),
-        most_open=found.most_open,
-        pooled=new,
-        groups=len(set(found.runs.group_of[:new].tolist())),
-        pooled_mean=float(np.mean(pooled)) if pooled else None,
-        pooled_most=max(pooled, default=None),
-        rbp=float(found.precision.base[:, new].mean()),
-        residual=float(found.precision.residual[:, new].mean()),
-        skipped=dict(runs.skipped),
+        depth=found.depth, run=runs.systems[new].run, share=_share(own), queries=len(runs.query_ids),
+        without_candidates=int(np.isnan(own).sum()), documents=len(found.measures[0].guess.unseen.query),
+        judged_depth=found.runs.judged_from_the_top(new), most_open=found.most_open, pooled=new,
+        groups=len(set(found.runs.group_of[:new].tolist())), pooled_mean=float(np.mean(pooled)) if pooled else None,
+        pooled_most=max(pooled, default=None), rbp=float(found.precision.base[:, new].mean()),
+        residual=float(found.precision.residual[:, new].mean()), skipped=dict(runs.skipped),
         by_run={system.run: share for system, share in zip(runs.systems, pooled, strict=False)},
-    )
+    )  # fmt: skip
 
 
 def _mean(bounds: Bounds, run: int) -> tuple[float, float, float]:
@@ -109,21 +100,11 @@ def _score(item: MeasureVerdict, found: RunVerdict) -> ScoreFigures:
     score, low, high = _mean(item.bounds, new)
     predicted_low, predicted_high = ends_of(item.interval)
     return ScoreFigures(
-        measure=item.measure.name,
-        answer=item.answer,
-        score=score,
-        low=low,
-        high=high,
-        expected=item.expected,
-        predicted=item.expected if item.interval else None,
-        predicted_low=predicted_low,
-        predicted_high=predicted_high,
-        query_half=item.query_half,
-        needed=item.needed,
-        covered=item.calibration.covered if item.calibration else None,
-        grouped=found.grouped,
-        pooled=[_pooled(item, run, found) for run in range(new)],
-    )
+        measure=item.measure.name, answer=item.answer, score=score, low=low, high=high, expected=item.expected,
+        predicted=item.expected if item.interval else None, predicted_low=predicted_low, predicted_high=predicted_high,
+        query_half=item.query_half, needed=item.needed, covered=item.calibration.covered if item.calibration else None,
+        grouped=found.grouped, pooled=[_pooled(item, run, found) for run in range(new)],
+    )  # fmt: skip
 
 
 def _pooled(item: MeasureVerdict, run: int, found: RunVerdict) -> PooledScore:
@@ -144,25 +125,21 @@ def _compared(item: MeasureVerdict, run: int, found: RunVerdict) -> ComparedRun:
     elif max(abs(least), abs(most)) <= _NOTHING:
         says = "equal"
     return ComparedRun(
-        *found.runs.runs.systems[run],
-        difference=now,
-        least=least,
-        most=most,
-        predicted=float(item.orders.difference[run]) if item.orders else None,
-        probability=better,
-        now="better" if now > 0 else "worse" if now < 0 else "equal",
-        says=says,
+        *found.runs.runs.systems[run], difference=now, least=least, most=most,
+        predicted=float(item.orders.difference[run]) if item.orders else None, probability=better,
+        now="better" if now > 0 else "worse" if now < 0 else "equal", says=says,
         certain=least > 0 or most < 0 or says == "equal",
         new_queries=bool(
             item.orders is not None and says in ("better", "worse") and item.orders.new_queries[run] < NEW_QUERIES
         ),
-    )
+    )  # fmt: skip
 
 
 def _finding(item: MeasureVerdict, score: ScoreFigures, compared: Sequence[ComparedRun], head: UnjudgedFigures) -> Finding:
     """The answer, the score, the orders, new queries, what it rests on, the next step."""
     unjudged = f"{percent(head.share)} of its first {head.depth} are unjudged"
-    possible = f"{decimal(score.score)} with what is judged, {decimal(score.low)} to {decimal(score.high)} possible whatever the rest is"
+    bounds = f"{decimal(score.low)} to {decimal(score.high)} possible whatever the rest is"
+    possible = f"{decimal(score.score)} with what is judged, {bounds}"
     if item.interval is None:
         return Finding("\n".join(_without_prediction(item, head, f"{unjudged}.", possible)), None)
     half, over = decimal(item.open_half), decimal(item.query_half)

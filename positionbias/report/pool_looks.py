@@ -24,7 +24,7 @@ class KindLooks:
 
 
 def looks_of(results: Sequence[Result]) -> dict[str, KindLooks]:
-    """Each kind's looks, in the order in which the task's table of systems has them; with several tasks, in that of the first."""
+    """Return each kind's looks, in the order of the task's table of systems; of several tasks, of the first one's."""
     kinds = [kind for _, task in of_type(results, TaskFigures) for kind in task.kinds]
     return {
         kind: KindLooks(colour_of(index), MARKERS[index % len(MARKERS)], DASHES[index % len(DASHES)])

@@ -35,8 +35,8 @@ class RunAnswer(StrEnum):
 class UnjudgedFigures(PoolFigures, frozen=True, kw_only=True, tag_field="what", tag="unjudged"):
     """The unjudged ``share`` of a run's first ``depth``, a mean over queries with candidates; its unjudged ``documents``.
 
-    Down to ``judged_depth`` 95 % are judged at every rank. ``most_open`` is the largest share of a run that is left out with its group, None
-    where nothing was learned; ``pooled_mean`` and ``pooled_most`` are shares of the pooled runs, None without any.
+    Down to ``judged_depth`` 95 % are judged at every rank. ``most_open``: the largest share of a run left out with its
+    group, None where nothing was learned; ``pooled_mean``, ``pooled_most``: of the pooled runs, None without any.
     """
 
     MEASURES = (UNJUDGED,)
@@ -72,10 +72,11 @@ class PooledScore(Struct, frozen=True):
 
 
 class ScoreFigures(PoolFigures, frozen=True, kw_only=True, tag_field="what", tag="score"):
-    """The new run's score as judged and its bounds, ``low`` to ``high``; ``expected`` by the guess of what is unjudged.
+    """The new run's score as judged and its bounds, ``low`` to ``high``; ``expected`` by a guess of what is unjudged.
 
-    ``predicted`` with the ends of its 95 % prediction interval, the share of pooled runs that such an interval ``covered``, and the ``needed`` judgements are None
-    where no prediction could be calibrated; ``query_half``, half the width of the interval over queries, with one query. ``grouped``: pooled runs share groups.
+    None without a calibrated prediction: ``predicted`` with the ends of its 95 % interval, the judgements ``needed``, the
+    share of pooled runs that such intervals ``covered``. None with one query: ``query_half``, half the width of the
+    interval over queries. ``grouped``: pooled runs share groups.
     """
 
     MEASURES = (SCORE,)
@@ -97,11 +98,11 @@ class ScoreFigures(PoolFigures, frozen=True, kw_only=True, tag_field="what", tag
 
 
 class ComparedRun(Struct, frozen=True):
-    """The new run against a pooled one: the difference of scores, new less pooled, as judged (with its bounds) and ``predicted``.
+    """The new run against a pooled one: the difference of scores, new less pooled, with its bounds.
 
-    ``probability`` is that of a better new run; both are None without a prediction. ``says`` is "better" or "worse" where the probability is at least
-    0.95, else "open"; ``certain``: no choice of relevant documents changes it; ``new_queries``: it holds over queries like these; ``now``: what the judgements
-    as they are would say.
+    ``predicted`` and the ``probability`` of a better new run are None without a prediction. ``says`` is "better" or "worse"
+    where the probability is at least 0.95; ``certain``: no choice of relevant documents changes it; ``new_queries``: it
+    holds over queries like these; ``now``: what the judgements as they are would say.
     """
 
     run: str

@@ -1,6 +1,6 @@
 """Figures of pools: what each kind of system finds, how pools of one kind judge the others, whether kind matters.
 
-Every class names its figures under ``what`` in JSON. ``pool`` is the kind whose groups feed the pools, ``test`` the kind of the test systems, or ``ALL``.
+``pool`` is the kind whose groups feed the pools, ``test`` the kind of the test systems, or ``ALL``.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from positionbias.results.result import Result
 from positionbias.results.select import distinct, of_type
 
 __all__ = [
-    "ALL", "CHANGE", "COVERAGE", "CURVES", "FOUND", "FOUND_ALONE", "LEFT_OUT", "LEFT_OUT_BY", "ONE_POOL", "ORDER", "RECOGNISED", "RELABELLED", "TASK",
-    "UNJUDGED", "ChangeFigures", "Contrast", "CoverageFigures", "CurveFigures", "FalseAlarms", "KindAnswer", "KindFigures", "LeftOutByKind",
-    "LeftOutFigures", "LeftOutRun", "Moved", "OnePoolFigures", "OrderFigures", "PoolFigures", "PoolPoint", "PoolSize", "PublishedTask",
-    "RelabelledFigures", "Spread", "SystemCounts", "TaskFigures", "by_contrast", "by_measure", "by_task", "ends_of", "interval_of", "is_of_pools",
-    "kind_effects_of", "measures_in", "pools_in", "systems_under", "task_of", "tests_in",
+    "ALL", "CHANGE", "COVERAGE", "CURVES", "FOUND", "FOUND_ALONE", "LEFT_OUT", "LEFT_OUT_BY", "ONE_POOL", "ORDER",
+    "RECOGNISED", "RELABELLED", "TASK", "UNJUDGED", "ChangeFigures", "Contrast", "CoverageFigures", "CurveFigures",
+    "FalseAlarms", "KindAnswer", "KindFigures", "LeftOutByKind", "LeftOutFigures", "LeftOutRun", "Moved", "OnePoolFigures",
+    "OrderFigures", "PoolFigures", "PoolPoint", "PoolSize", "PublishedTask", "RelabelledFigures", "Spread", "SystemCounts",
+    "TaskFigures", "by_contrast", "by_measure", "by_task", "ends_of", "interval_of", "is_of_pools", "kind_effects_of",
+    "measures_in", "pools_in", "systems_under", "task_of", "tests_in",
 ]  # fmt: skip
 
 ALL = "all"  # the test systems of every kind together
@@ -57,9 +58,9 @@ class PoolSize(Struct, frozen=True):
 
 
 class TaskFigures(PoolFigures, frozen=True, kw_only=True, omit_defaults=True, tag_field="what", tag="collection"):
-    """What a test collection consists of. ``mixed_groups`` have runs of several kinds; ``skipped`` counts what was not read, by cause.
+    """What a test collection consists of. ``mixed_groups`` have runs of several kinds; ``skipped`` counts by cause.
 
-    The rest is of the drawn pools, ``sizes`` by kind and of the "gold"; None or empty where none were drawn.
+    From ``depth`` on: of the drawn pools, ``sizes`` by kind and of the "gold"; None or empty where none were drawn.
     """
 
     MEASURES = (TASK,)
@@ -111,10 +112,10 @@ class UnderPools(PoolFigures, frozen=True, kw_only=True):
 
 
 class OrderFigures(UnderPools, frozen=True, kw_only=True, tag_field="what", tag="order"):
-    """Order of systems by the pools against gold: means of τ over pools with their 95 % ends, τ_b ``by_pool``, and how often it is ``undefined``.
+    """The order of systems by the pools against gold: τ, a mean over pools with 95 % ends; τ_b is ``undefined`` in some.
 
-    ``power_gold`` and ``power``: the share of pairs of systems that gold and the pools distinguish; ``kept`` and ``reversed``: the shares of gold's
-    that the pools distinguish the same and the other way. None: undefined in every pool. ``systems`` is a mean over pools.
+    ``power_gold`` and ``power``: the shares of pairs of systems that gold and pools distinguish; ``kept`` and ``reversed``:
+    of gold's, those that pools distinguish the same and the other way. None: undefined in every pool.
     """
 
     MEASURES = (ORDER,)
@@ -138,7 +139,7 @@ class OrderFigures(UnderPools, frozen=True, kw_only=True, tag_field="what", tag=
 class ChangeFigures(UnderPools, frozen=True, kw_only=True, tag_field="what", tag="change"):
     """Mean scores by gold and by the pools (``estimated``), ``relative`` the change as a share of the gold score.
 
-    ``judged``: the judged share of the first ranks; ``residual``: RBP's. Means over pools; None: no pool has such a test system.
+    ``judged``: the judged share of the first ranks; ``residual``: RBP's. None: no pool has such a test system.
     """
 
     MEASURES = (CHANGE,)
@@ -187,7 +188,7 @@ class Contrast(StrEnum):
 
 
 class KindAnswer(StrEnum):
-    """What may be said of a kind: the pools underestimate it more, or less, by less than ``kind_rule.GAP`` either way, or nothing."""
+    """What may be said of a kind: pools underestimate it more, or less, by less than 0.03 either way, or nothing."""
 
     WORSE = "worse"
     BETTER = "better"
@@ -207,9 +208,9 @@ class FalseAlarms(Struct, frozen=True):
 class KindFigures(PoolFigures, frozen=True, kw_only=True):
     """Whether kind matters: the ``gap`` in score, its mean ``by_chance`` under permuted kinds, p and Holm's p.
 
-    Of the rule on these data: false ``alarms``; how often a gap of ``planted`` is called worse (``power``) or within it (``missed``); of ``groups``
-    there are, how many are ``needed`` for a power of 80 %. ``arrangements`` of kinds ``among`` groups; with too few of them what rests on permutations
-    is None. ``needed`` is None too where no number of groups would do.
+    The rule's false ``alarms``; how often it calls a gap of ``planted`` worse (``power``) or within it (``missed``);
+    how many ``groups`` a power of 80 % has ``needed``, None where no number would do. With too few ``arrangements`` of
+    kinds ``among`` groups, what rests on permutations is None.
     """
 
     MEASURES = tuple(f"{contrast} by " for contrast in Contrast)
@@ -256,7 +257,7 @@ class LeftOutRun(Struct, frozen=True):
 
 
 class LeftOutFigures(PoolFigures, frozen=True, kw_only=True, tag_field="what", tag="left out"):
-    """One group out of the pool: ``unique`` judgements and ``relevant`` ones among them that no other group brought in; its runs, scored anew.
+    """One group out of the pool: judgements ``unique`` to it, ``relevant`` ones among them, and its runs, scored anew.
 
     In JSON a run's measures stand beside its name and kind.
     """
@@ -276,14 +277,8 @@ class LeftOutFigures(PoolFigures, frozen=True, kw_only=True, tag_field="what", t
     @classmethod
     def from_rows(cls, rows: Mapping[str, Any]) -> Self:
         """Return the figures that ``to_rows`` wrote."""
-        runs = [
-            {
-                "run": run["run"],
-                "kind": run["kind"],
-                "measures": {name: run[name] for name in run if name not in ("run", "kind")},
-            }
-            for run in rows["runs"]
-        ]
+        given = [dict(run) for run in rows["runs"]]
+        runs = [{"run": run.pop("run"), "kind": run.pop("kind"), "measures": run} for run in given]
         return super().from_rows({**rows, "runs": runs})
 
 
@@ -301,9 +296,9 @@ class LeftOutByKind(PoolFigures, frozen=True, kw_only=True, tag_field="what", ta
 
 
 class CurveFigures(PoolFigures, frozen=True, kw_only=True, omit_defaults=True, tag_field="what", tag="curve"):
-    """τ_b and change of score with its 95 % ends ``at`` each point of ``axis``, "depth" or "groups"; how much the pools hold there.
+    """τ_b, change of score with 95 % ends, and the pools' sizes ``at`` each point of ``axis``, "depth" or "groups".
 
-    None: undefined in every pool, or without an interval. A kind with one group has no points on the axis of groups.
+    None: undefined in every pool, or without an interval. A kind with too few groups has no points.
     """
 
     MEASURES = tuple(CURVES.values())
@@ -331,7 +326,7 @@ class Spread(Struct, frozen=True):
 
 
 class RelabelledFigures(UnderPools, frozen=True, kw_only=True, tag_field="what", tag="relabelled"):
-    """τ_b and change of score where a ``share`` of the runs has another kind; ``repeats`` of the ``drawn`` relabellings have such pools and systems."""
+    """τ_b and change of score with a ``share`` of runs relabelled, in those ``repeats`` of ``drawn`` that have such pools."""
 
     MEASURES = (RELABELLED,)
 

@@ -10,7 +10,8 @@ from positionbias.pooling.kind_rule import GAP, Rule, holm
 from positionbias.results.pools import Contrast, KindAnswer, KindFigures
 
 ASKED = KindFigures(
-    contrast=Contrast.UNSEEN, pool="old", test="new", measure="RR", gap=0.0, planted=GAP, groups=28, among="groups", arrangements=400
+    contrast=Contrast.UNSEEN, pool="old", test="new", measure="RR", gap=0.0, planted=GAP, groups=28, among="groups",
+    arrangements=400,
 )  # fmt: skip
 
 

@@ -27,6 +27,7 @@ from positionbias.results.result import Result, save_results
 
 KINDS = ("traditional", "neural")
 MEASURES = ("RR", "nDCG@10")
+SIZES = {"gold": (200.0, 90.0), "traditional": (60.0, 30.0), "neural": (80.0, 50.0)}
 TAU = {("traditional", "neural"): 0.5, ("neural", "traditional"): 0.7}
 
 
@@ -39,9 +40,9 @@ def result(
 
 def collection(task: str) -> Result:
     figures = pools.TaskFigures(
-        systems=7, groups=4, mixed_groups=1, kinds={"traditional": pools.SystemCounts(3, 2), "neural": pools.SystemCounts(4, 3)},
-        queries=43, judgements=300, relevant=100, relevant_from=1, skipped={}, depth=10, pools=10, gold="pool",
-        sizes={"gold": pools.PoolSize(200.0, 90.0), "traditional": pools.PoolSize(60.0, 30.0), "neural": pools.PoolSize(80.0, 50.0)},
+        systems=7, groups=4, mixed_groups=1, queries=43, judgements=300, relevant=100, relevant_from=1, skipped={},
+        kinds={"traditional": pools.SystemCounts(3, 2), "neural": pools.SystemCounts(4, 3)},
+        depth=10, pools=10, gold="pool", sizes={name: pools.PoolSize(*size) for name, size in SIZES.items()},
     )  # fmt: skip
     return result(pools.TASK, figures, task)
 
