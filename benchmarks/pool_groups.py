@@ -29,17 +29,17 @@ from positionbias.evaluation.crossed import crossed
 from positionbias.formats.trec import read_qrels
 from positionbias.pooling.exchange import exchange_of, exchanged
 from positionbias.pooling.judged_runs import NOT_RETRIEVED, JudgedRuns, judge_runs
-from positionbias.pooling.kind_effects import Contrast, KindEffect, Pair, kind_effects
-from positionbias.pooling.kind_rule import Answer
+from positionbias.pooling.kind_effects import KindEffect, Pair, kind_effects
 from positionbias.pooling.pools import PoolSettings, draw_pools, gold_pool, pool_kinds
 from positionbias.pooling.scores import PoolMeasure, pool_measures, score_pools
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 from positionbias.pooling.systems import find_runs, read_runs, read_systems
+from positionbias.results.pools import Contrast, KindAnswer
 
 POOLS = 10  # that the rule of before had
 RATES = (0.0, 0.05, 0.1, 0.2, 0.4)
 SHARE = 0.057  # of the relevant documents: a gap of about 0.03
-SURE = (Answer.WORSE, Answer.BETTER)
+SURE = (KindAnswer.WORSE, KindAnswer.BETTER)
 KINDS = ("traditional", "neural")
 
 
@@ -75,14 +75,14 @@ def before(runs: JudgedRuns, measures: Sequence[PoolMeasure], settings: PoolSett
 
 
 def record(effect: KindEffect) -> dict[str, Any]:
-    asked, rates, interval = effect.asked, effect.rates, effect.interval
-    assert rates
+    own, interval = effect.figures, effect.interval
+    assert own.alarms
     assert interval
     return {
-        "pool": asked.pool, "measure": asked.measure, "contrast": asked.contrast.value, "answer": effect.answer.value, "value": effect.value,
-        "low": interval.low, "high": interval.high, "gap": effect.gap, "by chance": effect.by_chance, "p holm": effect.p_holm,
-        "false alarms": rates.false_alarms, "alarms": [rates.interval.low, rates.interval.high], "power": rates.power,
-        "missed": rates.missed, "groups needed": rates.groups_needed,
+        "pool": own.pool, "measure": own.measure, "contrast": own.contrast.value, "answer": own.answer.value,
+        "value": effect.value, "low": interval.low, "high": interval.high, "gap": own.gap, "by chance": own.by_chance, "p holm": own.p_holm,
+        "false alarms": own.alarms.value, "alarms": [own.alarms.low, own.alarms.high], "power": own.power,
+        "missed": own.missed, "groups needed": own.needed,
     }  # fmt: skip
 
 
@@ -123,7 +123,7 @@ def planted(number: int) -> dict[str, Any]:
     copied = with_copies(runs, "neural", SHARE, number)
     pairs = [Pair(of, measures, settings, [KINDS]) for of in (copied, runs)]
     gaps = [pair.effects(runs.systems)[:, 0] for pair in pairs]
-    made = {test.contrast.value: float(gap) for test, gap in zip(pairs[0].tests, gaps[0] - gaps[1], strict=True)}
+    made = {asked.contrast.value: float(gap) for asked, gap in zip(pairs[0].asked, gaps[0] - gaps[1], strict=True)}
     after = [record(effect) for effect in kind_effects(copied, measures, settings, permutations=200)]
     return {"before": before(copied, measures, settings), "after": after, "made": made}
 
@@ -169,7 +169,7 @@ def covid_text(found: dict[str, Any]) -> list[str]:
              f"{one['gap']:+.3f}", f"{one['by chance']:+.3f}", f"{one['value']:+.3f} [{one['low']:+.3f}, {one['high']:+.3f}]", f"{one['p holm']:.3f}",
              one["answer"], (found["as it is"][key]["answer"] or "not shown") if unseen else "", str(one["groups needed"])]
         )  # fmt: skip
-        decided += one["answer"] != Answer.UNKNOWN
+        decided += one["answer"] != KindAnswer.UNKNOWN
     any_old = share([any(own["answer"] for own in of.values()) for of in found["before"]])
     old_decided = sum(own["answer"] != "" for own in found["as it is"].values())
     return [
@@ -196,8 +196,8 @@ def planted_text(found: Sequence[dict[str, Any]]) -> list[str]:
         unseen = contrast is Contrast.UNSEEN
         rows.append(
             [contrast.value, f"{np.mean([of['made'][contrast] for of in found]):+.3f}", share([one == "worse" for one in old]) if unseen else "",
-             share([one == Answer.WORSE for one in answers]), share([one != "" for one in old]) if unseen else "",
-             share([one != Answer.UNKNOWN for one in answers])]
+             share([one == KindAnswer.WORSE for one in answers]), share([one != "" for one in old]) if unseen else "",
+             share([one != KindAnswer.UNKNOWN for one in answers])]
         )  # fmt: skip
     return table(heads, rows)
 
@@ -222,7 +222,7 @@ def simulated_text(found: dict[float, list[dict[str, Any]]]) -> list[str]:
             [f"{rate:.2f}", f"{truth.mean():+.3f}", f"{values.mean():+.3f}", f"{ends[0]:+.3f} to {ends[1]:+.3f}",
              f"{((low <= truth) & (truth <= high)).mean():.1%}", f"{(high < 0).mean():.1%}",
              share([of["before"]["traditional P@10"]["answer"] == "worse" for of in sets]),
-             *(share([one["answer"] == Answer.WORSE for one in by_contrast[contrast]]) for contrast in Contrast), *wrong]
+             *(share([one["answer"] == KindAnswer.WORSE for one in by_contrast[contrast]]) for contrast in Contrast), *wrong]
         )  # fmt: skip
     return table(heads, rows)
 

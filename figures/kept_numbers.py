@@ -21,8 +21,18 @@ from typing import Any
 from positionbias.core.convergence import ended_name
 from positionbias.core.formatting import as_form, count, decimal, interval, percent, with_interval
 from positionbias.core.manifest import read_manifest
-from positionbias.report.pool_select import AGAINST, ALL, by_measure, measures_in, of_what, pools_in, tests_in
 from positionbias.results.contamination import CONTAMINATION as TWINS
+from positionbias.results.pools import (
+    ALL,
+    ChangeFigures,
+    Contrast,
+    OrderFigures,
+    by_contrast,
+    by_measure,
+    measures_in,
+    pools_in,
+    tests_in,
+)
 from positionbias.results.result import Result, load_results
 from positionbias.results.select import of_type, over_axis
 from positionbias.results.tripclick import DepthCurve, DepthPoint, Telemetry, TrainingSet
@@ -283,8 +293,8 @@ POOLS = "pool-covid"
 
 def pools() -> list[str]:
     """Kendall's τ between the orders by gold and by pools of each kind."""
-    found = of_what(results(POOLS), "order")
-    by_key = {(rows["measure"], rows["pool"], rows["test"]): result for result, rows in found}
+    found = of_type(results(POOLS), OrderFigures)
+    by_key = {(own.measure, own.pool, own.test): result for result, own in found}
     columns = list(product(measures_in(found), tests_in(found)))
     heads = ["Kendall's τ with gold (intervals over pools)", *(f"{measure} {test}" for measure, test in columns)]
     lines = [heads, ["---"] * len(heads)]
@@ -297,24 +307,21 @@ def pools() -> list[str]:
 def pool_kinds() -> list[str]:
     """How far pools of one kind move the scores of another, and whether that is due to kind."""
     found = results(POOLS)
-    effects = {
-        (against, *(rows[name] for name in ("measure", "pool", "test"))): (result, rows)
-        for against in AGAINST
-        for result, rows in of_what(found, against)
-    }
+    effects = by_contrast(found)
     heads = ["measure", "pools", "test systems", "mean by gold", "by the pool", "change"]
-    for against in AGAINST:
+    for against in Contrast:
         heads += [f"{against}, less permuted kinds", "answer", "false alarms", "power at 0.03"]
     lines = [heads, ["---"] * len(heads)]
-    for result, rows in by_measure(of_what(found, "change")):
-        key = (rows["measure"], rows["pool"], rows["test"])
-        if rows["test"] == ALL:
+    for result, own in by_measure(of_type(found, ChangeFigures)):
+        if own.test == ALL:
             continue
-        cells = [*key, decimal(rows["gold"]), decimal(rows["estimated"]), _signed(result)]
-        for against in AGAINST:
-            own = effects.get((against, *key))
-            rates = () if own is None else (percent(own[1]["false alarms"]["value"]), percent(own[1]["power"], 0))
-            cells += [""] * 4 if own is None else [_signed(own[0]), own[1]["answer"], *rates]
+        cells = [own.measure, own.pool, own.test, decimal(own.gold), decimal(own.estimated), _signed(result)]
+        for against in Contrast:
+            effect, kinds = effects.get((against, own.measure, own.pool, own.test), (None, None))
+            if effect and kinds and kinds.alarms:
+                cells += [_signed(effect), kinds.answer, percent(kinds.alarms.value), percent(kinds.power, 0)]
+            else:
+                cells += [""] * 4
         lines.append(cells)
     return [f"| {' | '.join(line)} |" for line in lines]
 

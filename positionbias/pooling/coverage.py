@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from positionbias.pooling.judged_runs import JudgedRuns
-from positionbias.pooling.reliability_results import collection_rows
-from positionbias.pooling.systems import groups_of, kinds_of
-from positionbias.results.payloads import PerQuery, Statistics
+from positionbias.pooling.reliability_results import task_figures
+from positionbias.pooling.systems import kinds_of
+from positionbias.results.payloads import PerQuery
+from positionbias.results.pools import COVERAGE, FOUND, FOUND_ALONE, TASK, CoverageFigures
 from positionbias.results.result import Result
 
 __all__ = ["BY_QUERY", "Coverage", "coverage", "coverage_results"]
@@ -51,10 +52,7 @@ def coverage(runs: JudgedRuns, depths: Sequence[int], *, level: int = 1) -> Cove
 
 
 def coverage_results(runs: JudgedRuns, *, collection: str, depth: int = 10, deepest: int = 100, level: int = 1) -> list[Result]:
-    """A Result for the collection and one a kind with its curve to ``deepest`` (value: found at ``depth``); per query, found and unique at ``depth``.
-
-    A kind's rows also have both by query at the depths of ``BY_QUERY``, by query id.
-    """
+    """Return the collection, each kind's curve to ``deepest`` (value: found at ``depth``), and counts by query at ``depth``."""
     last = min(deepest, runs.places.shape[2])
     counted = coverage(runs, range(1, max(last, depth) + 1), level=level)
     place = depth - 1
@@ -63,19 +61,19 @@ def coverage_results(runs: JudgedRuns, *, collection: str, depth: int = 10, deep
     def by_query(counts: np.ndarray) -> dict[str, list[int]]:
         return dict(zip(runs.query_ids, counts[:, [at - 1 for at in kept]].tolist(), strict=True))
 
-    head = Statistics({"what": "collection", **collection_rows(runs, level)})
-    results = [Result("collection", collection, "", "all systems", None, None, None, len(runs.query_ids), head)]
+    task = task_figures(runs, level)
+    results = [Result(TASK, collection, "", "all systems", None, None, None, len(runs.query_ids), task)]
     for kind, found in counted.found.items():
         unique = counted.unique[kind]
-        rows = {
-            "what": "coverage", "kind": kind, "systems": int(runs.of_kind(kind).sum()), "groups": len(groups_of(runs.systems, kind)),
-            "relevant from": level, "depth": depth, "relevant": int(found[:, place].sum()), "unique": int(unique[:, place].sum()),
-            "depths": list(counted.depths), "found by depth": found.sum(axis=0).tolist(), "unique by depth": unique.sum(axis=0).tolist(),
-            "depths by query": kept, "found by query": by_query(found), "unique by query": by_query(unique),
-        }  # fmt: skip
-        value = float(found[:, place].sum())
-        results.append(Result("coverage", collection, "", kind, None, value, None, len(found), Statistics(rows)))
-        for name, counts in (("relevant found", found), ("relevant found by this kind alone", unique)):
+        figures = CoverageFigures(
+            kind=kind, systems=task.kinds[kind].systems, groups=task.kinds[kind].groups, relevant_from=level,
+            depth=depth, relevant=int(found[:, place].sum()), unique=int(unique[:, place].sum()),
+            depths=list(counted.depths), found_by_depth=found.sum(axis=0).tolist(),
+            unique_by_depth=unique.sum(axis=0).tolist(), depths_by_query=kept, found_by_query=by_query(found),
+            unique_by_query=by_query(unique),
+        )  # fmt: skip
+        results.append(Result(COVERAGE, collection, "", kind, None, float(figures.relevant), None, len(found), figures))
+        for name, counts in ((FOUND, found), (FOUND_ALONE, unique)):
             payload = PerQuery(runs.query_ids, counts[:, place].astype(float).tolist(), {"depth": depth, "kind": kind})
             mean = float(counts[:, place].mean())
             results.append(Result(name, collection, "", kind, None, mean, None, len(counts), payload))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from positionbias.pooling.reliability import Reliability, reliability
 from positionbias.pooling.reliability_results import average
 from positionbias.pooling.scores import PoolMeasure
 from positionbias.pooling.systems import groups_of, kinds_of
-from positionbias.results.payloads import Statistics
+from positionbias.results.pools import CURVES, CurveFigures, ends_of, systems_under
 from positionbias.results.result import Result
 
 __all__ = ["curve_depths", "curve_results", "depth_curve", "groups_curve"]
@@ -55,31 +54,22 @@ def groups_curve(
 
 
 def curve_results(axis: str, curve: dict[int, Reliability], runs: JudgedRuns, *, collection: str) -> list[Result]:
-    """A Result for each pool kind, test set and measure: one entry a point of ``axis`` ("depth" or "groups").
-
-    Rows: "at"; "tau_b"; "change" with "change low" and "change high"; "judgements" and "relevant", means over pools. A point of the groups' axis
-    that a kind cannot reach is left out.
-    """
+    """Return a curve along ``axis`` for each test set; on that of groups without points that a kind cannot reach."""
     results = []
     first = next(iter(curve.values()))
     sizes = {kind: len(groups_of(runs.systems, kind)) for kind in kinds_of(runs.systems)}
     for place, item in enumerate(first.sets):
-        points: dict[str, list[Any]] = {}
-        for at, found in curve.items():
-            if axis == "groups" and at >= sizes[item.pool]:
-                continue
-            own = found.sets[place]
-            value, interval = change_of(own)
-            point = {
-                "at": at, "tau_b": average(own.figures["tau_b"]), "change": value,
-                "change low": interval.low if interval else None, "change high": interval.high if interval else None,
-                "judgements": float(np.mean(found.judged[item.pool])), "relevant": float(np.mean(found.relevant[item.pool])),
-            }  # fmt: skip
-            for name, figure in point.items():
-                points.setdefault(name, []).append(figure)
-        rows = {"what": "curve", "axis": axis, "pool": item.pool, "test": item.test, "measure": item.measure, **points}
-        system = f"{item.test} systems, {item.pool} pools"
-        count = len(points.get("at", ()))
-        name = f"{axis} of pools by {item.measure}"
-        results.append(Result(name, collection, "", system, first.settings.seed, None, None, count, Statistics(rows)))
+        reached = {at: found for at, found in curve.items() if axis != "groups" or at < sizes[item.pool]}
+        own = [found.sets[place] for found in reached.values()]
+        changes = [change_of(of_point) for of_point in own]
+        ends = [ends_of(interval) for _, interval in changes]
+        figures = CurveFigures(
+            axis=axis, pool=item.pool, test=item.test, measure=item.measure, at=list(reached),
+            tau_b=[average(of_point.figures["tau_b"]) for of_point in own], change=[value for value, _ in changes],
+            change_low=[low for low, _ in ends], change_high=[high for _, high in ends],
+            judgements=[float(np.mean(found.judged[item.pool])) for found in reached.values()],
+            relevant=[float(np.mean(found.relevant[item.pool])) for found in reached.values()],
+        )  # fmt: skip
+        system, seed = systems_under(item.pool, item.test), first.settings.seed
+        results.append(Result(CURVES[axis] + item.measure, collection, "", system, seed, None, None, len(reached), figures))
     return results

@@ -16,21 +16,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from itertools import combinations
 
 import numpy as np
+from msgspec import structs
 
 from positionbias.core.interval import Interval
 from positionbias.core.progress import step
-from positionbias.pooling.exchange import ENOUGH, Exchange, exchange_of, exchanged
+from positionbias.pooling.exchange import ENOUGH, exchange_of, exchanged
 from positionbias.pooling.judged_runs import JudgedRuns
-from positionbias.pooling.kind_rule import LEVEL, Answer, ErrorRates, Rule
+from positionbias.pooling.kind_rule import GAP, LEVEL, Rule
 from positionbias.pooling.pools import PoolSettings, draw_pools, gold_pool, pool_kinds
 from positionbias.pooling.scores import PoolMeasure, score_pools
 from positionbias.pooling.systems import System, groups_of, kinds_of
+from positionbias.results.pools import Contrast, KindFigures
 
-__all__ = ["PERMUTATIONS", "POOLS", "Contrast", "KindEffect", "KindTest", "Pair", "kind_effects"]
+__all__ = ["PERMUTATIONS", "POOLS", "KindEffect", "Pair", "kind_effects"]
 
 PERMUTATIONS = 1_000
 POOLS = 20  # of each kind, for every permutation [decision]
@@ -38,40 +39,17 @@ PER_TEST = 40  # permutations at least: Holm's smallest p is then 0.025
 MIXED_POOLS = 200  # drawn once, as they do not depend on kinds
 
 
-class Contrast(StrEnum):
-    """What a kind's change is held against, beside runs of the pool's kind that score alike."""
-
-    UNSEEN = "beside unseen"
-    MIXED = "beyond mixed pools"
-
-
-@dataclass(frozen=True, slots=True)
-class KindTest:
-    """What is asked: of systems of kind ``test`` under pools of kind ``pool``, by a measure."""
-
-    pool: str
-    test: str
-    measure: str
-    contrast: Contrast
-
-
 @dataclass(frozen=True, slots=True)
 class KindEffect:
-    """The answer to a test. ``gap`` is the coefficient, ``by_chance`` its mean under permuted kinds, ``value`` what is left of it.
+    """The gap less its mean under permuted kinds (``value``), with its figures; ``exchanging`` groups were permuted.
 
-    Without enough arrangements of kinds all but ``gap`` and ``exchange`` is None, and the answer is that nobody can tell.
+    Without enough arrangements of kinds ``value`` is None, and the answer is that nobody can tell.
     """
 
-    asked: KindTest
-    answer: Answer
-    gap: float
-    exchange: Exchange
-    by_chance: float | None = None
+    figures: KindFigures
+    exchanging: int
     value: float | None = None
     interval: Interval | None = None
-    p: float | None = None
-    p_holm: float | None = None
-    rates: ErrorRates | None = None
 
 
 def kind_effects(
@@ -87,7 +65,7 @@ def kind_effects(
     """
     quick = [measure for measure in measures if measure.kind]
     pairs = [Pair(runs, quick, settings, kinds) for kinds in _directions(runs.systems)] if quick else []
-    permutations = max(permutations, PER_TEST * sum(len(pair.tests) for pair in pairs))
+    permutations = max(permutations, PER_TEST * sum(len(pair.asked) for pair in pairs))
     drawn = [pair for pair in pairs if pair.exchange.arrangements >= ENOUGH]
     with step("permuted kinds", 2 * permutations * len(drawn), unit="permutations") as progress:
         found = []
@@ -97,10 +75,10 @@ def kind_effects(
                 found[-1].append(pair.effects(exchanged(runs.systems, pair.exchange, number, settings.seed)))
                 progress.advance()
     untold = [
-        KindEffect(test, Answer.UNKNOWN, float(gap), pair.exchange)
+        KindEffect(structs.replace(asked, gap=float(gap)), pair.exchange.groups)
         for pair in pairs
         if pair not in drawn
-        for test, (gap, _) in zip(pair.tests, pair.effects(runs.systems), strict=True)
+        for asked, (gap, _) in zip(pair.asked, pair.effects(runs.systems), strict=True)
     ]
     return untold + (_answers(drawn, np.concatenate([np.array(of) for of in found], axis=1), runs) if drawn else [])
 
@@ -114,30 +92,44 @@ def _directions(systems: Sequence[System]) -> list[list[tuple[str, str]]]:
 
 def _answers(drawn: Sequence[Pair], found: np.ndarray, runs: JudgedRuns) -> list[KindEffect]:
     """Decide all pairs together, as Holm's correction is over all of them."""
-    queries, groups = len(runs.query_ids), len({system.group for system in runs.systems})
+    queries = len(runs.query_ids)
     rule = Rule(found, queries)
-    asked = [(test, pair.exchange) for pair in drawn for test in pair.tests]
+    tests = [(asked, pair.exchange.groups) for pair in drawn for asked in pair.asked]
     effects = []
-    for place, ((test, exchange), (answer, p, p_holm)) in enumerate(zip(asked, rule.answers(), strict=True)):
+    for place, ((asked, exchanging), (answer, p, p_holm)) in enumerate(zip(tests, rule.answers(), strict=True)):
         gap, by_chance = float(rule.given[0, place, 0]), float(rule.mean[place])
         half = float(rule.half(rule.given)[0, place])
-        method = f"permuted kinds of {exchange.groups} groups, and t over {queries} topics"
+        method = f"permuted kinds of {exchanging} groups, and t over {queries} topics"
         interval = Interval(gap - by_chance - half, gap - by_chance + half, 1 - LEVEL, method)
-        rates = rule.rates(place, groups)
-        effects.append(KindEffect(test, answer, gap, exchange, by_chance, gap - by_chance, interval, p, p_holm, rates))
+        figures = structs.replace(asked, answer=answer, gap=gap, by_chance=by_chance, p=p, p_holm=p_holm)
+        effects.append(KindEffect(rule.with_rates(figures, place), exchanging, gap - by_chance, interval))
     return effects
 
 
 class Pair:
-    """Two kinds: what is asked of them, how they are exchanged, and their effects under any labels."""
+    """Two kinds: what is ``asked`` of them, without an answer yet; how they are exchanged; effects under any labels."""
 
     def __init__(
         self, runs: JudgedRuns, measures: Sequence[PoolMeasure], settings: PoolSettings, directions: Sequence[tuple[str, str]]
     ) -> None:
         self.runs, self.measures, self.settings, self.directions = runs, measures, settings, directions
         self.exchange = exchange_of(runs.systems, directions[0])
-        self.tests = [
-            KindTest(*kinds, measure.name, contrast) for kinds in directions for measure in measures for contrast in Contrast
+        groups = len({system.group for system in runs.systems})
+        self.asked = [
+            KindFigures(
+                contrast=contrast,
+                pool=pool,
+                test=test,
+                measure=measure.name,
+                gap=0.0,
+                planted=GAP,
+                groups=groups,
+                among=self.exchange.among,
+                arrangements=self.exchange.arrangements,
+            )
+            for pool, test in directions
+            for measure in measures
+            for contrast in Contrast
         ]
         gold = gold_pool(runs, settings)
         self.gold = {measure.name: score_pools(runs, gold[None], measure)[0] for measure in measures}
@@ -161,7 +153,7 @@ class Pair:
             return {name: summed / tested - self.gold[name] for name, summed in total.items()}
 
     def effects(self, systems: Sequence[System]) -> np.ndarray:
-        """By test: the effect and its standard error over topics, ``(tests, 2)``."""
+        """By what is asked: the effect and its standard error over topics, ``(tests, 2)``."""
         rows = []
         kinds = np.array([system.kind for system in systems])
         for pool, test in self.directions:

@@ -12,14 +12,12 @@ The other half, which has no part in them, says how often the whole rule errs wh
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
-
 import numpy as np
+from msgspec.structs import replace
 
-from positionbias.core.interval import Interval
+from positionbias.results.pools import FalseAlarms, KindAnswer, KindFigures
 
-__all__ = ["ENOUGH_POWER", "GAP", "Answer", "ErrorRates", "Rule", "holm"]
+__all__ = ["ENOUGH_POWER", "GAP", "Rule", "holm"]
 
 GAP = 0.03  # of a score: what power is told for, and what a close interval excludes [decision]
 LEVEL = 0.05
@@ -27,32 +25,7 @@ ENOUGH_POWER = 0.8
 _ROUNDING = 1e-12
 
 
-class Answer(StrEnum):
-    """What may be said of a kind: the pools underestimate it more, or less, by less than ``GAP`` either way, or nothing."""
-
-    WORSE = "worse"
-    BETTER = "better"
-    CLOSE = "within 0.03"
-    UNKNOWN = "cannot tell"
-
-
-ANSWERS = tuple(Answer)
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorRates:
-    """Of a verdict on the data at hand, of ``drawn`` permutations: how often permuted kinds are called worse or better (``false_alarms``); with a
-    gap of ``GAP`` added, how often they are called worse (``power``) or within it (``missed``).
-
-    ``groups_needed`` like those that were given would find it four times in five, were groups the only source of error; None: no number found.
-    """
-
-    false_alarms: float
-    interval: Interval
-    drawn: int
-    power: float
-    missed: float
-    groups_needed: int | None
+ANSWERS = tuple(KindAnswer)
 
 
 class Rule:
@@ -84,23 +57,26 @@ class Rule:
         close = np.abs(values) + half < GAP
         return p, p_holm, np.select([sure & (values < 0), sure & (values > 0), close], [0, 1, 2], 3)
 
-    def answers(self) -> list[tuple[Answer, float, float]]:
+    def answers(self) -> list[tuple[KindAnswer, float, float]]:
         """The answer to each test, its p, and p after Holm."""
         p, p_holm, codes = (rows[0].tolist() for rows in self.judged(self.given))
         return [(ANSWERS[code], *ps) for code, *ps in zip(codes, p, p_holm, strict=True)]
 
-    def rates(self, test: int, groups: int) -> ErrorRates:
-        """The error rates of one test; ``groups`` is how many there are."""
+    def with_rates(self, figures: KindFigures, test: int) -> KindFigures:
+        """Add the error rates of one test. The groups needed would do were groups the only source of error."""
         from scipy import stats
 
         answers = self.judged(self.held_out)[2][:, test]
         alarms, draws = int((answers < 2).sum()), len(answers)
         bounds = stats.binomtest(alarms, draws).proportion_ci(1 - LEVEL, method="exact")
-        interval = Interval(float(bounds.low), float(bounds.high), 1 - LEVEL, f"exact binomial, {draws:,} permutations")
-        found = self._found_gap(test)
-        needed = None if found is None else int(np.ceil(groups * (found / GAP) ** 2))
-        power, missed = ((self._planted(test, GAP) == place).mean() for place in (0, 2))
-        return ErrorRates(alarms / draws, interval, draws, float(power), float(missed), needed)
+        found, planted = self._found_gap(test), self._planted(test, GAP)
+        return replace(
+            figures,
+            alarms=FalseAlarms(alarms / draws, float(bounds.low), float(bounds.high), draws),
+            power=float((planted == 0).mean()),
+            missed=float((planted == 2).mean()),
+            needed=None if found is None else int(np.ceil(figures.groups * (found / GAP) ** 2)),
+        )
 
     def _planted(self, test: int, gap: float) -> np.ndarray:
         """The answers to a test where a gap is added to its permuted effects."""

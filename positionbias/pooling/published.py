@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from positionbias.core.records import Qrel
 from positionbias.pooling.pools import PoolSettings
-from positionbias.pooling.reliability import ALL
+from positionbias.results.pools import ALL
 from positionbias.results.published import PublishedCell, under_pools
 
 __all__ = ["CELLS", "DOCUMENTS", "PAPER", "PASSAGES", "TOPICS", "paper_task"]

@@ -16,7 +16,7 @@ from positionbias.pooling.reliability import Reliability, reliability
 from positionbias.pooling.reliability_results import average
 from positionbias.pooling.scores import PoolMeasure
 from positionbias.pooling.systems import System, groups_of, kinds_of
-from positionbias.results.payloads import Statistics
+from positionbias.results.pools import RELABELLED, RelabelledFigures, Spread, systems_under
 from positionbias.results.result import Result
 
 __all__ = ["relabel", "relabelled", "relabelled_results"]
@@ -67,35 +67,27 @@ def _can_be_measured(systems: Sequence[System]) -> bool:
 def relabelled_results(
     given: Reliability, repeats: Sequence[Reliability], *, collection: str, share: float, drawn: int
 ) -> list[Result]:
-    """For each pool kind, test set and measure, τ_b and change with the labels as given and over the repeats: mean and middle 95 %.
-
-    ``value`` is the mean τ_b over repeats; rows "tau_b" and "change" have "given", "mean", "low", "high"; "repeats" of the "drawn" relabellings
-    have such pools and systems.
-    """
+    """Return τ_b (value: its mean over repeats) and change for each test set, with labels as given and over the repeats."""
     results = []
     for item in given.sets:
         key = (item.pool, item.test, item.measure)
         same = [own for found in repeats for own in found.sets if (own.pool, own.test, own.measure) == key]
-        taus = [average(own.figures["tau_b"]) for own in same]
-        changes = [change_of(own)[0] for own in same]
-        tau = _over(average(item.figures["tau_b"]), taus)
-        rows = {
-            "what": "relabelled", "pool": item.pool, "test": item.test, "measure": item.measure, "share": share, "drawn": drawn,
-            "repeats": len(same), "tau_b": tau, "change": _over(change_of(item)[0], changes),
-        }  # fmt: skip
+        tau = _spread(average(item.figures["tau_b"]), [average(own.figures["tau_b"]) for own in same])
+        figures = RelabelledFigures(
+            pool=item.pool, test=item.test, measure=item.measure, share=share, drawn=drawn, repeats=len(same),
+            tau_b=tau, change=_spread(change_of(item)[0], [change_of(own)[0] for own in same]),
+        )  # fmt: skip
         interval = None
-        if tau["low"] is not None and tau["high"] is not None:
-            interval = Interval(tau["low"], tau["high"], 0.95, f"middle 95\u00a0% of {len(same)} relabellings")
-        name, system = f"relabelled by {item.measure}", f"{item.test} systems, {item.pool} pools"
-        results.append(
-            Result(name, collection, "", system, given.settings.seed, tau["mean"], interval, len(same), Statistics(rows))
-        )
+        if tau.low is not None and tau.high is not None:
+            interval = Interval(tau.low, tau.high, 0.95, f"middle 95\u00a0% of {len(same)} relabellings")
+        name, system, seed = RELABELLED + item.measure, systems_under(item.pool, item.test), given.settings.seed
+        results.append(Result(name, collection, "", system, seed, tau.mean, interval, len(same), figures))
     return results
 
 
-def _over(given: float | None, values: Sequence[float | None]) -> dict[str, float | None]:
+def _spread(given: float | None, values: Sequence[float | None]) -> Spread:
     defined = [value for value in values if value is not None]
     if not defined:
-        return {"given": given, "mean": None, "low": None, "high": None}
+        return Spread(given)
     low, high = np.quantile(defined, [0.025, 0.975])
-    return {"given": given, "mean": float(np.mean(defined)), "low": float(low), "high": float(high)}
+    return Spread(given, float(np.mean(defined)), float(low), float(high))

@@ -18,10 +18,10 @@ from positionbias.pooling.judged_runs import JudgedRuns
 from positionbias.pooling.pools import DrawnPools, PoolSettings, draw_pools, gold_pool, pool_kinds
 from positionbias.pooling.scores import PoolMeasure, judged_shares, residual_weights, residuals, score_pools
 from positionbias.pooling.systems import groups_of, kinds_of
+from positionbias.results.pools import ALL
 
-__all__ = ["ALL", "FIGURES", "OnePool", "Reliability", "TestSet", "reliability"]
+__all__ = ["FIGURES", "OnePool", "Reliability", "TestSet", "reliability"]
 
-ALL = "all"
 FIGURES = (
     "tau_b", "tau_ap", "gold", "estimated", "judged_gold", "judged", "residual_gold", "residual", "power_gold", "power", "kept", "reversed",
 )  # fmt: skip

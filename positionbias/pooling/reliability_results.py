@@ -1,26 +1,34 @@
-"""What drawn pools say, as Results: the cells of Tables 1 and 2, the change of score by kind, one pool's points.
-
-Each payload is a Statistics whose rows name what they are of: ``what`` ("collection", "order", "change", "one pool"), ``pool`` (the kind that
-the pools are drawn from), ``test`` (the kind of the test systems, or "all") and ``measure``.
-"""
+"""What drawn pools say, as Results: the cells of Tables 1 and 2, the change of score by kind, one pool's points."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 import numpy as np
+from msgspec.structs import replace
 
 from positionbias.core.interval import Interval
 from positionbias.evaluation.crossed import over_trainings
 from positionbias.pooling.change_interval import change_of
 from positionbias.pooling.judged_runs import JudgedRuns
 from positionbias.pooling.reliability import OnePool, Reliability, TestSet
-from positionbias.pooling.systems import System, groups_of, kinds_of
-from positionbias.results.payloads import Statistics
+from positionbias.pooling.systems import groups_of, kinds_of
+from positionbias.results.pools import (
+    CHANGE,
+    ONE_POOL,
+    ORDER,
+    TASK,
+    ChangeFigures,
+    OnePoolFigures,
+    OrderFigures,
+    PoolPoint,
+    PoolSize,
+    SystemCounts,
+    TaskFigures,
+    ends_of,
+    systems_under,
+)
 from positionbias.results.result import Result
 
-__all__ = ["average", "collection_rows", "reliability_results"]
+__all__ = ["average", "reliability_results", "task_figures"]
 
 
 def reliability_results(found: Reliability, runs: JudgedRuns, *, collection: str, level: int = 1) -> list[Result]:
@@ -31,61 +39,41 @@ def reliability_results(found: Reliability, runs: JudgedRuns, *, collection: str
     and queries (``pooling.change_interval``). ``value`` is None where it is undefined in every pool.
     """
     seed = found.settings.seed
-
-    def result(what: str, value: float | None, interval: Interval | None, count: int, rows: Mapping[str, Any]) -> Result:
-        payload = Statistics({"what": what, **rows})
-        system = f"{rows['test']} systems, {rows['pool']} pools" if "test" in rows else str(rows.get("pool", "all systems"))
-        name = f"{what} by {rows['measure']}" if "measure" in rows else what
-        return Result(name, collection, "", system, seed, value, interval, count, payload)
-
-    rows = collection_rows(runs, level) | _sizes(found)
-    results = [result("collection", None, None, len(runs.query_ids), rows)]
+    task = _with_pools(task_figures(runs, level), found)
+    results = [Result(TASK, collection, "", "all systems", seed, None, None, len(runs.query_ids), task)]
     for item in found.sets:
-        order = _order(item)
-        results.append(result("order", order["tau_b"], _over_pools(item.figures["tau_b"]), len(item.systems), order))
-        value, interval = change_of(item)
-        results.append(result("change", value, interval, len(item.systems), _change(item)))
+        system, count, order = systems_under(item.pool, item.test), len(item.systems), _order(item)
+        over_pools = _over_pools(item.figures["tau_b"])
+        results.append(Result(ORDER + item.measure, collection, "", system, seed, order.tau_b, over_pools, count, order))
+        results.append(Result(CHANGE + item.measure, collection, "", system, seed, *change_of(item), count, _change(item)))
     for pool in found.one_pool:
         for measure in found.measures:
-            results.append(
-                result("one pool", None, None, int(pool.test.sum()), _points(pool, measure.name, found, runs.systems))
-            )
+            points = _points(pool, measure.name, found, runs)
+            name, count = ONE_POOL + measure.name, len(points.points)
+            results.append(Result(name, collection, "", pool.pool, seed, None, None, count, points))
     return results
 
 
-def collection_rows(runs: JudgedRuns, level: int) -> dict[str, Any]:
-    """Systems, groups and kinds, queries and judgements; ``mixed groups`` have runs of several kinds."""
-    kinds = {
-        kind: {"systems": int(runs.of_kind(kind).sum()), "groups": len(groups_of(runs.systems, kind))}
-        for kind in kinds_of(runs.systems)
-    }
+def task_figures(runs: JudgedRuns, level: int) -> TaskFigures:
+    """Return what a task consists of; relevant documents have grade ``level`` or more."""
     labels: dict[str, set[str]] = {}
     for system in runs.systems:
         labels.setdefault(system.group, set()).add(system.kind)
-    return {
-        "systems": len(runs.systems),
-        "groups": len(labels),
-        "mixed groups": sum(len(found) > 1 for found in labels.values()),
-        "kinds": kinds,
-        "queries": len(runs.query_ids),
-        "judgements": runs.unjudged,
-        "relevant": int((runs.grades >= level).sum()),
-        "relevant from": level,
-        "skipped": dict(runs.skipped),
-    }
+    return TaskFigures(
+        systems=len(runs.systems), groups=len(labels), mixed_groups=sum(len(found) > 1 for found in labels.values()),
+        kinds={
+            kind: SystemCounts(int(runs.of_kind(kind).sum()), len(groups_of(runs.systems, kind)))
+            for kind in kinds_of(runs.systems)
+        },
+        queries=len(runs.query_ids), judgements=runs.unjudged, relevant=int((runs.grades >= level).sum()),
+        relevant_from=level, skipped=dict(runs.skipped),
+    )  # fmt: skip
 
 
-def _sizes(found: Reliability) -> dict[str, Any]:
+def _with_pools(task: TaskFigures, found: Reliability) -> TaskFigures:
+    sizes = {kind: PoolSize(float(found.judged[kind].mean()), float(found.relevant[kind].mean())) for kind in found.judged}
     settings = found.settings
-    sizes = {
-        kind: {"judgements": float(found.judged[kind].mean()), "relevant": float(found.relevant[kind].mean())}
-        for kind in found.judged
-    }
-    return {"depth": settings.depth, "pools": settings.pools, "gold": settings.gold, "pool sizes": sizes}
-
-
-def _named(item: TestSet) -> dict[str, Any]:
-    return {"pool": item.pool, "test": item.test, "measure": item.measure}
+    return replace(task, depth=settings.depth, pools=settings.pools, gold=settings.gold, sizes=sizes)
 
 
 def average(values: np.ndarray) -> float | None:
@@ -99,48 +87,43 @@ def _over_pools(values: np.ndarray) -> Interval | None:
     return over_trainings(defined[:, None], units="pools").interval if len(defined) > 1 else None
 
 
-def _order(item: TestSet) -> dict[str, Any]:
-    """τ_b and τ_AP over pools, each pool's τ_b, and what else pools of this kind say of these systems."""
-    rows: dict[str, Any] = _named(item)
-    for name in ("tau_b", "tau_ap"):
-        values, interval = item.figures[name], _over_pools(item.figures[name])
-        rows[name] = average(values)
-        rows[f"{name} low"], rows[f"{name} high"] = (interval.low, interval.high) if interval else (None, None)
-    tau = item.figures["tau_b"]
-    rows["undefined"] = int(np.isnan(tau).sum())
-    rows["pools"] = len(tau)
-    rows["systems"] = float(item.systems.mean())
-    rows["by pool"] = [None if np.isnan(value) else float(value) for value in tau]
-    rows |= {name: average(item.figures[name]) for name in ("power_gold", "power", "kept", "reversed")}
-    return rows
+def _order(item: TestSet) -> OrderFigures:
+    tau_b, tau_ap = item.figures["tau_b"], item.figures["tau_ap"]
+    (low, high), (ap_low, ap_high) = ends_of(_over_pools(tau_b)), ends_of(_over_pools(tau_ap))
+    return OrderFigures(
+        pool=item.pool, test=item.test, measure=item.measure, tau_b=average(tau_b), tau_b_low=low, tau_b_high=high,
+        tau_ap=average(tau_ap), tau_ap_low=ap_low, tau_ap_high=ap_high, undefined=int(np.isnan(tau_b).sum()),
+        pools=len(tau_b), systems=float(item.systems.mean()), by_pool=[_defined(value) for value in tau_b],
+        power_gold=average(item.figures["power_gold"]), power=average(item.figures["power"]),
+        kept=average(item.figures["kept"]), reversed=average(item.figures["reversed"]),
+    )  # fmt: skip
 
 
-def _change(item: TestSet) -> dict[str, Any]:
-    names = ("gold", "estimated", "judged_gold", "judged", "residual_gold", "residual")
-    shares = {name: average(item.figures[name]) for name in names}
-    counts = {"pools": len(item.systems), "systems": float(item.systems.mean()), "relative": _relative(item)}
-    return _named(item) | counts | shares
+def _defined(value: float) -> float | None:
+    return None if np.isnan(value) else float(value)
 
 
-def _relative(item: TestSet) -> float | None:
-    """The change as a share of the gold score: better systems have more to lose."""
+def _change(item: TestSet) -> ChangeFigures:
     gold, estimated = average(item.figures["gold"]), average(item.figures["estimated"])
-    return estimated / gold - 1 if gold and estimated is not None else None
+    return ChangeFigures(
+        pool=item.pool, test=item.test, measure=item.measure, pools=len(item.systems),
+        systems=float(item.systems.mean()),
+        # better systems have more to lose
+        relative=estimated / gold - 1 if gold and estimated is not None else None, gold=gold, estimated=estimated,
+        judged_gold=average(item.figures["judged_gold"]), judged=average(item.figures["judged"]),
+        residual_gold=average(item.figures["residual_gold"]), residual=average(item.figures["residual"]),
+    )  # fmt: skip
 
 
-def _points(pool: OnePool, measure: str, found: Reliability, systems: Sequence[System]) -> dict[str, Any]:
+def _points(pool: OnePool, measure: str, found: Reliability, runs: JudgedRuns) -> OnePoolFigures:
     """Every test system's gold and estimated score under pool 0, and its τ_b by test set: a panel of Figures 2 and 3."""
-    gold, estimated = pool.gold[measure], pool.estimated[measure]
-    taus = {
-        item.test: None if np.isnan(item.figures["tau_b"][0]) else float(item.figures["tau_b"][0])
-        for item in found.sets
-        if (item.pool, item.measure) == (pool.pool, measure)
-    }
-    points = [
-        {
-            **systems[run]._asdict(), "gold": float(gold[run]), "estimated": float(estimated[run]),
-            "judged": float(pool.judged[run]), "residual": float(pool.residual[run]),
-        }
-        for run in np.flatnonzero(pool.test).tolist()
-    ]  # fmt: skip
-    return {"pool": pool.pool, "measure": measure, "number": 0, "groups": list(pool.groups), "tau_b": taus, "points": points}
+    scores = np.stack([pool.gold[measure], pool.estimated[measure], pool.judged, pool.residual], axis=1)
+    return OnePoolFigures(
+        pool=pool.pool, measure=measure, number=0, groups=list(pool.groups),
+        tau_b={
+            item.test: _defined(item.figures["tau_b"][0])
+            for item in found.sets
+            if (item.pool, item.measure) == (pool.pool, measure)
+        },
+        points=[PoolPoint(*runs.systems[run], *scores[run].tolist()) for run in np.flatnonzero(pool.test).tolist()],
+    )  # fmt: skip

@@ -21,20 +21,13 @@ from positionbias.pooling.guesses import Guess, Reductions, expected_reductions,
 from positionbias.pooling.open_runs import DEEPEST_OPEN, OpenRuns
 from positionbias.pooling.prediction import Calibration, calibrated, draw_scores, errors_left_out, learn
 from positionbias.pooling.scores import PoolMeasure
+from positionbias.results.pool_verdict import RunAnswer
 
-__all__ = ["DEEP", "SURE", "Answer", "MeasureVerdict", "Orders", "RunVerdict", "open_depth", "verdict"]
+__all__ = ["DEEP", "SURE", "MeasureVerdict", "Orders", "RunVerdict", "open_depth", "verdict"]
 
 SURE = 0.95  # the probability from which an order is called decided [decision]
 _SHARE = 0.5  # of the half-width that the choice of queries gives
 DEEP = 0.5  # the judged share of what others retrieved deeper, from which leaving groups out spares that too
-
-
-class Answer(StrEnum):
-    """Whether a collection can judge a run by a measure. ``UNKNOWN``: no prediction could be calibrated."""
-
-    YES = "can be judged"
-    MORE = "cannot be judged yet"
-    UNKNOWN = "cannot tell"
 
 
 class Obstacle(StrEnum):
@@ -69,7 +62,7 @@ class MeasureVerdict:
     """
 
     measure: PoolMeasure
-    answer: Answer
+    answer: RunAnswer
     bounds: Bounds
     differences: Bounds
     guess: Guess
@@ -161,7 +154,7 @@ def _by_measure(new: OpenRuns, run: int, guess: Guess, measure: PoolMeasure, cal
     reductions = expected_reductions(guess, own)
     over_queries = clustered_mean(own.mean(axis=0), None).interval
     query_half = (over_queries.high - over_queries.low) / 2 if over_queries else None
-    plain = MeasureVerdict(measure, Answer.UNKNOWN, bounds, differences, guess, float(own.mean()), reductions, query_half)
+    plain = MeasureVerdict(measure, RunAnswer.UNKNOWN, bounds, differences, guess, float(own.mean()), reductions, query_half)
     if calibration is None:
         return plain
     low, high = bounds.low[:, run].mean(), bounds.high[:, run].mean()
@@ -171,7 +164,7 @@ def _by_measure(new: OpenRuns, run: int, guess: Guess, measure: PoolMeasure, cal
     expected = float(np.clip(calibration.expected(means.mean(), means.std()), interval.low, interval.high))
     half, limit = (interval.high - interval.low) / 2, _SHARE * (query_half or 0)
     needed = reductions.needed((limit / half) ** 2) if half > limit else 0
-    answer = Answer.MORE if needed else Answer.YES
+    answer = RunAnswer.MORE if needed else RunAnswer.YES
     orders = _orders(drawn, calibration)
     return replace(
         plain, answer=answer, expected=expected, interval=interval, calibration=calibration, orders=orders, needed=needed

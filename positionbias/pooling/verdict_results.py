@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import numpy as np
 
@@ -12,8 +13,19 @@ from positionbias.core.publish import atomic_file
 from positionbias.evaluation.clustered import clustered_mean
 from positionbias.pooling.bounds import Bounds
 from positionbias.pooling.prediction import FEWEST_GROUPS
-from positionbias.pooling.verdict import SURE, Answer, MeasureVerdict, Obstacle, RunVerdict
-from positionbias.results.payloads import Finding, PerQuery, Statistics
+from positionbias.pooling.verdict import SURE, MeasureVerdict, Obstacle, RunVerdict
+from positionbias.results.payloads import Finding, PerQuery
+from positionbias.results.pool_verdict import (
+    ORDERS,
+    SCORE,
+    ComparedRun,
+    ComparisonsFigures,
+    PooledScore,
+    RunAnswer,
+    ScoreFigures,
+    UnjudgedFigures,
+)
+from positionbias.results.pools import UNJUDGED, ends_of
 from positionbias.results.result import Result
 
 __all__ = ["verdict_results", "write_judge_next"]
@@ -32,52 +44,31 @@ _OBSTACLES = {
 
 
 def verdict_results(found: RunVerdict, *, collection: str) -> list[Result]:
-    """For the new run: a finding a measure; its unjudged share; per measure its score, with prediction and bounds, and each pooled run.
-
-    An order's ``says`` is "better" or "worse" where its probability is at least 0.95, else "open"; ``certain`` where no choice of relevant
-    documents changes it; ``new queries`` where it holds over queries like these; ``now`` what the judgements as they are would say.
-    """
+    """Return the new run's finding by each measure, its unjudged share, and by each measure its score and comparisons."""
     runs, new = found.runs.runs, len(found.runs.runs.systems) - 1
     name, count = runs.systems[new].run, len(runs.query_ids)
     own = 1 - found.judged[:, new]
-    head = _head(found, own)
+    head = _unjudged(found, own)
+    measured = [(item, _score(item, found), [_compared(item, run, found) for run in range(new)]) for item in found.measures]
     results = [
-        Result(
-            "finding",
-            collection,
-            "",
-            name,
-            None,
-            None,
-            None,
-            count,
-            Finding("\n".join(_sentences(item, found, head)), _holds(item)),
-        )
-        for item in found.measures
+        Result("finding", collection, "", name, None, None, None, count, _finding(item, score, compared, head))
+        for item, score, compared in measured
     ]
-    estimate = clustered_mean(own[~np.isnan(own)], None)
-    title = f"unjudged@{found.depth}"
-    results.append(Result(title, collection, "", name, None, head["share"], estimate.interval, count, Statistics(head)))
+    interval = clustered_mean(own[~np.isnan(own)], None).interval
+    title = f"{UNJUDGED}{found.depth}"
+    results.append(Result(title, collection, "", name, None, head.share, interval, count, head))
     notes = {"depth": found.depth, "undefined": "a query without candidates has no share"}
     shares = PerQuery(runs.query_ids, [float(value) for value in own], notes)
-    results.append(Result(f"{title} by query", collection, "", name, None, head["share"], None, count, shares))
-    for item in found.measures:
-        rows = _score(item, found)
-        score = Statistics(rows)
-        results.append(
-            Result(f"score by {item.measure.name}", collection, "", name, None, rows["score"], item.interval, count, score)
-        )
-        if new:
-            compared = [_compared(item, run, found) for run in range(new)]
-            decided = sum(row["says"] != "open" for row in compared) / new
-            listing = Statistics({"what": "comparisons", "measure": item.measure.name, "run": name, "comparisons": compared})
-            title = f"orders by {item.measure.name}"
+    results.append(Result(f"{title} by query", collection, "", name, None, head.share, None, count, shares))
+    for item, score, compared in measured:
+        title = SCORE + score.measure
+        results.append(Result(title, collection, "", name, None, score.score, item.interval, count, score))
+        if compared:
+            decided = sum(one.says != "open" for one in compared) / new
+            listing = ComparisonsFigures(measure=score.measure, run=name, comparisons=compared)
+            title = ORDERS + score.measure
             results.append(Result(title, collection, "", name, None, decided, None, new, listing))
     return results
-
-
-def _holds(item: MeasureVerdict) -> bool | None:
-    return None if item.answer == Answer.UNKNOWN else item.answer == Answer.YES
 
 
 def _share(values: np.ndarray) -> float:
@@ -85,17 +76,18 @@ def _share(values: np.ndarray) -> float:
     return float(defined.mean()) if len(defined) else 0.0
 
 
-def _head(found: RunVerdict, own: np.ndarray) -> dict[str, Any]:
+def _unjudged(found: RunVerdict, own: np.ndarray) -> UnjudgedFigures:
     runs, new = found.runs.runs, len(found.runs.runs.systems) - 1
     pooled = [_share(1 - found.judged[:, run]) for run in range(new)]
-    return {
-        "what": "unjudged", "depth": found.depth, "run": runs.systems[new].run, "share": _share(own), "queries": len(runs.query_ids),
-        "queries without candidates": int(np.isnan(own).sum()), "documents": len(found.measures[0].guess.unseen.query),
-        "judged depth": found.runs.judged_from_the_top(new), "most unjudged, left out": found.most_open, "pooled runs": new, "groups": len(set(found.runs.group_of[:new].tolist())),
-        "pooled mean": float(np.mean(pooled)) if pooled else None, "pooled most": max(pooled, default=None),
-        "RBP": float(found.precision.base[:, new].mean()), "RBP residual": float(found.precision.residual[:, new].mean()),
-        "skipped": dict(runs.skipped), "by pooled run": {system.run: share for system, share in zip(runs.systems, pooled, strict=False)},
-    }  # fmt: skip
+    return UnjudgedFigures(
+        depth=found.depth, run=runs.systems[new].run, share=_share(own), queries=len(runs.query_ids),
+        without_candidates=int(np.isnan(own).sum()), documents=len(found.measures[0].guess.unseen.query),
+        judged_depth=found.runs.judged_from_the_top(new), most_open=found.most_open, pooled=new,
+        groups=len(set(found.runs.group_of[:new].tolist())), pooled_mean=float(np.mean(pooled)) if pooled else None,
+        pooled_most=max(pooled, default=None), rbp=float(found.precision.base[:, new].mean()),
+        residual=float(found.precision.residual[:, new].mean()), skipped=dict(runs.skipped),
+        by_run={system.run: share for system, share in zip(runs.systems, pooled, strict=False)},
+    )  # fmt: skip
 
 
 def _mean(bounds: Bounds, run: int) -> tuple[float, float, float]:
@@ -103,68 +95,67 @@ def _mean(bounds: Bounds, run: int) -> tuple[float, float, float]:
     return score, low, high
 
 
-def _score(item: MeasureVerdict, found: RunVerdict) -> dict[str, Any]:
-    runs, new = found.runs.runs, len(found.runs.runs.systems) - 1
+def _score(item: MeasureVerdict, found: RunVerdict) -> ScoreFigures:
+    new = len(found.runs.runs.systems) - 1
     score, low, high = _mean(item.bounds, new)
-    pooled = []
-    for run, system in enumerate(runs.systems[:new]):
-        now, least, most = _mean(item.bounds, run)
-        residual = float(found.precision.residual[:, run].mean())
-        pooled.append(
-            {"run": system.run, "score": now, "low": least, "high": most, "RBP": float(found.precision.base[:, run].mean()),
-             "RBP residual": residual, "unjudged": _share(1 - found.judged[:, run])}
-        )  # fmt: skip
-    calibration = item.calibration
-    return {
-        "what": "score", "measure": item.measure.name, "answer": str(item.answer), "score": score, "low": low, "high": high, "expected": item.expected,
-        "predicted": item.expected if item.interval else None, "predicted low": item.interval.low if item.interval else None,
-        "predicted high": item.interval.high if item.interval else None, "half over queries": item.query_half, "needed": item.needed,
-        "covered": calibration.covered if calibration else None, "grouped": found.grouped, "pooled": pooled,
-    }  # fmt: skip
+    predicted_low, predicted_high = ends_of(item.interval)
+    return ScoreFigures(
+        measure=item.measure.name, answer=item.answer, score=score, low=low, high=high, expected=item.expected,
+        predicted=item.expected if item.interval else None, predicted_low=predicted_low, predicted_high=predicted_high,
+        query_half=item.query_half, needed=item.needed, covered=item.calibration.covered if item.calibration else None,
+        grouped=found.grouped, pooled=[_pooled(item, run, found) for run in range(new)],
+    )  # fmt: skip
 
 
-def _compared(item: MeasureVerdict, run: int, found: RunVerdict) -> dict[str, Any]:
+def _pooled(item: MeasureVerdict, run: int, found: RunVerdict) -> PooledScore:
+    base, residual = found.precision.base[:, run], found.precision.residual[:, run]
+    unjudged = _share(1 - found.judged[:, run])
+    name = found.runs.runs.systems[run].run
+    return PooledScore(name, *_mean(item.bounds, run), float(base.mean()), float(residual.mean()), unjudged)
+
+
+def _compared(item: MeasureVerdict, run: int, found: RunVerdict) -> ComparedRun:
     now, least, most = _mean(item.differences, run)
     better = float(item.orders.better[run]) if item.orders else None
-    says = "open"
+    says: Literal["better", "worse", "equal", "open"] = "open"
     if better is not None and max(better, 1 - better) >= SURE:
         says = "better" if better > 0.5 else "worse"
     elif least > 0 or most < 0:
         says = "better" if least > 0 else "worse"
     elif max(abs(least), abs(most)) <= _NOTHING:
         says = "equal"
-    return {
-        **found.runs.runs.systems[run]._asdict(), "difference": now, "least": least, "most": most,
-        "predicted": float(item.orders.difference[run]) if item.orders else None, "probability": better,
-        "now": "better" if now > 0 else "worse" if now < 0 else "equal", "says": says, "certain": least > 0 or most < 0 or says == "equal",
-        "new queries": bool(item.orders is not None and says in ("better", "worse") and item.orders.new_queries[run] < NEW_QUERIES),
-    }  # fmt: skip
+    return ComparedRun(
+        *found.runs.runs.systems[run], difference=now, least=least, most=most,
+        predicted=float(item.orders.difference[run]) if item.orders else None, probability=better,
+        now="better" if now > 0 else "worse" if now < 0 else "equal", says=says,
+        certain=least > 0 or most < 0 or says == "equal",
+        new_queries=bool(
+            item.orders is not None and says in ("better", "worse") and item.orders.new_queries[run] < NEW_QUERIES
+        ),
+    )  # fmt: skip
 
 
-def _sentences(item: MeasureVerdict, found: RunVerdict, head: dict[str, Any]) -> list[str]:
+def _finding(item: MeasureVerdict, score: ScoreFigures, compared: Sequence[ComparedRun], head: UnjudgedFigures) -> Finding:
     """The answer, the score, the orders, new queries, what it rests on, the next step."""
-    name, measure = head["run"], item.measure.name
-    score, low, high = _mean(item.bounds, len(found.runs.runs.systems) - 1)
-    unjudged = f"{percent(head['share'])} of its first {head['depth']} are unjudged"
-    possible = f"{decimal(score)} with what is judged, {decimal(low)} to {decimal(high)} possible whatever the rest is"
+    unjudged = f"{percent(head.share)} of its first {head.depth} are unjudged"
+    bounds = f"{decimal(score.low)} to {decimal(score.high)} possible whatever the rest is"
+    possible = f"{decimal(score.score)} with what is judged, {bounds}"
     if item.interval is None:
-        return _without_prediction(item, head, f"{unjudged}.", possible)
+        return Finding("\n".join(_without_prediction(item, head, f"{unjudged}.", possible)), None)
     half, over = decimal(item.open_half), decimal(item.query_half)
     queries = f"the choice of queries does by ±{over}" if item.query_half is not None else "one query says nothing of others"
-    first = f"{name} {item.answer} by {measure}: {unjudged}, which leaves its score open by ±{half}; {queries}."
+    first = f"{head.run} {item.answer} by {score.measure}: {unjudged}, which leaves its score open by ±{half}; {queries}."
     if item.needed:
-        first += f" About {item.needed:,} of its {head['documents']:,} unjudged documents are missing."
-    predicted = (
-        f"Predicted {measure}: {decimal(item.expected)}, 95\u00a0% prediction interval {decimal(item.interval.low)} to {decimal(item.interval.high)} "
-        f"({possible})."
-    )
-    return [first, predicted, *_orders(item, found), _rests_on(item, found), *_next(item)]
+        first += f" About {item.needed:,} of its {head.documents:,} unjudged documents are missing."
+    ends = f"{decimal(item.interval.low)} to {decimal(item.interval.high)}"
+    predicted = f"Predicted {score.measure}: {decimal(item.expected)}, 95\u00a0% prediction interval {ends} ({possible})."
+    lines = [first, predicted, *_orders(compared), _rests_on(item, score), *_next(item)]
+    return Finding("\n".join(lines), item.answer is RunAnswer.YES)
 
 
-def _orders(item: MeasureVerdict, found: RunVerdict) -> list[str]:
-    compared = [_compared(item, run, found) for run in range(len(found.runs.runs.systems) - 1)]
-    says = [row["says"] for row in compared]
-    certain, holding = sum(row["certain"] for row in compared), sum(row["new queries"] for row in compared)
+def _orders(compared: Sequence[ComparedRun]) -> list[str]:
+    says = [one.says for one in compared]
+    certain, holding = sum(one.certain for one in compared), sum(one.new_queries for one in compared)
     decided = says.count("better") + says.count("worse")
     equal = f" It equals {says.count('equal'):,}." if "equal" in says else ""
     return [
@@ -174,13 +165,13 @@ def _orders(item: MeasureVerdict, found: RunVerdict) -> list[str]:
     ]
 
 
-def _rests_on(item: MeasureVerdict, found: RunVerdict) -> str:
+def _rests_on(item: MeasureVerdict, score: ScoreFigures) -> str:
     assert item.calibration is not None
     told = (
         f"Left out of the pool in turn, {percent(item.calibration.covered, 0)} of the pooled runs score within such an interval "
         f"({item.calibration.runs:,} runs of {item.calibration.freedom + 1:,} groups, a group counted once)."
     )
-    if not found.grouped:
+    if not score.grouped:
         told += " No two runs share a group: runs of one maker, if there are any, make this share too high."
     return told
 
@@ -191,13 +182,12 @@ def _next(item: MeasureVerdict) -> list[str]:
     return [f"Next: judge the first {item.needed:,} documents of --judge-next FILE and run this again."]
 
 
-def _without_prediction(item: MeasureVerdict, head: dict[str, Any], unjudged: str, possible: str) -> list[str]:
+def _without_prediction(item: MeasureVerdict, head: UnjudgedFigures, unjudged: str, possible: str) -> list[str]:
     """What the judged depth alone allows."""
-    name, measure = head["run"], item.measure.name
-    depth = head["judged depth"]
+    name, measure, depth = head.run, item.measure.name, head.judged_depth
     assert item.obstacle is not None
     missing, do = _OBSTACLES[item.obstacle]
-    missing = missing.format(fewest=FEWEST_GROUPS, groups=head["groups"], most=percent(head["most unjudged, left out"] or 0.0))
+    missing = missing.format(fewest=FEWEST_GROUPS, groups=head.groups, most=percent(head.most_open or 0.0))
     sentences = [
         f"{item.answer.capitalize()} whether {name} can be judged by {measure}: {missing}, so no prediction can be calibrated; {unjudged}",
         f"{measure}: {possible}.",

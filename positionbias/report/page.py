@@ -20,12 +20,12 @@ from positionbias.report.load import Study, dose_of
 from positionbias.report.parts import OWN_MEASURES, OWN_SECTIONS, general_comparisons, general_systems
 from positionbias.report.placement import moves_table, places_table
 from positionbias.report.pool_page import pool_sentences
-from positionbias.report.pool_select import is_of_pools
 from positionbias.report.published import Published
 from positionbias.report.suspicion_cards import suspicion_cards, suspicions
 from positionbias.report.table import Table
 from positionbias.results.collections import COLLECTION_MEASURES
 from positionbias.results.payloads import Finding, PerQuery
+from positionbias.results.pools import is_of_pools
 from positionbias.results.result import Result
 from positionbias.results.select import ALL_QUERIES, AXES, BASELINES, axis_of, comparisons, distinct, of_kind, repeat_of
 from positionbias.results.suspicion import LIMITS

@@ -6,22 +6,33 @@ from collections.abc import Sequence
 
 from positionbias.core.formatting import count, decimal, interval, percent, with_interval
 from positionbias.report.pool_curves import curves_of
-from positionbias.report.pool_select import AGAINST, ALL, by_measure, by_task, of_what
+from positionbias.results.pool_verdict import ScoreFigures, UnjudgedFigures
+from positionbias.results.pools import (
+    ALL,
+    ChangeFigures,
+    Contrast,
+    CoverageFigures,
+    OnePoolFigures,
+    by_contrast,
+    by_measure,
+    by_task,
+    task_of,
+)
 from positionbias.results.result import Result
+from positionbias.results.select import of_type
 
 __all__ = ["bias_caption", "coverage_caption", "curve_caption", "scatter_caption", "task_sentence", "verdict_caption"]
 
 
-def task_sentence(results: Sequence[Result], task: str) -> str:
+def task_sentence(results: Sequence[Result], name: str) -> str:
     """Runs, groups, kinds, queries and judgements of a task in a sentence; empty where they were not told."""
-    found = of_what(results, "collection")
-    if not found:
+    task = task_of(results)
+    if task is None:
         return ""
-    rows = max((rows for _, rows in found), key=len)
-    kinds = ", ".join(f"{own['systems']} {kind} of {own['groups']} groups" for kind, own in rows["kinds"].items())
+    kinds = ", ".join(f"{own.systems} {kind} of {own.groups} groups" for kind, own in task.kinds.items())
     return (
-        f"{task}: {rows['systems']} runs ({kinds}); {count(rows['queries'])} queries, {count(rows['judgements'])} judgements, of which "
-        f"{count(rows['relevant'])} are relevant (grade {rows['relevant from']} or more)."
+        f"{name}: {task.systems} runs ({kinds}); {count(task.queries)} queries, {count(task.judgements)} judgements, of which "
+        f"{count(task.relevant)} are relevant (grade {task.relevant_from} or more)."
     )
 
 
@@ -30,13 +41,13 @@ def coverage_caption(results: Sequence[Result]) -> str:
     parts = []
     tasks = by_task(results)
     for task, of_task in tasks.items():
-        for _, rows in of_what(of_task, "coverage"):
+        for _, own in of_type(of_task, CoverageFigures):
             of = f"{task}, " if len(tasks) > 1 else ""
-            number, alone = count(rows["relevant"]), count(rows["unique"])
+            number, alone = count(own.relevant), count(own.unique)
             parts.append(
-                f"{of}{rows['kind']} ({rows['systems']} runs of {rows['groups']} groups): {number}, {alone} of them in no other kind's pool"
+                f"{of}{own.kind} ({own.systems} runs of {own.groups} groups): {number}, {alone} of them in no other kind's pool"
             )
-    depth = of_what(results, "coverage")[0][1]["depth"]
+    depth = of_type(results, CoverageFigures)[0][1].depth
     return (
         f"Relevant documents by pool depth. At depth {depth}, the thin line: {'; '.join(parts)}. Only judged documents count, so curves are understated where they go "
         "deeper than what was judged; and a kind with more runs finds more."
@@ -46,9 +57,9 @@ def coverage_caption(results: Sequence[Result]) -> str:
 def scatter_caption(results: Sequence[Result]) -> str:
     """The three τ of every panel."""
     parts = []
-    for _, rows in by_measure(of_what(results, "one pool")):
-        taus = ", ".join(f"{test} {decimal(tau)}" for test, tau in rows["tau_b"].items())
-        parts.append(f"{rows['measure']}, {rows['pool']} pool: {taus}")
+    for _, own in by_measure(of_type(results, OnePoolFigures)):
+        taus = ", ".join(f"{test} {decimal(tau)}" for test, tau in own.tau_b.items())
+        parts.append(f"{own.measure}, {own.pool} pool: {taus}")
     return (
         "Each test system's score by the judgements of one drawn pool against its score by gold; below the line it is underestimated. "
         f"Kendall's τ: {'; '.join(parts)}."
@@ -57,19 +68,16 @@ def scatter_caption(results: Sequence[Result]) -> str:
 
 def bias_caption(results: Sequence[Result]) -> str:
     """The change of every kind by pools of another, with intervals."""
-    effects = {
-        (against, *(rows[name] for name in ("measure", "pool", "test"))): result
-        for against in AGAINST
-        for result, rows in of_what(results, against)
-    }
+    effects = by_contrast(results)
     parts = []
-    for result, rows in by_measure(of_what(results, "change")):
-        if rows["test"] in (ALL, rows["pool"]):
+    for result, own in by_measure(of_type(results, ChangeFigures)):
+        if own.test in (ALL, own.pool):
             continue
-        text = f"{rows['test']} runs by {rows['pool']} pools, {rows['measure']}: {_signed(result)}"
-        for against in AGAINST:
-            if other := effects.get((against, rows["measure"], rows["pool"], rows["test"])):
-                text += f", {against} {'' if 'mixed' in against else rows['pool'] + ' runs '}{_signed(other)}"
+        text = f"{own.test} runs by {own.pool} pools, {own.measure}: {_signed(result)}"
+        for contrast in Contrast:
+            if effect := effects.get((contrast, own.measure, own.pool, own.test)):
+                unseen = f"{own.pool} runs " if contrast is Contrast.UNSEEN else ""
+                text += f", {contrast} {unseen}{_signed(effect[0])}"
         parts.append(text)
     return (
         "How far pools of one kind move the scores of systems that did not feed them (left of 0: underestimated), with 95\u00a0% intervals over groups and queries; hollow: how much more "
@@ -84,11 +92,11 @@ def _signed(result: Result) -> str:
 def curve_caption(results: Sequence[Result], axis: str) -> str:
     """Where each curve of another kind than the pool's begins and ends."""
     parts = []
-    for _, rows in by_measure(curves_of(results, axis)):
-        if rows["test"] not in (ALL, rows["pool"]):
-            ends = [(rows["at"][place], rows["change"][place]) for place in (0, -1)]
+    for _, own in by_measure(curves_of(results, axis)):
+        if own.test not in (ALL, own.pool):
+            ends = [(own.at[place], own.change[place]) for place in (0, -1)]
             shown = ", ".join(f"{decimal(change, sign=True)} at {at}" for at, change in ends)
-            parts.append(f"{rows['test']} runs by {rows['pool']} pools, {rows['measure']}: {shown}")
+            parts.append(f"{own.test} runs by {own.pool} pools, {own.measure}: {shown}")
     if axis == "depth":
         what = "Mean change of score by the depth of the pools, against the same gold throughout, with 95\u00a0% intervals."
     else:
@@ -98,18 +106,15 @@ def curve_caption(results: Sequence[Result], axis: str) -> str:
 
 def verdict_caption(results: Sequence[Result]) -> str:
     """The new run's score, as predicted and as it can be."""
-    parts = [
-        f"{rows['measure']}: {decimal(rows['score'])} as judged, "
-        + (
-            f"{decimal(rows['predicted'])} predicted ({decimal(rows['predicted low'])} to {decimal(rows['predicted high'])}), "
-            if rows["predicted"] is not None
-            else ""
+    parts = []
+    for _, own in of_type(results, ScoreFigures):
+        predicted = f"{decimal(own.predicted)} predicted ({decimal(own.predicted_low)} to {decimal(own.predicted_high)}), "
+        parts.append(
+            f"{own.measure}: {decimal(own.score)} as judged, {'' if own.predicted is None else predicted}"
+            f"{decimal(own.low)} to {decimal(own.high)} possible"
         )
-        + f"{decimal(rows['low'])} to {decimal(rows['high'])} possible"
-        for _, rows in of_what(results, "score")
-    ]
-    head = next((rows for _, rows in of_what(results, "unjudged")), None)
-    share = f" {percent(head['share'])} of its first {head['depth']} are unjudged." if head else ""
+    head = next((own for _, own in of_type(results, UnjudgedFigures)), None)
+    share = f" {percent(head.share)} of its first {head.depth} are unjudged." if head else ""
     return (
         f"The new run (wide band) and every pooled run (bars): all that they can score, whatever the unjudged documents are; the dark band is the new run's "
         f"95\u00a0% prediction interval. {'; '.join(parts)}.{share}"

@@ -7,10 +7,14 @@ from typing import TYPE_CHECKING
 
 from positionbias.report.drawing import legend_above, letters, line_handle, new_figure, required, under_all, wrap
 from positionbias.report.figure import INK, SERIES, WIDE, styled
-from positionbias.report.pool_select import ALL, Found, looks_of, measures_in, of_what, pools_in, tests_in
+from positionbias.report.pool_looks import KindLooks, looks_of
+from positionbias.results.pool_verdict import ScoreFigures
+from positionbias.results.pools import ALL, CurveFigures, measures_in, pools_in, tests_in
 from positionbias.results.result import Result
+from positionbias.results.select import of_type
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["curve_figure", "curves_of", "verdict_figure"]
@@ -19,11 +23,9 @@ BESIDE = 4.5
 AXES = {"depth": "Pool depth", "groups": "Groups that feed a pool"}
 
 
-def curves_of(results: Sequence[Result], axis: str) -> Found:
+def curves_of(results: Sequence[Result], axis: str) -> list[tuple[Result, CurveFigures]]:
     """The curves along "depth" or "groups" that have more than one point."""
-    return [
-        (result, rows) for result, rows in of_what(results, "curve") if rows["axis"] == axis and len(rows.get("at", ())) > 1
-    ]
+    return [(result, own) for result, own in of_type(results, CurveFigures) if own.axis == axis and len(own.at) > 1]
 
 
 def curve_figure(results: Sequence[Result], axis: str, *, width: float = WIDE) -> Figure:
@@ -36,7 +38,7 @@ def curve_figure(results: Sequence[Result], axis: str, *, width: float = WIDE) -
     """
     from matplotlib.ticker import MaxNLocator
 
-    found: Found = required(curves_of(results, axis), f"a curve by {axis} of pools")
+    found = required(curves_of(results, axis), f"a curve by {axis} of pools")
     looks, pools, measures = looks_of(results), pools_in(found), measures_in(found)
     keys = [(measure, pool) for measure in measures for pool in pools]
     across = len(pools) if width > BESIDE and len(pools) < 4 else 1
@@ -47,19 +49,9 @@ def curve_figure(results: Sequence[Result], axis: str, *, width: float = WIDE) -
         grid = figure.subplots(down, across, squeeze=False, sharey=True)
         for axes, (measure, pool) in zip(grid.flat, keys, strict=False):
             axes.axhline(0, color=INK.light, linewidth=1, zorder=1)
-            for _, rows in found:
-                if (rows["measure"], rows["pool"]) != (measure, pool) or rows["test"] not in tests:
-                    continue
-                own = looks[rows["test"]]
-                points = zip(rows["at"], rows["change"], rows["change low"], rows["change high"], strict=True)
-                drawn = [point for point in points if point[1] is not None]
-                at = [point[0] for point in drawn]
-                axes.plot(
-                    at, [point[1] for point in drawn], color=own.colour, linestyle=own.dash, marker=own.marker, markersize=3.6
-                )
-                bounds = [(x, low, high) for x, _, low, high in drawn if low is not None and high is not None]
-                if bounds:
-                    axes.fill_between(*map(list, zip(*bounds, strict=True)), color=own.colour, alpha=0.16, linewidth=0)  # type: ignore[arg-type]
+            for _, own in found:
+                if (own.measure, own.pool) == (measure, pool) and own.test in tests:
+                    _draw(axes, own, looks[own.test])
             axes.set_title(wrap(f"{measure}, {pool} pools", letters(width / across + 0.3)))
             axes.set_xlim(left=0)
             axes.xaxis.set_major_locator(MaxNLocator(6, integer=True))
@@ -72,35 +64,38 @@ def curve_figure(results: Sequence[Result], axis: str, *, width: float = WIDE) -
     return figure
 
 
+def _draw(axes: Axes, own: CurveFigures, looks: KindLooks) -> None:
+    points = zip(own.at, own.change, own.change_low, own.change_high, strict=True)
+    drawn = [(at, change, low, high) for at, change, low, high in points if change is not None]
+    at, change = [point[0] for point in drawn], [point[1] for point in drawn]
+    axes.plot(at, change, color=looks.colour, linestyle=looks.dash, marker=looks.marker, markersize=3.6)
+    bounds = [(x, low, high) for x, _, low, high in drawn if low is not None and high is not None]
+    if bounds:
+        axes.fill_between(*map(list, zip(*bounds, strict=True)), color=looks.colour, alpha=0.16, linewidth=0)  # type: ignore[arg-type]
+
+
 def verdict_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
     """What the new run and every pooled run can score, whatever the unjudged documents are, and the new one's prediction: pooled runs by falling score, a panel a measure.
 
     Raises:
         InputError: no bounds of scores among the results.
     """
-    found: Found = required(of_what(results, "score"), "bounds of scores")
+    found = required(of_type(results, ScoreFigures), "bounds of scores")
     mine, theirs = SERIES[1].light, SERIES[0].light
     with styled():
         figure = new_figure(width, 0.85 + 2.6 * len(found))
         grid = list(figure.subplots(len(found), 1, squeeze=False).flat)
-        for axes, (_, rows) in zip(grid, found, strict=True):
-            pooled = sorted(rows["pooled"], key=lambda run: -run["score"])
-            axes.vlines(
-                range(1, len(pooled) + 1), [r["low"] for r in pooled], [r["high"] for r in pooled], color=theirs, linewidth=1.4
-            )
-            axes.plot(
-                range(1, len(pooled) + 1),
-                [r["score"] for r in pooled],
-                color=theirs,
-                marker="o",
-                markersize=2.6,
-                linestyle="none",
-            )
-            axes.axhspan(rows["low"], rows["high"], color=mine, alpha=0.2, linewidth=0)
-            if rows["predicted"] is not None:
-                axes.axhspan(rows["predicted low"], rows["predicted high"], color=mine, alpha=0.35, linewidth=0)
-            axes.axhline(rows["score"], color=mine, linewidth=1.4, linestyle=(0, (6, 2)))
-            axes.set_title(rows["measure"])
+        for axes, (_, own) in zip(grid, found, strict=True):
+            pooled = sorted(own.pooled, key=lambda run: -run.score)
+            places = range(1, len(pooled) + 1)
+            axes.vlines(places, [run.low for run in pooled], [run.high for run in pooled], color=theirs, linewidth=1.4)
+            scores = [run.score for run in pooled]
+            axes.plot(places, scores, color=theirs, marker="o", markersize=2.6, linestyle="none")
+            axes.axhspan(own.low, own.high, color=mine, alpha=0.2, linewidth=0)
+            if own.predicted_low is not None and own.predicted_high is not None:
+                axes.axhspan(own.predicted_low, own.predicted_high, color=mine, alpha=0.35, linewidth=0)
+            axes.axhline(own.score, color=mine, linewidth=1.4, linestyle=(0, (6, 2)))
+            axes.set_title(own.measure)
             axes.set_ylabel("Score")
             axes.set_xlim(0, len(pooled) + 1)
         under_all(figure, "Pooled runs, by falling score", width)

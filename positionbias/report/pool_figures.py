@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from positionbias.report.drawing import (
@@ -16,8 +16,20 @@ from positionbias.report.drawing import (
     wrap,
 )
 from positionbias.report.figure import INK, MUTED, WIDE, styled
-from positionbias.report.pool_select import AGAINST, ALL, Found, by_task, looks_of, measures_in, of_what, pools_in
+from positionbias.report.pool_looks import KindLooks, looks_of
+from positionbias.results.pools import (
+    ALL,
+    ChangeFigures,
+    Contrast,
+    CoverageFigures,
+    OnePoolFigures,
+    by_contrast,
+    by_task,
+    measures_in,
+    pools_in,
+)
 from positionbias.results.result import Result
+from positionbias.results.select import of_type
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +39,7 @@ __all__ = ["bias_figure", "coverage_figure", "scatter_figure"]
 
 BESIDE = 4.5  # inches from which two panels stand beside each other
 MIXED = "v"  # the marker of what is beyond mixed pools: of no kind
-COUNTED = (("found by depth", "in the kind's pool"), ("unique by depth", "in no other kind's pool"))
+COUNTED = ("in the kind's pool", "in no other kind's pool")
 
 
 def coverage_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
@@ -36,36 +48,32 @@ def coverage_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure
     Raises:
         InputError: no coverage among the results.
     """
-    required(of_what(results, "coverage"), "relevant documents by pool depth")
-    tasks = {task: of_what(of_task, "coverage") for task, of_task in by_task(results).items()}
+    required(of_type(results, CoverageFigures), "relevant documents by pool depth")
+    tasks = {task: [own for _, own in of_type(of_task, CoverageFigures)] for task, of_task in by_task(results).items()}
     tasks = {task: found for task, found in tasks.items() if found}
     looks = looks_of(results)
     across = 2 if width > BESIDE else 1
-    panels = [(task, *counted) for task in tasks for counted in COUNTED]
+    panels = [(task, number, words) for task in tasks for number, words in enumerate(COUNTED)]
     with styled():
         figure = new_figure(width, 0.85 + 2.4 * len(panels) // across)
         grid = figure.subplots(len(panels) // across, across, squeeze=False)
-        for axes, (task, name, words) in zip(grid.flat, panels, strict=True):
-            for _, rows in tasks[task]:
-                own = looks[rows["kind"]]
-                axes.plot(rows["depths"], rows[name], color=own.colour, linestyle=own.dash)
+        for axes, (task, number, words) in zip(grid.flat, panels, strict=True):
+            for own in tasks[task]:
+                counts = (own.found_by_depth, own.unique_by_depth)[number]
+                axes.plot(own.depths, counts, color=looks[own.kind].colour, linestyle=looks[own.kind].dash)
             title = f"Relevant, {words}" if len(tasks) == 1 else f"{task}: {words}"
             axes.set_title(wrap(title, letters(width / across + 0.3)))
             axes.set_ylim(bottom=0)
             axes.set_xlim(left=0)
             axes.yaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
-            _mark_depth(axes, tasks[task])
+            # the depth that counts by query are kept for
+            axes.axvline(tasks[task][0].depth, color=MUTED.light, linewidth=0.8, zorder=1)
         for row in grid[:, 0]:
             row.set_ylabel("Documents")
         under_all(figure, "Pool depth", width)
-        kinds = [kind for kind in looks if any(rows["kind"] == kind for found in tasks.values() for _, rows in found)]
+        kinds = [kind for kind in looks if any(own.kind == kind for found in tasks.values() for own in found)]
         legend_above(figure, [line_handle(looks[kind].colour, looks[kind].dash) for kind in kinds], kinds, width)
     return figure
-
-
-def _mark_depth(axes: Axes, found: Found) -> None:
-    """A thin line at the depth that counts by query are kept for."""
-    axes.axvline(found[0][1]["depth"], color=MUTED.light, linewidth=0.8, zorder=1)
 
 
 def scatter_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
@@ -76,10 +84,10 @@ def scatter_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
     Raises:
         InputError: no points of one pool among the results.
     """
-    found: Found = required(of_what(results, "one pool"), "the points of one pool")
+    found = required(of_type(results, OnePoolFigures), "the points of one pool")
     looks = looks_of(results)
     pools, measures = pools_in(found), measures_in(found)
-    rows_of = {(rows["measure"], rows["pool"]): rows for _, rows in found}
+    by_key = {(own.measure, own.pool): own for _, own in found}
     keys = [(measure, pool) for measure in measures for pool in pools]
     across = len(pools) if width > BESIDE and len(pools) < 4 else 1
     tall = min(3.1, (width - 0.5) / across)
@@ -87,27 +95,26 @@ def scatter_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
         figure = new_figure(width, 0.75 + (tall + 0.15) * -(-len(keys) // across))
         grid = list(figure.subplots(-(-len(keys) // across), across, squeeze=False).flat)
         for axes, key in zip(grid, keys, strict=True):
-            _points(axes, rows_of[key], looks)
+            _points(axes, by_key[key], looks)
             axes.set_title(wrap(f"{key[0]}, {key[1]} pool", letters(width / across + 0.3)))
             axes.set_ylabel("By this pool" if axes.get_subplotspec().is_first_col() else "")  # type: ignore[union-attr]
         under_all(figure, "By the gold judgements", width)
-        shown = [kind for kind in looks if any(p["kind"] == kind for rows in rows_of.values() for p in rows["points"])]
+        shown = [kind for kind in looks if any(p.kind == kind for own in by_key.values() for p in own.points)]
         handles = [_dot(looks[kind].colour, looks[kind].marker) for kind in shown]
         names = [f"{kind} runs" for kind in shown]
         legend_above(figure, [*handles, line_handle(INK.light, "-", linewidth=0.9)], [*names, "equal scores"], width)
     return figure
 
 
-def _points(axes: Axes, rows: Any, looks: Any) -> None:
-    points = rows["points"]
+def _points(axes: Axes, found: OnePoolFigures, looks: Mapping[str, KindLooks]) -> None:
     for kind, own in looks.items():
-        of_kind = [point for point in points if point["kind"] == kind]
+        of_kind = [point for point in found.points if point.kind == kind]
         axes.plot(
-            [point["gold"] for point in of_kind],
-            [point["estimated"] for point in of_kind],
+            [point.gold for point in of_kind],
+            [point.estimated for point in of_kind],
             color=own.colour, marker=own.marker, markersize=4.6, linestyle="none", fillstyle="none", markeredgewidth=1.2,
         )  # fmt: skip
-    values = [point[name] for point in points for name in ("gold", "estimated")] or [0.0, 1.0]
+    values = [value for point in found.points for value in (point.gold, point.estimated)] or [0.0, 1.0]
     low, high = min(values), max(values)
     room = 0.04 * (high - low) or 0.05
     ends = (low - room, high + room)
@@ -132,14 +139,10 @@ def bias_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
     Raises:
         InputError: no change of scores among the results.
     """
-    found: Found = required(of_what(results, "change"), "a change of scores")
-    effects = {
-        (against, rows["measure"], rows["pool"], rows["test"]): result
-        for against in AGAINST
-        for result, rows in of_what(results, against)
-    }
+    found = required(of_type(results, ChangeFigures), "a change of scores")
+    effects = by_contrast(results)
     looks, measures = looks_of(results), measures_in(found)
-    lines = list(dict.fromkeys((rows["pool"], rows["test"]) for _, rows in found if rows["test"] != ALL))
+    lines = list(dict.fromkeys((own.pool, own.test) for _, own in found if own.test != ALL))
     across = len(measures) if width > BESIDE and len(measures) < 4 else 1
     down = -(-len(measures) // across)
     room = int(letters(width) * (0.32 if across > 1 else 0.42))
@@ -150,14 +153,14 @@ def bias_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
         grid = list(figure.subplots(down, across, sharey=True, squeeze=False).flat)
         for axes, measure in zip(grid, measures, strict=False):
             axes.axvline(0, color=INK.light, linewidth=1, zorder=1)
-            for result, rows in found:
-                if rows["measure"] != measure or rows["test"] == ALL:
+            for result, own in found:
+                if own.measure != measure or own.test == ALL:
                     continue
-                at, own = lines.index((rows["pool"], rows["test"])), looks[rows["test"]]
-                _with_interval(axes, result, at - 0.2, own.colour, own.marker, full=True)
-                for against, lower, marker in zip(AGAINST, (0.06, 0.3), (own.marker, MIXED), strict=True):
-                    if other := effects.get((against, measure, rows["pool"], rows["test"])):
-                        _with_interval(axes, other, at + lower, own.colour, marker, full=False)
+                at, look = lines.index((own.pool, own.test)), looks[own.test]
+                _with_interval(axes, result, at - 0.2, look.colour, look.marker, full=True)
+                for contrast, lower, marker in zip(Contrast, (0.06, 0.3), (look.marker, MIXED), strict=True):
+                    if effect := effects.get((contrast, measure, own.pool, own.test)):
+                        _with_interval(axes, effect[0], at + lower, look.colour, marker, full=False)
             axes.set_title(measure)
             axes.xaxis.set_major_locator(tick_places(1.3 * width / across))
             axes.xaxis.set_major_formatter(lambda value, _: f"{value:.2f}".replace("-", "−"))

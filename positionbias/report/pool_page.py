@@ -16,7 +16,6 @@ from positionbias.report.pool_curves import curve_figure, curves_of, verdict_fig
 from positionbias.report.pool_data import comparisons_table, coverage_data, curve_data, scatter_data, verdict_table
 from positionbias.report.pool_figures import bias_figure, coverage_figure, scatter_figure
 from positionbias.report.pool_left_out import left_out_by_kind_table, left_out_runs_table, left_out_table
-from positionbias.report.pool_select import by_task, of_what
 from positionbias.report.pool_tables import (
     agreement_table,
     bias_table,
@@ -27,7 +26,10 @@ from positionbias.report.pool_tables import (
 )
 from positionbias.report.published import Published
 from positionbias.report.table import Table
+from positionbias.results.pool_verdict import ScoreFigures
+from positionbias.results.pools import ChangeFigures, CoverageFigures, OnePoolFigures, OrderFigures, PoolFigures, by_task
 from positionbias.results.result import Result
+from positionbias.results.select import of_type
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,8 +51,8 @@ class _Kind:
     of_all: bool = False
 
 
-def _has(what: str) -> Callable[[Sequence[Result]], bool]:
-    return lambda results: bool(of_what(results, what))
+def _has(kind: type[PoolFigures]) -> Callable[[Sequence[Result]], bool]:
+    return lambda results: bool(of_type(results, kind))
 
 
 def _curve(axis: str) -> _Kind:
@@ -64,13 +66,18 @@ def _curve(axis: str) -> _Kind:
 
 FIGURES: dict[str, _Kind] = {
     "coverage": _Kind(
-        _has("coverage"), lambda results, width: coverage_figure(results, width=width), captions.coverage_caption, of_all=True
+        _has(CoverageFigures),
+        lambda results, width: coverage_figure(results, width=width),
+        captions.coverage_caption,
+        of_all=True,
     ),
-    "scatter": _Kind(_has("one pool"), lambda results, width: scatter_figure(results, width=width), captions.scatter_caption),
-    "bias": _Kind(_has("change"), lambda results, width: bias_figure(results, width=width), captions.bias_caption, "x"),
+    "scatter": _Kind(
+        _has(OnePoolFigures), lambda results, width: scatter_figure(results, width=width), captions.scatter_caption
+    ),
+    "bias": _Kind(_has(ChangeFigures), lambda results, width: bias_figure(results, width=width), captions.bias_caption, "x"),
     "depth": _curve("depth"),
     "groups": _curve("groups"),
-    "verdict": _Kind(_has("score"), lambda results, width: verdict_figure(results, width=width), captions.verdict_caption),
+    "verdict": _Kind(_has(ScoreFigures), lambda results, width: verdict_figure(results, width=width), captions.verdict_caption),
 }
 
 
@@ -132,7 +139,7 @@ def _order(study: Study, published: Published | None) -> Block:
     return _block(
         study,
         ["scatter"],
-        lambda results: [order_table(results, published), *([task_table(results)] if of_what(results, "order") else [])],
+        lambda results: [order_table(results, published), *([task_table(results)] if of_type(results, OrderFigures) else [])],
         lambda results: [agreement_table(results), scatter_data(results)],
     )
 

@@ -6,14 +6,26 @@ from collections.abc import Iterable, Sequence
 from itertools import product
 
 from positionbias.core.formatting import p_value, percent
-from positionbias.core.interval import Interval
-from positionbias.report.cells import as_interval, count_cell, decimal_cell, level_heading, percent_cell, text_cell
-from positionbias.report.pool_select import AGAINST, Found, by_measure, measures_in, of_what, pools_in, task_rows, tests_in
+from positionbias.report.cells import count_cell, decimal_cell, level_heading, percent_cell, text_cell
 from positionbias.report.published import Published
 from positionbias.report.table import Cell, Column, Table
+from positionbias.results.pools import (
+    ChangeFigures,
+    KindFigures,
+    OrderFigures,
+    RelabelledFigures,
+    SystemCounts,
+    by_measure,
+    interval_of,
+    kind_effects_of,
+    measures_in,
+    pools_in,
+    task_of,
+    tests_in,
+)
 from positionbias.results.published import PublishedCell, under_pools
 from positionbias.results.result import Result
-from positionbias.results.select import distinct
+from positionbias.results.select import distinct, of_type
 
 __all__ = ["agreement_table", "bias_table", "effects_table", "order_table", "relabelled_table", "task_table"]
 
@@ -22,36 +34,22 @@ PAPER_TABLES = (1, 2)
 
 def task_table(results: Sequence[Result]) -> Table:
     """Runs and groups by kind, and the judgements that their pools hold."""
-    rows = task_rows(results)
-    sizes = rows.get("pool sizes", {})
-    body = [
-        [
-            text_cell(kind),
-            count_cell(counts["systems"]),
-            count_cell(counts["groups"]),
-            *(decimal_cell(sizes.get(kind, {}).get(name), places=0) for name in ("judgements", "relevant")),
-        ]
-        for kind, counts in rows.get("kinds", {}).items()
-    ]
-    if gold := sizes.get("gold"):
-        whole = [count_cell(rows["systems"]), count_cell(rows["groups"])]
-        body.append([text_cell("gold"), *whole, *(decimal_cell(gold[name], places=0) for name in ("judgements", "relevant"))])
+    task = task_of(results)
+    body, notes = [], []
+    if task and task.sizes:
+        listed = [*task.kinds.items(), ("gold", SystemCounts(task.systems, task.groups))]
+        for kind, counts in listed:
+            size = task.sizes.get(kind)
+            sizes = (size.judgements, size.relevant) if size else (None, None)
+            cells = [count_cell(counts.systems), count_cell(counts.groups)]
+            body.append([text_cell(kind), *cells, *(decimal_cell(mean, places=0) for mean in sizes)])
+        gold = "every judgement" if task.gold == "all" else "the judgements in the pool of all runs"
+        notes.append(f"Means of {task.pools} pools of depth {task.depth}, each of half of a kind's groups; gold: {gold}.")
+    if task and task.mixed_groups:
+        notes.append(f"{task.mixed_groups} groups have runs of several kinds; they count once for each.")
     columns = [Column("Kind", numeric=False), Column("Runs"), Column("Groups")]
     columns += [Column("judgements", "In a pool"), Column("relevant", "In a pool")]
-    if not sizes:
-        columns, body = columns[:3], [row[:3] for row in body]
-    notes = []
-    if sizes:
-        notes.append(
-            f"Means of {rows['pools']} pools of depth {rows['depth']}, each of half of a kind's groups; gold: {_gold(rows['gold'])}."
-        )
-    if rows.get("mixed groups"):
-        notes.append(f"{rows['mixed groups']} groups have runs of several kinds; they count once for each.")
     return Table("pool-task", "Runs, groups and judgements", columns, body, notes)
-
-
-def _gold(name: str) -> str:
-    return "every judgement" if name == "all" else "the judgements in the pool of all runs"
 
 
 def order_table(results: Sequence[Result], published: Published | None = None) -> Table:
@@ -59,9 +57,9 @@ def order_table(results: Sequence[Result], published: Published | None = None) -
 
     The paper's cells stand below ours, where the task is the paper's.
     """
-    found = of_what(results, "order")
+    found = of_type(results, OrderFigures)
     measures, pools, tests = measures_in(found), pools_in(found), tests_in(found)
-    by_key = {(rows["measure"], rows["pool"], rows["test"]): result for result, rows in found}
+    by_key = {(own.measure, own.pool, own.test): result for result, own in found}
     body: list[list[Cell]] = []
     beside: list[PublishedCell] = []
     for pool in pools:
@@ -83,7 +81,7 @@ def order_table(results: Sequence[Result], published: Published | None = None) -
         "Rows: the kind whose groups feed the pools; columns: the kind of the test systems. Kendall's τ_b between the systems' order by gold "
         f"and by a pool's judgements, mean over pools{_level(by_key.values())}."
     ]
-    if undefined := sum(rows["undefined"] for _, rows in found):
+    if undefined := sum(own.undefined for _, own in found):
         notes.append(f"{undefined} τ are undefined (equal scores, or fewer than two systems) and left out.")
     if beside and published:
         tables = ", ".join(distinct(cell.place.split(",")[0] for cell in beside))
@@ -106,17 +104,16 @@ def _level(results: Iterable[Result]) -> str:
 
 def agreement_table(results: Sequence[Result]) -> Table:
     """What else pools say of the order: τ_AP, which weighs the top, and the pairs of systems that a test tells apart."""
-    found = by_measure(of_what(results, "order"))
     body = [
         [
-            text_cell(rows["measure"]),
-            text_cell(rows["pool"]),
-            text_cell(rows["test"]),
-            decimal_cell(rows["systems"], places=1),
-            decimal_cell(rows["tau_ap"], _bounds(rows["tau_ap low"], rows["tau_ap high"])),
-            *(percent_cell(rows[name], sign=False) for name in ("power_gold", "power", "kept", "reversed")),
+            text_cell(own.measure),
+            text_cell(own.pool),
+            text_cell(own.test),
+            decimal_cell(own.systems, places=1),
+            decimal_cell(own.tau_ap, interval_of(own.tau_ap_low, own.tau_ap_high)),
+            *(percent_cell(share, sign=False) for share in (own.power_gold, own.power, own.kept, own.reversed)),
         ]
-        for _, rows in found
+        for _, own in by_measure(of_type(results, OrderFigures))
     ]
     columns = [Column(name, numeric=False) for name in ("Measure", "Pools", "Test systems")]
     columns += [Column("Number"), Column("τ_AP")]
@@ -130,28 +127,26 @@ def agreement_table(results: Sequence[Result]) -> Table:
     return Table("pool-agreement", "The top of the order, and which pairs are told apart", columns, body, notes, stub=3)
 
 
-def _bounds(low: float | None, high: float | None) -> Interval | None:
-    return None if low is None or high is None else Interval(low, high)
-
-
 def bias_table(results: Sequence[Result]) -> Table:
     """The mean change of score by kind, in score and in share of it; judged@k and RBP's residual."""
-    found = by_measure(of_what(results, "change"))
-    depth = task_rows(results).get("depth", "k")
-    body = []
-    for result, rows in found:
-        body.append(
-            [
-                text_cell(rows["measure"]),
-                text_cell(rows["pool"]),
-                text_cell(rows["test"]),
-                *(decimal_cell(rows[name]) for name in ("gold", "estimated")),
-                decimal_cell(result.value, result.interval, sign=True),
-                percent_cell(rows["relative"]),
-                *(percent_cell(rows[name], sign=False) for name in ("judged_gold", "judged")),
-                *(decimal_cell(rows[name]) for name in ("residual_gold", "residual")),
-            ]
-        )
+    task = task_of(results)
+    depth = task.depth if task and task.depth else "k"
+    body = [
+        [
+            text_cell(own.measure),
+            text_cell(own.pool),
+            text_cell(own.test),
+            decimal_cell(own.gold),
+            decimal_cell(own.estimated),
+            decimal_cell(result.value, result.interval, sign=True),
+            percent_cell(own.relative),
+            percent_cell(own.judged_gold, sign=False),
+            percent_cell(own.judged, sign=False),
+            decimal_cell(own.residual_gold),
+            decimal_cell(own.residual),
+        ]
+        for result, own in by_measure(of_type(results, ChangeFigures))
+    ]
     columns = [Column(name, numeric=False) for name in ("Measure", "Pools", "Test systems")]
     columns += [Column("by gold", "Mean score"), Column("by a pool", "Mean score")]
     columns += [Column("score", "Change"), Column("share", "Change")]
@@ -167,61 +162,58 @@ def bias_table(results: Sequence[Result]) -> Table:
 
 def effects_table(results: Sequence[Result]) -> Table:
     """Whether kind matters: each effect beyond permuted kinds, the answer, and how often such an answer errs on these data."""
-    found = by_measure([item for against in AGAINST for item in of_what(results, against)])
+    found = by_measure(kind_effects_of(results))
     body = []
-    for result, rows in found:
-        alarms = rows["false alarms"]
+    for result, own in found:
+        alarms = own.alarms
         body.append(
             [
-                *(text_cell(rows[name]) for name in ("measure", "pool", "test", "what", "answer")),
-                *(decimal_cell(rows[name], sign=True) for name in ("gap", "by chance")),
+                *(text_cell(word) for word in (own.measure, own.pool, own.test, own.contrast, own.answer)),
+                decimal_cell(own.gap, sign=True),
+                decimal_cell(own.by_chance, sign=True),
                 decimal_cell(result.value, result.interval, sign=True),
-                text_cell(p_value(rows["p holm"])),
-                percent_cell(alarms["value"], _bounds(alarms["low"], alarms["high"]), sign=False) if alarms else Cell(""),
-                percent_cell(rows["power"], sign=False),
-                count_cell(rows["groups needed"]),
+                text_cell(p_value(own.p_holm)),
+                percent_cell(alarms.value, interval_of(alarms.low, alarms.high), sign=False) if alarms else Cell(""),
+                percent_cell(own.power, sign=False),
+                count_cell(own.needed),
             ]
         )
     columns = [Column(name, numeric=False) for name in ("Measure", "Pools", "Test systems", "Against", "Answer")]
     columns += [Column(name) for name in ("Gap", "Permuted kinds", "Effect", "p (Holm)")]
     columns += [Column("false alarms", "Error rates"), Column("power", "Error rates"), Column("Groups needed")]
-    return Table("pool-kinds", "Does kind matter?", columns, body, _effect_notes(found), stub=4)
+    return Table("pool-kinds", "Does kind matter?", columns, body, _effect_notes(found[0][1]) if found else [], stub=4)
 
 
-def _effect_notes(found: Found) -> list[str]:
-    if not found:
-        return []
-    rows = found[0][1]
-    drawn = f", {rows['false alarms']['drawn']:,} times" if rows["false alarms"] else ""
+def _effect_notes(own: KindFigures) -> list[str]:
+    drawn = f", {own.alarms.drawn:,} times" if own.alarms else ""
     return [
         "Gap: how much more (+) or less (−) the score of a test system changes than that of an unseen system of the pool's kind with an equal gold score; beyond mixed pools: less "
         "the same under pools of as many groups of any kind.",
-        f"Permuted kinds: the mean gap where kinds are permuted among {rows['among']}. Effect: the gap less that; intervals count groups and topics as drawn, p is by permutation.",
-        f"False alarms: how often the answer is worse or better where kinds are permuted anew{drawn}. Power: how often a gap of {rows['planted']} is called worse. Groups needed: for a "
-        f"power of 80\u00a0%; here {rows['groups']}.",
+        f"Permuted kinds: the mean gap where kinds are permuted among {own.among}. Effect: the gap less that; intervals count groups and topics as drawn, p is by permutation.",
+        f"False alarms: how often the answer is worse or better where kinds are permuted anew{drawn}. Power: how often a gap of {own.planted} is called worse. Groups needed: for a "
+        f"power of 80\u00a0%; here {own.groups}.",
     ]
 
 
 def relabelled_table(results: Sequence[Result]) -> Table:
     """τ_b and change with the kinds as given, and with a share of them changed at random, again and again."""
-    found = by_measure(of_what(results, "relabelled"))
+    found = by_measure(of_type(results, RelabelledFigures))
     body = []
-    for _, rows in found:
-        cells = [text_cell(rows["measure"]), text_cell(rows["pool"]), text_cell(rows["test"])]
-        for name, sign in (("tau_b", False), ("change", True)):
-            own = rows[name]
-            bounds = as_interval(_bounds(own["low"], own["high"]))
-            cells += [decimal_cell(own["given"], sign=sign), decimal_cell(own["mean"], bounds, sign=sign)]
+    for _, own in found:
+        cells = [text_cell(own.measure), text_cell(own.pool), text_cell(own.test)]
+        for spread, sign in ((own.tau_b, False), (own.change, True)):
+            bounds = interval_of(spread.low, spread.high)
+            cells += [decimal_cell(spread.given, sign=sign), decimal_cell(spread.mean, bounds, sign=sign)]
         body.append(cells)
     columns = [Column(name, numeric=False) for name in ("Measure", "Pools", "Test systems")]
     columns += [Column("as given", "Kendall's τ"), Column("relabelled", "Kendall's τ")]
     columns += [Column("as given", "Change of score"), Column("relabelled", "Change of score")]
     notes = []
     if found:
-        share, drawn = found[0][1]["share"], found[0][1]["drawn"]
+        share, drawn = found[0][1].share, found[0][1].drawn
         notes.append(
             f"Relabelled: {percent(share, 0)} of the runs given another kind at random, {drawn} times; the mean, and in brackets the middle 95\u00a0% of these."
         )
-        if missing := drawn - min(rows["repeats"] for _, rows in found):
+        if missing := drawn - min(own.repeats for _, own in found):
             notes.append(f"{missing} of these, or fewer, left a row without pools or kinds and are not in it.")
     return Table("pool-labels", "What wrong labels do", columns, body, notes, stub=3)

@@ -21,8 +21,8 @@ T = TypeVar("T")
 class Figures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Named figures of one kind of measurement. Fields are keyword arguments; ``msgspec.field(name=…)`` gives a field another name in JSON.
 
-    ``MEASURES`` are the measures whose results carry these figures; classes of one measure differ in their fields. A name that ends in a space
-    stands for all that begin with it, one that begins with a space for all that end with it. A class made with ``omit_defaults`` leaves fields out
+    ``MEASURES`` are the measures whose results carry these figures; classes of one measure differ in their fields. A name that ends in a space or
+    "@" stands for all that begin with it, one that begins with a space for all that end with it, with both for all that hold it. A class made with ``omit_defaults`` leaves fields out
     of JSON that have their default.
     """
 
@@ -77,7 +77,10 @@ def read_figures(measure: str, rows: Mapping[str, Any]) -> Figures | None:
 
 
 def _stands_for(name: str, measure: str) -> bool:
-    return (name.endswith(" ") and measure.startswith(name)) or (name.startswith(" ") and measure.endswith(name))
+    begins, ends = name.endswith((" ", "@")), name.startswith(" ")
+    if begins and ends:
+        return name in measure
+    return (begins and measure.startswith(name)) or (ends and measure.endswith(name))
 
 
 @cache

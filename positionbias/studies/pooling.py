@@ -38,8 +38,8 @@ from positionbias.pooling.reliability import Reliability, reliability
 from positionbias.pooling.reliability_results import reliability_results
 from positionbias.pooling.scores import PoolMeasure, pool_measures
 from positionbias.pooling.systems import RunFiles, System, find_runs, kinds_of, read_runs, read_systems, runs_checksum
-from positionbias.report.pool_select import RECOGNISED
-from positionbias.results.payloads import Finding, Statistics
+from positionbias.results.payloads import Finding
+from positionbias.results.pools import RECOGNISED, TASK, PublishedTask
 from positionbias.results.result import RESULTS, Result, load_results, save_results
 from positionbias.studies.step import Steps, Work
 
@@ -130,7 +130,7 @@ def _together(parts: Mapping[str, Path]) -> list[Result]:
         result
         for part, place in parts.items()
         for result in load_results(place)
-        if part == "reliability" or result.measure != "collection"
+        if part == "reliability" or result.measure != TASK
     ]
 
 
@@ -238,8 +238,8 @@ class _Task:
         results = reliability_results(self._measured, self.judged, collection=name, level=level)
         task, why = paper_task(self.qrels, kinds_of(self.judged.systems), self.settings.pools)
         if task:
-            rows = Statistics({"what": RECOGNISED, "task": task})
-            return [*results, Result(RECOGNISED, name, "", "all systems", None, None, None, len(self.judged.query_ids), rows)]
+            queries, payload = len(self.judged.query_ids), PublishedTask(task=task)
+            return [*results, Result(RECOGNISED, name, "", "all systems", None, None, None, queries, payload)]
         text = f"No published figures stand beside {name}, which is none of the tasks of {PAPER}: {why}."
         return [*results, Result("finding", name, "", "all systems", None, None, None, 0, Finding(text))]
 

@@ -12,12 +12,12 @@ from positionbias.contamination import published as contamination
 from positionbias.leakage import published as leakage
 from positionbias.pooling import published as pooling
 from positionbias.report.load import Study
-from positionbias.report.pool_select import RECOGNISED, of_what
 from positionbias.report.published import Published
 from positionbias.results.collections import PassageFigures
 from positionbias.results.contamination import distilled, targets_of
 from positionbias.results.leakage import by_condition
 from positionbias.results.payloads import PerQuery
+from positionbias.results.pools import PublishedTask
 from positionbias.results.published import DELTA, DEVIATION, PublishedCell
 from positionbias.results.result import Facts, Result
 from positionbias.results.select import of_type
@@ -153,8 +153,8 @@ def published_for(study: Study) -> Published | None:
         return _of_contamination(study.results)
     if tripclick_systems(study.results):
         return _of_tripclick(study.results)
-    if recognised := of_what(study.results, RECOGNISED):
-        return Published(pooling.PAPER, pooling.CELLS, {result.collection: rows["task"] for result, rows in recognised})
+    if recognised := of_type(study.results, PublishedTask):
+        return Published(pooling.PAPER, pooling.CELLS, {result.collection: own.task for result, own in recognised})
     names = {}
     for result, figures in of_type(study.results, PassageFigures):
         if (command := figures.manifest.command) in COLLECTIONS:

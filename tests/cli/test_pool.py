@@ -12,7 +12,9 @@ from positionbias.core.manifest import read_manifest
 from positionbias.core.run import write_run
 from positionbias.formats.trec import write_qrels
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
+from positionbias.results.pools import PoolFigures
 from positionbias.results.result import load_results
+from positionbias.results.select import of_type
 
 from .conftest import RunPosbias
 
@@ -75,7 +77,7 @@ def test_reliability_with_all_that_can_be_asked(run_posbias: RunPosbias, folder:
     assert "Cannot tell: under pools of traditional runs, the change of RR of neural runs less that of unseen" in done.stdout
     assert read_manifest(folder / "pools").notes[0].startswith("Half of a kind's groups feed a pool")
     saved = load_results(folder / "pools")
-    assert {result.payload.rows["what"] for result in saved if result.kind == "statistics"} == {
+    assert {figures.to_rows()["what"] for _, figures in of_type(saved, PoolFigures)} == {
         "beside unseen", "beyond mixed pools", "collection", "order", "change", "one pool", "left out", "left out by kind", "curve", "relabelled",
     }  # fmt: skip
 

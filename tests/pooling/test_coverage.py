@@ -20,6 +20,8 @@ from positionbias.pooling.scores import pool_measures
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 from positionbias.pooling.systems import System
 from positionbias.results.payloads import PerQuery
+from positionbias.results.pools import CoverageFigures, CurveFigures, LeftOutByKind, LeftOutRun, Moved, RelabelledFigures
+from positionbias.results.select import of_type
 
 from .worked import as_run, worked
 
@@ -43,14 +45,14 @@ def test_coverage_by_hand() -> None:
 
 def test_coverage_results_by_hand() -> None:
     results = coverage_results(worked(), collection="worked", depth=2, deepest=50)
-    curve = next(result for result in results if result.measure == "coverage" and result.system == "neural")
-    assert (curve.value, curve.payload.rows["unique"]) == (3, 2)
-    assert curve.payload.rows["depths"] == [1, 2, 3]  # no run is deeper
-    assert curve.payload.rows["found by depth"] == [3, 3, 4]
-    assert curve.payload.rows["depths by query"] == [1, 2, 3]
-    assert curve.payload.rows["found by query"] == {"1": [2, 2, 2], "2": [1, 1, 2]}
-    assert curve.payload.rows["unique by query"] == {"1": [2, 1, 1], "2": [1, 1, 1]}
-    by_query = [(result.system, result.payload.values) for result in results if isinstance(result.payload, PerQuery)]
+    [(curve, own)] = [item for item in of_type(results, CoverageFigures) if item[0].system == "neural"]
+    assert (curve.value, own.unique) == (3, 2)
+    assert own.depths == [1, 2, 3]  # no run is deeper
+    assert own.found_by_depth == [3, 3, 4]
+    assert own.depths_by_query == [1, 2, 3]
+    assert own.found_by_query == {"1": [2, 2, 2], "2": [1, 1, 2]}
+    assert own.unique_by_query == {"1": [2, 1, 1], "2": [1, 1, 1]}
+    by_query = [(result.system, payload.values) for result, payload in of_type(results, PerQuery)]
     assert by_query == [("traditional", [1, 1]), ("traditional", [0, 1]), ("neural", [2, 1]), ("neural", [1, 1])]
 
 
@@ -85,18 +87,14 @@ def test_a_group_left_out_by_hand() -> None:
         "one": (2, 1), "two": (2, 1), "three": (2, 2),
     }  # fmt: skip
     # gold: P@2 t1 ½, t2 ¼, n1 ¾, n2 ¼. Without b and f: t1 (d) ¼, t2 (d) ¼, n1 (c) ¼, n2 (c) ¼
-    three = left["three"]
-    assert (three.before["P@2"].tolist(), three.after["P@2"].tolist()) == ([0.75], [0.25])
-    assert (three.rank_before["P@2"].tolist(), three.rank_after["P@2"].tolist()) == ([1], [1])
+    assert left["three"].runs == [LeftOutRun("n1", "neural", {"P@2": Moved(0.75, 0.25, 1, 1)})]
     # without a and d: t1 (b) ¼, t2 0, n1 ¾, n2 ¼
-    one = left["one"]
-    assert (one.before["P@2"].tolist(), one.after["P@2"].tolist()) == ([0.5], [0.25])
-    assert (one.rank_before["P@2"].tolist(), one.rank_after["P@2"].tolist()) == ([2], [2])
+    assert left["one"].runs == [LeftOutRun("t1", "traditional", {"P@2": Moved(0.5, 0.25, 2, 2)})]
     results = leave_out_results(list(left.values()), runs, pool_measures(["P@2"]), collection="worked")
-    kinds = {result.system: result for result in results if result.measure == "left out by P@2"}
+    [(neural, own)] = [item for item in of_type(results, LeftOutByKind) if item[0].system == "neural"]
     # neural: n1 loses ½; n2, without e and c, has b at rank 3 and d nowhere: ¼ → 0
-    assert kinds["neural"].value == pytest.approx((-0.5 - 0.25) / 2)
-    assert kinds["neural"].payload.rows["largest fall"] == -0.5
+    assert neural.value == pytest.approx((-0.5 - 0.25) / 2)
+    assert own.largest_fall == -0.5
 
 
 def test_curves_are_the_reliability_at_each_point() -> None:
@@ -112,12 +110,10 @@ def test_curves_are_the_reliability_at_each_point() -> None:
     assert list(wide) == [1, 2, 3]
     assert (wide[1].judged["neural"] <= wide[2].judged["neural"]).all()
     results = curve_results("groups", wide, runs, collection="simulated")
-    assert [result.payload.rows["at"] for result in results] == [[1, 2, 3]] * 6
-    own = next(
-        r.payload.rows for r in results if r.payload.rows["pool"] == "neural" and r.payload.rows["test"] == "traditional"
-    )
+    curves = {(own.pool, own.test): own for _, own in of_type(results, CurveFigures)}
+    assert [own.at for own in curves.values()] == [[1, 2, 3]] * 6
     middle = next(item for item in same.sets if (item.pool, item.test) == ("neural", "traditional"))
-    assert own["change"][1] == pytest.approx(middle.change.mean())  # half of four groups
+    assert curves["neural", "traditional"].change[1] == pytest.approx(middle.change.mean())  # half of four groups
 
 
 def test_relabelling_changes_the_share_that_was_asked_for() -> None:
@@ -140,16 +136,16 @@ def test_relabelled_results_have_the_labels_as_given_beside_the_repeats() -> Non
     again = relabelled(runs, measures, options, share=0.25, repeats=3)
     results = relabelled_results(given_labels, again, collection="simulated", share=0.25, drawn=3)
     assert len(results) == 6
-    rows = next(r.payload.rows for r in results if r.system == "neural systems, traditional pools")
+    [own] = [own for _, own in of_type(results, RelabelledFigures) if (own.pool, own.test) == ("traditional", "neural")]
     item = next(item for item in given_labels.sets if (item.pool, item.test) == ("traditional", "neural"))
-    assert rows["change"]["given"] == pytest.approx(item.change.mean())
-    assert rows["repeats"] == 3
-    assert rows["change"]["low"] <= rows["change"]["mean"] <= rows["change"]["high"]
+    assert own.change.given == pytest.approx(item.change.mean())
+    assert own.repeats == 3
+    assert own.change.low <= own.change.mean <= own.change.high
     # no label changed: the same again
     unchanged = relabelled_results(
         given_labels, relabelled(runs, measures, options, share=0, repeats=1), collection="x", share=0, drawn=1
     )
-    assert unchanged[0].payload.rows["tau_b"]["given"] == unchanged[0].payload.rows["tau_b"]["mean"]
+    assert unchanged[0].payload.tau_b.given == unchanged[0].payload.tau_b.mean
 
 
 def test_labels_that_leave_one_kind_are_passed_over_and_counted() -> None:
@@ -162,4 +158,4 @@ def test_labels_that_leave_one_kind_are_passed_over_and_counted() -> None:
     again = relabelled(runs, measures, options, share=0.2, repeats=10)
     assert len(again) == 10 - lost
     results = relabelled_results(reliability(runs, measures, options), again, collection="x", share=0.2, drawn=10)
-    assert (results[0].payload.rows["drawn"], results[0].payload.rows["repeats"]) == (10, 10 - lost)
+    assert (results[0].payload.drawn, results[0].payload.repeats) == (10, 10 - lost)

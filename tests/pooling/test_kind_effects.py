@@ -7,13 +7,14 @@ import pytest
 
 from positionbias.pooling.exchange import exchange_of
 from positionbias.pooling.judged_runs import JudgedRuns, judge_runs
-from positionbias.pooling.kind_effects import MIXED_POOLS, POOLS, Contrast, KindEffect, kind_effects
+from positionbias.pooling.kind_effects import MIXED_POOLS, POOLS, KindEffect, kind_effects
 from positionbias.pooling.kind_results import kind_results
-from positionbias.pooling.kind_rule import Answer
 from positionbias.pooling.pools import PoolSettings, draw_groups, gold_pool
 from positionbias.pooling.scores import pool_measures, score_pools
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
-from positionbias.results.payloads import Finding, Statistics
+from positionbias.results.payloads import Finding
+from positionbias.results.pools import Contrast, KindAnswer, KindFigures
+from positionbias.results.select import of_type
 
 SETTINGS = PoolSettings(gold="all")
 
@@ -24,7 +25,7 @@ def simulated(rate: float, *, groups: int = 6, queries: int = 12, seed: int = 1)
 
 
 def effect(effects: list[KindEffect], pool: str, contrast: Contrast) -> KindEffect:
-    return next(one for one in effects if (one.asked.pool, one.asked.contrast) == (pool, contrast))
+    return next(one for one in effects if (one.figures.pool, one.figures.contrast) == (pool, contrast))
 
 
 def changes(runs: JudgedRuns, kind: str, fed: int, pools: int) -> np.ndarray:
@@ -55,7 +56,7 @@ def test_effects_are_those_of_a_plain_regression() -> None:
         design = np.column_stack([np.ones(8), gold, other])
         for contrast, values in ((Contrast.UNSEEN, found), (Contrast.MIXED, found - mixed)):
             slope = np.linalg.lstsq(design, values, rcond=None)[0][2]
-            assert effect(effects, pool, contrast).gap == pytest.approx(slope)
+            assert effect(effects, pool, contrast).figures.gap == pytest.approx(slope)
 
 
 @pytest.fixture(scope="module")
@@ -65,20 +66,21 @@ def planted() -> list[KindEffect]:
 
 def test_a_planted_bias_is_found_and_none_is_not(planted: list[KindEffect]) -> None:
     biased = effect(planted, "traditional", Contrast.UNSEEN)
-    assert biased.answer is Answer.WORSE
-    assert biased.value == pytest.approx(biased.gap - biased.by_chance)
+    own = biased.figures
+    assert own.answer is KindAnswer.WORSE
+    assert biased.value == pytest.approx(own.gap - own.by_chance)
     assert biased.interval.high < 0
-    assert biased.p <= biased.p_holm <= 0.05
-    assert biased.rates.false_alarms <= 0.05
+    assert own.p <= own.p_holm <= 0.05
+    assert own.alarms.value <= 0.05
     fair = kind_effects(simulated(0.0), pool_measures(["P@10"]), SETTINGS, permutations=160)
-    assert not {Answer.WORSE, Answer.BETTER} & {one.answer for one in fair}
+    assert not {KindAnswer.WORSE, KindAnswer.BETTER} & {one.figures.answer for one in fair}
 
 
 def test_too_few_groups_cannot_tell() -> None:
     runs = simulated(0.6, groups=3, queries=5)
     effects = kind_effects(runs, pool_measures(["P@10"]), SETTINGS)
     assert exchange_of(runs.systems, ("traditional", "neural")).arrangements == 20  # 6 over 3
-    assert {one.answer for one in effects} == {Answer.UNKNOWN}
+    assert {one.figures.answer for one in effects} == {KindAnswer.UNKNOWN}
     results = kind_results(effects, runs, collection="few", seed=1)
     assert {result.value for result in results} == {None}
     sentence = next(result.payload.text for result in results if isinstance(result.payload, Finding))
@@ -94,12 +96,12 @@ def test_a_measure_that_is_not_computed_on_arrays_is_left_out() -> None:
 
 def test_results_say_the_answer_first_and_never_mix_signs(planted: list[KindEffect]) -> None:
     results = kind_results(planted, simulated(0.4), collection="simulated", seed=1)
-    rows = [result.payload.rows for result in results if isinstance(result.payload, Statistics)]
-    assert [(row["pool"], row["what"]) for row in rows] == [
+    effects = [own for _, own in of_type(results, KindFigures)]
+    assert [(own.pool, own.contrast) for own in effects] == [
         (pool, contrast) for pool in ("traditional", "neural") for contrast in ("beside unseen", "beyond mixed pools")
     ]
-    assert rows[0]["answer"] == "worse"
-    assert rows[0]["false alarms"]["drawn"] == 160
+    assert effects[0].answer == "worse"
+    assert effects[0].alarms.drawn == 160
     first = next(result.payload for result in results if isinstance(result.payload, Finding))
     assert first.holds
     start = "Worse: under pools of traditional runs, the change of P@10 of neural runs less that of unseen traditional runs of equal score is "

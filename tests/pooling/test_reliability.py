@@ -14,13 +14,14 @@ from positionbias.core.errors import SettingError
 from positionbias.core.seeds import generator
 from positionbias.pooling.judged_runs import JudgedRuns, judge_runs
 from positionbias.pooling.pools import PoolSettings, draw_pools, gold_pool
-from positionbias.pooling.reliability import ALL, FIGURES, Reliability, TestSet, reliability
+from positionbias.pooling.reliability import FIGURES, Reliability, TestSet, reliability
 from positionbias.pooling.reliability_results import reliability_results
 from positionbias.pooling.scores import pool_measures, score_pools
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 from positionbias.pooling.systems import System
-from positionbias.results.payloads import Statistics
+from positionbias.results.pools import ALL, ChangeFigures, OnePoolFigures, OrderFigures, SystemCounts, TaskFigures
 from positionbias.results.result import Result
+from positionbias.results.select import of_type
 
 from .worked import as_run, worked
 
@@ -151,22 +152,22 @@ def test_results_hold_what_tables_and_figures_need(tmp_path) -> None:
     runs = simulated(replace(SMALL, rate=0.5))
     found = reliability(runs, pool_measures(["RR", "nDCG@10"]), PoolSettings(pools=4))
     results = reliability_results(found, runs, collection="simulated")
-    rows = [result.payload.rows for result in results if isinstance(result.payload, Statistics)]
-    counted = {what: sum(row["what"] == what for row in rows) for what in ("collection", "order", "change", "one pool")}
+    [(_, task)], panels = of_type(results, TaskFigures), of_type(results, OnePoolFigures)
+    orders, changes = of_type(results, OrderFigures), of_type(results, ChangeFigures)
     # 2 pool kinds × 2 measures × (2 kinds and all); one pool: 2 kinds × 2 measures
-    assert counted == {"collection": 1, "order": 12, "change": 12, "one pool": 4}
-    assert rows[0]["kinds"] == {kind: {"systems": 4, "groups": 4} for kind in ("traditional", "neural")}
-    order = next(result for result in results if result.measure == "order by RR")
+    assert (len(orders), len(changes), len(panels)) == (12, 12, 4)
+    assert task.kinds == {kind: SystemCounts(4, 4) for kind in ("traditional", "neural")}
+    order, own = orders[0]
     taus = set_of(found, "traditional", "traditional", "RR").figures["tau_b"]
     assert order.value == pytest.approx(np.nanmean(taus))
-    assert order.payload.rows["undefined"] == np.isnan(taus).sum()
-    panel = next(row for row in rows if row["what"] == "one pool")
-    assert len(panel["points"]) == 6
-    assert panel["tau_b"]["all"] == pytest.approx(set_of(found, "traditional", ALL, "RR").figures["tau_b"][0])
-    change = next(result for result in results if result.measure == "change by RR")
+    assert own.undefined == np.isnan(taus).sum()
+    panel = panels[0][1]
+    assert len(panel.points) == 6
+    assert panel.tau_b["all"] == pytest.approx(set_of(found, "traditional", ALL, "RR").figures["tau_b"][0])
+    change, of_change = changes[0]
     item = set_of(found, "traditional", "traditional", "RR")
     assert change.value == pytest.approx(item.change.mean())
-    assert change.payload.rows["relative"] == pytest.approx(item.change.mean() / item.figures["gold"].mean())
+    assert of_change.relative == pytest.approx(item.change.mean() / item.figures["gold"].mean())
     for result in results:
         assert Result.from_json(result.to_json()) == Result.from_json(Result.from_json(result.to_json()).to_json())
 
@@ -175,11 +176,9 @@ def test_constant_scores_are_counted_as_undefined() -> None:
     runs = worked()
     found = reliability(runs, pool_measures(["P@2"]), PoolSettings(depth=1, pools=12, gold="all"))
     results = reliability_results(found, runs, collection="worked")
-    rows = next(
-        result for result in results
-        if result.measure == "order by P@2" and result.system == "neural systems, traditional pools"
-    )  # fmt: skip
-    assert (rows.value, rows.interval, rows.payload.rows["undefined"]) == (None, None, 12)
+    orders = of_type(results, OrderFigures)
+    order, own = next(item for item in orders if (item[1].pool, item[1].test) == ("traditional", "neural"))
+    assert (order.value, order.interval, own.undefined) == (None, None, 12)
 
 
 @pytest.mark.parametrize(("rate", "common"), [(1.5, 15), (0.5, 3)])

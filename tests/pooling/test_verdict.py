@@ -14,10 +14,11 @@ from positionbias.pooling.relevance import fit_relevance
 from positionbias.pooling.scores import pool_measures
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
 from positionbias.pooling.systems import System
-from positionbias.pooling.verdict import Answer, Obstacle, RunVerdict, verdict
+from positionbias.pooling.verdict import Obstacle, RunVerdict, verdict
 from positionbias.pooling.verdict_results import verdict_results, write_judge_next
 from positionbias.results.payloads import Finding
-from positionbias.results.result import Result
+from positionbias.results.pool_verdict import ComparisonsFigures, RunAnswer, ScoreFigures, UnjudgedFigures
+from positionbias.results.select import of_type
 
 from .worked import as_run
 
@@ -33,10 +34,6 @@ def simulated(*names: str, kinds: tuple[str, ...] = ("traditional",), groups: in
     qrels = [qrel for qrel in simulated_qrels(settings) if qrel[:2] in seen]
     everything = [*pooled, (System("new", "new", ""), new)]
     return verdict(open_runs(lambda: everything, qrels, 10), pool_measures(names or ["nDCG@10"]))
-
-
-def find(results: list[Result], measure: str) -> Result:
-    return next(result for result in results if result.measure == measure)
 
 
 @pytest.mark.parametrize("name", ["nDCG@10", "P@10", "RR", "AP", "RBP"])
@@ -69,10 +66,10 @@ def test_the_sentences_say_the_answer_first_and_the_next_step_last() -> None:
     # every group has one run
     assert "No two runs share a group" in lines[4]
     assert lines[5].startswith("Next: judge the first ")
-    rows = find(results, "score by nDCG@10").payload.rows
-    assert rows["low"] <= rows["predicted low"] <= rows["predicted"] <= rows["predicted high"] <= rows["high"]
-    orders = find(results, "orders by nDCG@10")
-    says = [row["says"] for row in orders.payload.rows["comparisons"]]
+    [(_, own)] = of_type(results, ScoreFigures)
+    assert own.low <= own.predicted_low <= own.predicted <= own.predicted_high <= own.high
+    [(orders, compared)] = of_type(results, ComparisonsFigures)
+    says = [one.says for one in compared.comparisons]
     assert orders.value == pytest.approx(1 - says.count("open") / 6)
 
 
@@ -82,7 +79,7 @@ def test_a_run_whose_documents_are_all_judged_can_be_judged() -> None:
     everything = [*pooled, (System("new", "new", ""), new)]
     found = verdict(open_runs(lambda: everything, simulated_qrels(SIMULATION), 10), pool_measures(["P@10"]))
     [item] = found.measures
-    assert (item.answer, item.needed) == (Answer.YES, 0)
+    assert (item.answer, item.needed) == (RunAnswer.YES, 0)
     assert item.interval is not None
     assert (item.interval.low, item.interval.high) == (item.expected, item.expected)
     assert item.orders is not None
@@ -98,7 +95,7 @@ def test_without_enough_groups_the_judged_depth_is_all(groups: int) -> None:
     everything = [*pooled, (System("new", "new", ""), new)]
     found = verdict(open_runs(lambda: everything, qrels, 10), pool_measures(["P@2"]))
     [item] = found.measures
-    assert (item.answer, item.interval, item.orders) == (Answer.UNKNOWN, None, None)
+    assert (item.answer, item.interval, item.orders) == (RunAnswer.UNKNOWN, None, None)
     # d is all that is judged at rank 2, and relevant: so would x and y be
     assert item.expected == 1
     results = verdict_results(found, collection="worked")
@@ -124,7 +121,7 @@ def test_of_more_unjudged_than_of_any_left_out_run_nothing_is_predicted() -> Non
     everything = [*pooled, (System("strange", "strange", ""), strange)]
     found = verdict(open_runs(lambda: everything, simulated_qrels(SIMULATION), 10), pool_measures(["nDCG@10"]))
     [item] = found.measures
-    assert (item.answer, item.obstacle, item.interval) == (Answer.UNKNOWN, Obstacle.BEYOND, None)
+    assert (item.answer, item.obstacle, item.interval) == (RunAnswer.UNKNOWN, Obstacle.BEYOND, None)
     assert found.most_open is not None
     assert 0 < found.most_open < 1
     text = verdict_results(found, collection="simulated")[0].payload.text
@@ -148,8 +145,8 @@ def test_two_runs_that_cannot_differ_are_equal() -> None:
     qrels = [Qrel(query, passage, grade) for query in "123" for passage, grade in {"a": 1, "b": 0}.items()]
     listed = [(System(name, name, "k"), as_run(name, {key: ["a", "b"] for key in "123"})) for name in ("twin", "new")]
     results = verdict_results(verdict(open_runs(lambda: listed, qrels, 10), pool_measures(["P@2"])), collection="worked")
-    compared = find(results, "orders by P@2").payload.rows["comparisons"]
-    assert [(row["says"], row["certain"], row["new queries"]) for row in compared] == [("equal", True, False)]
+    [(_, compared)] = of_type(results, ComparisonsFigures)
+    assert [(one.says, one.certain, one.new_queries) for one in compared.comparisons] == [("equal", True, False)]
 
 
 def test_bounds_decide_orders_where_nothing_can_be_predicted() -> None:
@@ -157,8 +154,8 @@ def test_bounds_decide_orders_where_nothing_can_be_predicted() -> None:
     qrels = [Qrel(query, passage, grade) for query in "123" for passage, grade in {"a": 1, "b": 1, "c": 0, "d": 0}.items()]
     listed = [(System(name, name, "k"), as_run(name, dict.fromkeys("123", ids))) for name, ids in rankings.items()]
     results = verdict_results(verdict(open_runs(lambda: listed, qrels, 10), pool_measures(["P@2"])), collection="worked")
-    compared = find(results, "orders by P@2").payload.rows["comparisons"]
-    assert [(row["run"], row["says"], row["certain"], row["probability"]) for row in compared] == [
+    [(_, compared)] = of_type(results, ComparisonsFigures)
+    assert [(one.run, one.says, one.certain, one.probability) for one in compared.comparisons] == [
         ("weak", "better", True, None), ("strong", "worse", True, None),
     ]  # fmt: skip
 
@@ -186,8 +183,7 @@ def test_a_run_with_nothing_for_a_query_is_counted() -> None:
     ]
     found = verdict(open_runs(lambda: listed, [Qrel("1", "a", 1), Qrel("2", "b", 1)], 10), pool_measures(["nDCG@10"]))
     results = verdict_results(found, collection="worked")
-    rows = find(results, "unjudged@10").payload.rows
-    assert (rows["queries without candidates"], rows["share"]) == (1, 0.0)
-    assert find(results, "score by nDCG@10").value == 0.5
+    [(_, head)], [(score, _)] = of_type(results, UnjudgedFigures), of_type(results, ScoreFigures)
+    assert (head.without_candidates, head.share, score.value) == (1, 0.0, 0.5)
     # p = 0.8: the first rank is judged in query 1 alone
-    assert (rows["RBP"], rows["RBP residual"]) == (pytest.approx(0.1), pytest.approx(0.9))
+    assert (head.rbp, head.residual) == (pytest.approx(0.1), pytest.approx(0.9))

@@ -18,8 +18,10 @@ from positionbias.pooling.pools import PoolSettings
 from positionbias.pooling.reliability import reliability
 from positionbias.pooling.scores import pool_measures
 from positionbias.pooling.simulated import Simulation, simulated_qrels, simulated_runs
-from positionbias.results.payloads import Finding, Statistics
+from positionbias.results.payloads import Finding
+from positionbias.results.pools import ChangeFigures, PoolFigures
 from positionbias.results.result import Result, load_results
+from positionbias.results.select import of_type
 from positionbias.studies.pooling import PoolingSettings, PoolingTask, pooling
 from positionbias.studies.step import Steps
 
@@ -73,16 +75,11 @@ def test_it_measures_what_its_parts_do(tmp_path: Path) -> None:
     judged = judge_runs(simulated_runs(SIMULATION), simulated_qrels(SIMULATION))
     found = reliability(judged, pool_measures(["P@5"]), PoolSettings(pools=4))
     means = {(item.pool, item.test): item.change.mean() for item in found.sets}
-    measured = {
-        (result.payload.rows["pool"], result.payload.rows["test"]): result.value
-        for result in results
-        if isinstance(result.payload, Statistics) and result.payload.rows.get("what") == "change"
-    }
+    measured = {(own.pool, own.test): result.value for result, own in of_type(results, ChangeFigures)}
     assert measured == pytest.approx(means)
-    sentences = [result.payload.text for result in results if isinstance(result.payload, Finding)]
+    sentences = [finding.text for _, finding in of_type(results, Finding)]
     assert sentences[0].startswith("No published figures stand beside one, which is none of the tasks of On the Reliability")
-    kinds = {result.payload.rows["what"] for result in results if isinstance(result.payload, Statistics)}
-    assert kinds == {
+    assert {figures.to_rows()["what"] for _, figures in of_type(results, PoolFigures)} == {
         "collection", "coverage", "order", "change", "beside unseen", "beyond mixed pools", "one pool", "left out", "left out by kind", "curve", "relabelled",
     }  # fmt: skip
 

@@ -47,12 +47,14 @@ def coverage(
 def coverage_text(results: Sequence[Result]) -> str:
     """A row a kind, a pair of columns a depth."""
     from positionbias.cli.show import aligned
+    from positionbias.results.pools import CoverageFigures, TaskFigures
+    from positionbias.results.select import of_type
 
-    head, kinds = results[0].payload.rows, [r.payload.rows for r in results if r.measure == "coverage"]  # type: ignore[union-attr]
-    depths = kinds[0]["depths by query"]
+    [(_, task)], kinds = of_type(results, TaskFigures), [own for _, own in of_type(results, CoverageFigures)]
+    depths = kinds[0].depths_by_query
     lines = [("relevant documents found, and by this kind alone, at depth", "systems", *(f"{depth}" for depth in depths))]
-    for rows in kinds:
-        cells = (f"{rows['found by depth'][depth - 1]:,} ({rows['unique by depth'][depth - 1]:,})" for depth in depths)
-        lines.append((rows["kind"], f"{rows['systems']:,}", *cells))
-    known = f"{head['relevant']:,} of {head['judgements']:,} judgements are of grade {head['relevant from']} or more"
-    return f"{aligned(lines)}\n\n{head['queries']:,} queries; {known}."
+    for own in kinds:
+        cells = (f"{own.found_by_depth[depth - 1]:,} ({own.unique_by_depth[depth - 1]:,})" for depth in depths)
+        lines.append((own.kind, f"{own.systems:,}", *cells))
+    known = f"{task.relevant:,} of {task.judgements:,} judgements are of grade {task.relevant_from} or more"
+    return f"{aligned(lines)}\n\n{task.queries:,} queries; {known}."

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +11,7 @@ from positionbias.cli.common import emit, output_place, say, seed_option
 from positionbias.cli.pool.inputs import depth_option, measure_option, opened_pool, relevant_option, result_options, save
 
 if TYPE_CHECKING:
+    from positionbias.results.pool_verdict import ComparisonsFigures
     from positionbias.results.result import Result
 
 __all__ = ["verdict", "verdict_text"]
@@ -70,25 +71,32 @@ def verdict(
 
 def verdict_text(results: Sequence[Result]) -> str:
     """What is found by each measure, the answer first; RBP; then the orders that are open, the likeliest to be better last."""
-    from positionbias.results.payloads import Finding, Statistics
+    from positionbias.results.payloads import Finding
+    from positionbias.results.pool_verdict import ComparisonsFigures, UnjudgedFigures
+    from positionbias.results.select import of_type
 
-    found = [result.payload.rows for result in results if isinstance(result.payload, Statistics)]
-    [head] = [rows for rows in found if rows["what"] == "unjudged"]
-    parts = [result.payload.text for result in results if isinstance(result.payload, Finding)]
-    parts.append(f"RBP of {head['run']}: {head['RBP']:.4f}, residual {head['RBP residual']:.4f} (p = 0.8).")
-    parts += [table for rows in found if rows["what"] == "comparisons" and (table := _open_orders(rows))]
-    return "\n\n".join(parts)
+    [(_, head)] = of_type(results, UnjudgedFigures)
+    parts = [finding.text for _, finding in of_type(results, Finding)]
+    parts.append(f"RBP of {head.run}: {head.rbp:.4f}, residual {head.residual:.4f} (p = 0.8).")
+    parts += [_open_orders(compared) for _, compared in of_type(results, ComparisonsFigures)]
+    return "\n\n".join(filter(None, parts))
 
 
-def _open_orders(rows: Mapping[str, Any]) -> str:
+def _open_orders(compared: ComparisonsFigures) -> str:
     from positionbias.cli.show import aligned
 
-    open_ = [row for row in rows["comparisons"] if row["says"] == "open" and row["probability"] is not None]
+    open_ = [(one.probability, one) for one in compared.comparisons if one.says == "open" and one.probability is not None]
     if not open_:
         return ""
-    table = [(f"open by {rows['measure']}", "difference now", "predicted", "could be", "probability that it is better")]
+    table = [(f"open by {compared.measure}", "difference now", "predicted", "could be", "probability that it is better")]
     table += [
-        (row["run"], f"{row['difference']:+.4f}", f"{row['predicted']:+.4f}", f"{row['least']:+.4f} to {row['most']:+.4f}", f"{row['probability']:.2f}")
-        for row in sorted(open_, key=lambda row: row["probability"])
-    ]  # fmt: skip
+        (
+            one.run,
+            f"{one.difference:+.4f}",
+            f"{one.predicted:+.4f}",
+            f"{one.least:+.4f} to {one.most:+.4f}",
+            f"{probability:.2f}",
+        )
+        for probability, one in sorted(open_, key=lambda item: item[0])
+    ]
     return f"{aligned(table)}\nEvery other order stands in --json and --out."
