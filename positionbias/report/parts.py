@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from positionbias.report.audit_page import AUDIT_SECTIONS
-from positionbias.report.audit_select import AUDIT_MEASURES
 from positionbias.report.blocks import Block
 from positionbias.report.clicks_page import CLICK_SECTIONS
 from positionbias.report.clicks_select import CLICK_MEASURES
@@ -22,6 +21,7 @@ from positionbias.report.pool_page import POOL_SECTIONS
 from positionbias.report.published import Published
 from positionbias.report.tripclick_page import TRIPCLICK_SECTIONS
 from positionbias.report.tripclick_select import TRIPCLICK_MEASURES, is_tripclick_test, tripclick_systems
+from positionbias.results.audit import AUDIT_MEASURES
 from positionbias.results.result import Result
 
 __all__ = ["OWN_MEASURES", "OWN_SECTIONS", "general_comparisons", "general_systems"]
