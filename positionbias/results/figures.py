@@ -100,7 +100,7 @@ def read_figures(measure: str, rows: Mapping[str, Any]) -> Figures | None:
 def _beside(kind: type[Record]) -> list[tuple[FieldInfo, str]]:
     """The fields whose content stands beside the others, each with what its names begin with; mappings last, as they take all names."""
     found = [(field, field.encode_name) for field in fields(kind) if BESIDE in get_args(field.type)]
-    found += [(field, "") for field in fields(kind) if field.encode_name == kind.FLAT]
+    found += [(field, "") for field in fields(kind) if field.name == kind.FLAT]
     return sorted(found, key=lambda one: _names(*one) is None)
 
 

@@ -29,11 +29,13 @@ from positionbias.planted.generator import PlantedSettings
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.ranking.config import RankingConfig
-from positionbias.results.audit import RETRIEVAL, GapFigures, RetrievalFigures
-from positionbias.results.payloads import Contrast, Preference, Question, Verdict
+from positionbias.results.audit import RETRIEVAL, EvidenceFigures, GapFigures, ManipulationFigures, RetrievalFigures
+from positionbias.results.buckets import QueryBuckets, ResponseCurve, SegmentBuckets
+from positionbias.results.payloads import Contrast, Examples, Preference, Question, Verdict
 from positionbias.results.result import Result
 from positionbias.results.select import of_type
 from tests.audit.bags import Bags, bag_checkpoint
+from tests.audit.tasks import read_again
 from tests.tiny import collection_of, planted
 
 CHANGES: dict[str, Any] = {
@@ -132,6 +134,14 @@ def test_results_say_that_the_whole_collection_was_ranked_and_what_it_cost(
     ]
     assert told[2] == "auditing bm25"  # what it costs is said before any work
     assert {gap.quality for _, gap in of_type(results, GapFigures)} == {"nDCG@10", "RR@10", "R@10", "R@100"}
+
+
+def test_what_an_audit_saves_is_read_as_its_types(results: list[Result], tmp_path: Path) -> None:
+    payloads = read_again(results, tmp_path / "r")
+    assert payloads[-1] == results[-1].payload
+    assert {type(payload) for payload in payloads} == {
+        EvidenceFigures, Examples, GapFigures, ManipulationFigures, QueryBuckets, ResponseCurve, RetrievalFigures, SegmentBuckets, Verdict,
+    }  # fmt: skip
 
 
 def test_every_passage_is_read_once_a_wording_in_stored_order(collection: Collection, task: Task) -> None:

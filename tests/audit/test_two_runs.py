@@ -28,6 +28,7 @@ from positionbias.results.payloads import Contrast, Effect, Preference, Question
 from positionbias.results.result import Result
 from positionbias.results.select import of_type
 from tests.audit.scorers import blind, end_lover, front_lover
+from tests.audit.tasks import read_again
 from tests.tiny import planted
 
 SETTINGS = AuditSettings(measures=("nDCG@10",), depth=8)
@@ -106,8 +107,11 @@ def test_a_blind_system_is_not_accused(task: Task, rotated: list[Collection]) ->
         assert found.wanted > found.queries
 
 
-def test_counts_add_up(task: Task, rotated: list[Collection]) -> None:
-    counted = counts_of(judged(front_lover, task, rotated))
+def test_counts_add_up_and_are_read_again(task: Task, rotated: list[Collection], tmp_path: Path) -> None:
+    found = judged(front_lover, task, rotated)
+    counted = counts_of(found)
+    assert read_again(found, tmp_path / "r")[1] == counted
+    assert list(counted.means) == ["nDCG@10, original", "nDCG@10, rotated"]
     left_out = counted.sentences_cut + counted.unchanged + counted.one_sentence
     assert counted.moves + left_out == 2 * counted.queries
     assert (counted.rotations, counted.cutoff, counted.lacking) == (2, 8, 0)
