@@ -38,16 +38,8 @@ from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.probe.passages import sample_passages
 from positionbias.probe.term_vectors import probe_model
 from positionbias.ranking.config import RankingConfig
-from positionbias.results.audit import (
-    EVIDENCE,
-    MANIPULATIONS,
-    RESPONSE,
-    RETRIEVAL,
-    SEGMENTS,
-    VERDICT,
-    EvidenceFigures,
-    ManipulationFigures,
-)
+from positionbias.results.audit import EVIDENCE, MANIPULATIONS, RETRIEVAL, VERDICT, EvidenceFigures, ManipulationFigures
+from positionbias.results.buckets import RESPONSE, SEGMENTS
 from positionbias.results.payloads import Verdict
 from positionbias.results.result import Result
 
@@ -329,7 +321,7 @@ class _Audit:
         payload = segment_similarity(
             model, task.collection, passages, config=task.config, words=settings.matching.words, seed=settings.seed
         )
-        value, count = payload.figures.difference.value, payload.counts[0]
+        value, count = payload.figures.difference, payload.counts[0]
         self.found.append(self.system.result(task, SEGMENTS, payload, value=value, count=count, seed=settings.seed))
 
     def _probe(self) -> None:

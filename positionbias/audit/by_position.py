@@ -15,8 +15,7 @@ from positionbias.audit.evidence import FoundEvidence
 from positionbias.audit.settings import AuditSettings
 from positionbias.evaluation.buckets import Buckets, length_groups
 from positionbias.evaluation.sensitivity import bucket_means, bucket_means_by_length, means_by_bucket, standardised
-from positionbias.results.audit import GAIN, PSI
-from positionbias.results.buckets import QueryBuckets
+from positionbias.results.buckets import GAIN, PSI, QueryBuckets
 from positionbias.results.result import Result
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from positionbias.core.checks import Check, Measured, Outcome, overall
 from positionbias.core.errors import SettingError
-from positionbias.results.audit import DEVIATIONS, FIRST_STAGE, PSI, RANKS, GapFigures
-from positionbias.results.buckets import QueryBuckets
+from positionbias.results.audit import DEVIATIONS, FIRST_STAGE, RANKS, GapFigures
+from positionbias.results.buckets import PSI, QueryBuckets
 from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
 from positionbias.results.result import Result
 from positionbias.results.select import of_type

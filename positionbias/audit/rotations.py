@@ -17,7 +17,8 @@ from positionbias.evaluation.rotation_gap import change_by_movement, rotation_ga
 from positionbias.models.protocols import PassageEncoder, Ranker
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotated_texts import RotatedTexts
-from positionbias.results.audit import GAP, MOVEMENT, GapFigures
+from positionbias.results.audit import GAP, GapFigures
+from positionbias.results.buckets import MOVEMENT
 from positionbias.results.result import Result
 
 __all__ = ["Rotated", "rotate_and_rank", "rotation_results"]

@@ -18,7 +18,7 @@ from positionbias.models.protocols import PassageEncoder
 from positionbias.ranking.batches import TokenBudget
 from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.scored import PassageTexts
-from positionbias.results.buckets import Difference, SegmentBuckets, SegmentFigures
+from positionbias.results.buckets import SegmentBuckets, SegmentFigures
 from positionbias.text.words import WordMethod
 
 __all__ = ["segment_similarity"]
@@ -56,11 +56,9 @@ def segment_similarity(
         lows=[item.low if item else None for item in intervals],
         highs=[item.high if item else None for item in intervals],
         figures=SegmentFigures(
-            difference=Difference(
-                value=float(difference.mean()) if found else None,
-                low=interval.low if interval else None,
-                high=interval.high if interval else None,
-            ),
+            difference=float(difference.mean()) if found else None,
+            low=interval.low if interval else None,
+            high=interval.high if interval else None,
             left_out=len(passage_ids) - found,
         ),
     )

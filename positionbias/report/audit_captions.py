@@ -19,8 +19,8 @@ from positionbias.report.audit_select import (
 )
 from positionbias.report.audit_verdicts import compared_effects, margins, verdicts_of
 from positionbias.report.captions import MOST_NAMED
-from positionbias.results.audit import GAIN, MOVEMENT, PSI, GapFigures
-from positionbias.results.buckets import ResponseCurve, SegmentBuckets, bounds_of
+from positionbias.results.audit import GapFigures
+from positionbias.results.buckets import GAIN, MOVEMENT, PSI, ResponseCurve, SegmentBuckets, bounds_of
 from positionbias.results.payloads import Contrast
 from positionbias.results.result import Result
 
@@ -135,9 +135,8 @@ def segment_caption(results: Sequence[Result]) -> str:
     for result, payload in of_audit(results, SegmentBuckets):
         if payload.means:
             ends = f"first {decimal(payload.means[0])}, last {decimal(payload.means[-1])}"
-            difference = payload.figures.difference
-            if difference.value is not None:
-                ends += f", difference {_signed(difference.value, bounds_of(difference))}"
+            if payload.figures.difference is not None:
+                ends += f", difference {_signed(payload.figures.difference, bounds_of(payload.figures))}"
             parts.append(f"{series[system_of(result)].label}: {ends}")
     sentence = (
         "Cosine of a passage's vector with those of its thirds. A vector to which all parts add alike is equally close to each."

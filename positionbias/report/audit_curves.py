@@ -9,8 +9,7 @@ from positionbias.report.audit_plots import BESIDE, line_with_band, series_legen
 from positionbias.report.audit_select import of_audit, series_of, system_of
 from positionbias.report.drawing import letters, new_figure, required, wrap
 from positionbias.report.figure import INK, WIDE, styled
-from positionbias.results.audit import RESPONSE
-from positionbias.results.buckets import ResponseCurve
+from positionbias.results.buckets import RESPONSE, ResponseCurve
 from positionbias.results.result import Result
 
 if TYPE_CHECKING:

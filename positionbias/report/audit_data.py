@@ -9,8 +9,7 @@ from positionbias.core.interval import Interval
 from positionbias.report.audit_select import SCALE_NAMES, bucket_labels, of_audit, query_buckets, series_of, system_of
 from positionbias.report.cells import count_cell, decimal_cell, drop_constant, drop_empty, level_heading, text_cell
 from positionbias.report.table import Column, Table
-from positionbias.results.audit import GAIN, MOVEMENT, PSI
-from positionbias.results.buckets import PositionBuckets, ResponseCurve, SegmentBuckets
+from positionbias.results.buckets import GAIN, MOVEMENT, PSI, PositionBuckets, ResponseCurve, SegmentBuckets
 from positionbias.results.result import Result
 from positionbias.results.select import distinct
 

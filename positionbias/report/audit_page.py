@@ -28,8 +28,7 @@ from positionbias.report.examples import example_groups
 from positionbias.report.figure import WIDE
 from positionbias.report.load import Study
 from positionbias.report.table import Table
-from positionbias.results.audit import GAIN, MOVEMENT, PSI
-from positionbias.results.buckets import ResponseCurve, SegmentBuckets
+from positionbias.results.buckets import GAIN, MOVEMENT, PSI, ResponseCurve, SegmentBuckets
 from positionbias.results.payloads import AtsCurve
 from positionbias.results.result import Result
 from positionbias.results.select import distinct, of_type

@@ -21,8 +21,7 @@ from positionbias.report.audit_select import (
 )
 from positionbias.report.drawing import legend_above, letters, line_handle, new_figure, required, under_all, wrap
 from positionbias.report.figure import INK, MUTED, WIDE, styled
-from positionbias.results.audit import GAIN, MOVEMENT, PSI, SEGMENTS
-from positionbias.results.buckets import PositionBuckets, SegmentBuckets
+from positionbias.results.buckets import GAIN, MOVEMENT, PSI, SEGMENTS, PositionBuckets, SegmentBuckets
 from positionbias.results.result import Result
 from positionbias.results.select import distinct
 

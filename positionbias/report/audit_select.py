@@ -11,8 +11,17 @@ from positionbias.core.formatting import count, decimal
 from positionbias.core.interval import Interval
 from positionbias.report.drawing import DASHES, MARKERS, colour_of
 from positionbias.report.figure import MUTED
-from positionbias.results.audit import AUDIT_MEASURES, BLIND, FIRST_STAGE, PSI
-from positionbias.results.buckets import STANDARDISED, PositionBuckets, QueryBuckets, ResponseCurve, Slope, bounds_of
+from positionbias.results.audit import AUDIT_MEASURES, FIRST_STAGE
+from positionbias.results.buckets import (
+    BLIND,
+    PSI,
+    STANDARDISED,
+    PositionBuckets,
+    QueryBuckets,
+    ResponseCurve,
+    Slope,
+    bounds_of,
+)
 from positionbias.results.payloads import Payload, Verdict
 from positionbias.results.result import Result
 from positionbias.results.select import distinct, labels, of_type

@@ -30,8 +30,9 @@ from positionbias.report.cells import (
     text_cell,
 )
 from positionbias.report.table import Cell, Column, Table
-from positionbias.results.audit import PSI, GapFigures
+from positionbias.results.audit import GapFigures
 from positionbias.results.buckets import (
+    PSI,
     STANDARDISED,
     BucketFigures,
     Correlation,

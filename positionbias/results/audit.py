@@ -7,25 +7,19 @@ from typing import Annotated
 
 from msgspec import field
 
-from positionbias.results.buckets import BLIND, GAIN, MOVEMENT, PSI, RESPONSE, SEGMENTS
+from positionbias.results.buckets import GAIN, MOVEMENT, PSI, RESPONSE, SEGMENTS
 from positionbias.results.figures import BESIDE, Figures
 
 __all__ = [
     "AUDIT_MEASURES",
-    "BLIND",
     "DEVIATIONS",
     "EVIDENCE",
     "FIRST_STAGE",
-    "GAIN",
     "GAP",
     "MANIPULATIONS",
-    "MOVEMENT",
-    "PSI",
     "RANKS",
     "READ_WHOLE",
-    "RESPONSE",
     "RETRIEVAL",
-    "SEGMENTS",
     "TWO_RUNS",
     "VERDICT",
     "EvidenceFigures",

@@ -23,7 +23,6 @@ __all__ = [
     "STANDARDISED",
     "BucketFigures",
     "Correlation",
-    "Difference",
     "PositionBuckets",
     "Psi",
     "QueryBuckets",
@@ -77,14 +76,6 @@ class Psi(msgspec.Struct, frozen=True, kw_only=True):
     undefined: str | UnsetType = field(name="psi_undefined", default=UNSET)
 
 
-class Difference(msgspec.Struct, frozen=True, kw_only=True):
-    """A mean difference with its interval; None: too few passages."""
-
-    value: float | None = field(name="")
-    low: float | None = field(name=" low")
-    high: float | None = field(name=" high")
-
-
 _NO_SLOPE, _NO_PSI, _NO_CORRELATION = Slope(), Psi(), Correlation()
 
 
@@ -111,9 +102,11 @@ class BucketFigures(Record, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class SegmentFigures(Record, frozen=True, kw_only=True):
-    """The cosine with the first third less that with the last, paired, and the passages too short to have thirds."""
+    """The cosine with the first third less that with the last, paired (None: too few passages), and the passages left out, which are too short."""
 
-    difference: Annotated[Difference, BESIDE] = field(name="first − last")
+    difference: float | None = field(name="first − last")
+    low: float | None = field(name="first − last low")
+    high: float | None = field(name="first − last high")
     left_out: int = field(name="passages left out")
 
 
@@ -194,6 +187,6 @@ class ResponseCurve:
     figures: ResponseFigures
 
 
-def bounds_of(found: Slope | Correlation | Psi | Difference, level: float = 0.95) -> Interval | None:
+def bounds_of(found: Slope | Correlation | Psi | SegmentFigures, level: float = 0.95) -> Interval | None:
     """Return the interval of what was found, of PSI that of the debiased one; None where an end of it is undefined."""
     return None if found.low is None or found.high is None else Interval(found.low, found.high, level)

@@ -17,7 +17,6 @@ from positionbias.core.interval import Interval
 from positionbias.core.manifest import Manifest
 from positionbias.results.audit import GapFigures
 from positionbias.results.buckets import (
-    Difference,
     QueryBuckets,
     ResponseCurve,
     ResponseFigures,
@@ -167,8 +166,7 @@ def response(system: str, lean: float) -> Result:
 def segments(system: str, lean: float) -> Result:
     means = [0.78 + 0.08 * lean, 0.78 - 0.02 * lean, 0.77 - 0.05 * lean]
     lows, highs = [m - 0.004 for m in means], [m + 0.004 for m in means]
-    difference = Difference(value=means[0] - means[2], low=0.1 * lean, high=0.16 * lean + 0.02)
-    figures = SegmentFigures(difference=difference, left_out=0)
+    figures = SegmentFigures(difference=means[0] - means[2], low=0.1 * lean, high=0.16 * lean + 0.02, left_out=0)
     payload = SegmentBuckets("segment", "cosine", [0, 1 / 3, 2 / 3, 1], [1_204] * 3, means, lows, highs, figures=figures)
     facts = Facts(model="bert_dot")
     return Result("segment similarity", "squad", "test", system, 1, means[-1] - means[0], None, 1_204, payload, facts)

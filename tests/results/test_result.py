@@ -15,7 +15,6 @@ from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval
 from positionbias.core.manifest import Manifest
 from positionbias.results.buckets import (
-    Difference,
     QueryBuckets,
     ResponseCurve,
     ResponseFigures,
@@ -91,7 +90,7 @@ PAYLOADS: list[Payload] = [
         [0.5, 0.4, 0.3],
         [None] * 3,
         [None] * 3,
-        figures=SegmentFigures(difference=Difference(value=0.2, low=None, high=None), left_out=1),
+        figures=SegmentFigures(difference=0.2, low=None, high=None, left_out=1),
     ),
     ResponseCurve(
         [0.0, 1.0],
