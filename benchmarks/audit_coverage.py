@@ -35,7 +35,7 @@ from positionbias.evaluation.rank_correlation import kendall, spearman
 from positionbias.evaluation.rotation_gap import RotationGap, rotation_gap
 from positionbias.evaluation.sensitivity import MINIMUM, bucket_means
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.results.payloads import PositionBuckets
+from positionbias.results.buckets import QueryBuckets
 
 SIZES = (0.0, 0.25, 0.5, 1.0, 2.0)
 WAYS = ((1, True), (5, True), (5, False))  # queries a passage, and whether the audit knows
@@ -67,7 +67,7 @@ Found = tuple[int, bool, float, "Truth", dict[str, float]]
 class Audit:
     """One small audit."""
 
-    buckets: PositionBuckets
+    buckets: QueryBuckets
     gap: RotationGap
 
 
@@ -111,7 +111,7 @@ def repeated(
 
 def held(found: Audit, known: Truth) -> dict[str, float]:
     """One audit against the truth: whether intervals cover it (NaN where there is none), what was found at 5 %, what would fail a check."""
-    figures, change = dict(found.buckets.figures), found.gap.change
+    figures, change = found.buckets.figures.to_rows(), found.gap.change
     used = np.array([mean is not None for mean in found.buckets.means])
     level = known.means[used]
     middles = PERCENT_BUCKETS.middles[used]
@@ -171,8 +171,9 @@ def known_psi(psi: float, queries: int, buckets: int, shape: str, *, repeats: in
         assert found.value is not None
         assert found.null_mean is not None
         assert found.debiased is not None
-        assert found.interval is not None
-        low, high, true = found.interval.low, found.interval.high, float(psi_of(means[large]))
+        assert found.low is not None
+        assert found.high is not None
+        low, high, true = found.low, found.high, float(psi_of(means[large]))
         rows.append(
             {
                 "buckets": cells.count, "true": true, "seen": found.value, "seen less null": found.value - found.null_mean, "debiased": found.debiased,
@@ -297,7 +298,7 @@ def planted_collection(queries: int) -> list[tuple[float, Truth, dict[str, float
     for size in SIZES:
         known = truth(size, CHUNK, 1)
         one = audit(planted, size)
-        found.append((size, known, {**one.buckets.figures, **_bounds("gap", one.gap.change)}))
+        found.append((size, known, {**one.buckets.figures.to_rows(), **_bounds("gap", one.gap.change)}))
     return found
 
 

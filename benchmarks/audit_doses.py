@@ -27,7 +27,8 @@ from positionbias.models.checkpoint import load_checkpoint
 from positionbias.planted.generator import write_planted
 from positionbias.report.audit_page import audit_figures
 from positionbias.report.figure import save_figure
-from positionbias.results.payloads import Contrast, PositionBuckets, Verdict
+from positionbias.results.buckets import QueryBuckets
+from positionbias.results.payloads import Contrast, Verdict
 from positionbias.results.result import Result
 from positionbias.studies.demo import DEMO_COLLECTION, DEMO_STUDY
 from positionbias.studies.position_bias import position_bias
@@ -61,9 +62,9 @@ def own_gap(folder: Path, dose: float, system: System, settings: AuditSettings) 
 
 def row(results: list[Result], dose: float, system: str, own: Result) -> str:
     psi, gap, verdict = (of(results, measure, system) for measure in ("PSI", "rotation gap", "verdict"))
-    assert isinstance(psi.payload, PositionBuckets)
+    assert isinstance(psi.payload, QueryBuckets)
     assert isinstance(verdict.payload, Verdict)
-    figures = psi.payload.figures
+    slope = psi.payload.figures.slope
 
     def shown(value: float | None, low: float | None, high: float | None) -> str:
         return "–" if value is None or low is None or high is None else f"{value:+.3f} [{low:+.3f}, {high:+.3f}]"
@@ -77,7 +78,7 @@ def row(results: list[Result], dose: float, system: str, own: Result) -> str:
         str(verdict.payload.preference),
         *(effect(contrast, "deviations") for contrast in (Contrast.ENDS, Contrast.MIDDLE, Contrast.ROTATION)),
         effect(Contrast.ENDS, "nDCG@10"),
-        shown(figures["slope"], figures["slope_low"], figures["slope_high"]),
+        shown(slope.value, slope.low, slope.high),
         *(shown(found.value, found.interval.low, found.interval.high) for found in (gap, own) if found.interval),
     ]
     return f"| {' | '.join(cells)} |"

@@ -49,7 +49,7 @@ from positionbias.audit.perturb import exchanges, has_end, placebos, turned
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
 from positionbias.audit.trials import Trial, _placebo_queries
-from positionbias.audit.verdict import DEVIATIONS, answer, effects_of
+from positionbias.audit.verdict import answer, effects_of
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.records import Answer, Passage, Qrel, Query
@@ -62,6 +62,7 @@ from positionbias.models.encoder_source import MINILM, encoder_folder
 from positionbias.models.user_code import UserFunction
 from positionbias.planted.generator import PlantedSettings, _Builder, plan_queries
 from positionbias.planted.grammar import ATTRIBUTES, FIRST_NAMES, SECOND_NAMES, PlantedQuery, Thing, question
+from positionbias.results.audit import DEVIATIONS
 from positionbias.results.payloads import Question, Verdict
 from positionbias.text.sentences import Parts, parts_of
 
@@ -420,8 +421,8 @@ def old_rule(asked: Sequence[Asked], seed: int) -> dict[str, dict[str, float | N
         figures = bucket_means(values, positions, buckets, clusters, seed=seed, permutations=1_000, resamples=100).figures
         by_query = [clusters[row] for row in query]
         p = {
-            "PSI": figures.get("p"),
-            "slope": figures.get("slope_p"),
+            "PSI": figures.psi.p,
+            "slope": figures.slope.p,
             "moved": clustered_slope(places, response, by_query, query).p,
         }
         adjusted = family_wise(cast(dict[str, float | None], p))

@@ -17,8 +17,9 @@ from measuring import hardware
 
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.trials import COLUMNS
-from positionbias.audit.verdict import DEVIATIONS, answer
+from positionbias.audit.verdict import answer
 from positionbias.evaluation.clustered import family_wise
+from positionbias.results.audit import DEVIATIONS
 from positionbias.results.payloads import Effect, Preference
 
 QUERIES = 4_000

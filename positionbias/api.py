@@ -20,7 +20,8 @@ from positionbias.firststage.bm25 import Bm25Settings
 from positionbias.firststage.bm25 import retrieve as by_bm25
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint
 from positionbias.models.user_code import scorer_of
-from positionbias.results.payloads import Verdict
+from positionbias.results.audit import GapFigures
+from positionbias.results.payloads import Examples, PositionBuckets, Verdict
 from positionbias.results.result import Result
 
 if TYPE_CHECKING:
@@ -156,15 +157,15 @@ def _system(model: Any) -> System:
 
 
 def _row(result: Result) -> dict[str, Any]:
-    payload: Any = result.payload
-    bounds = result.interval
-    quality = getattr(payload, "quality", None) or getattr(payload, "rows", {}).get("quality")
+    payload, bounds = result.payload, result.interval
+    quality = payload.quality if isinstance(payload, PositionBuckets | GapFigures | Examples) else None
+    buckets = payload if isinstance(payload, PositionBuckets) else None
     return {
         "system": result.system,
         "measure": result.measure,
         "quality": quality,
-        "scale": getattr(payload, "scale", None),
-        "passages": getattr(payload, "group", None) or "all",
+        "scale": buckets.scale if buckets else None,
+        "passages": (buckets and buckets.group) or "all",
         "value": result.value,
         "low": bounds.low if bounds else None,
         "high": bounds.high if bounds else None,

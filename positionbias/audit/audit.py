@@ -14,7 +14,7 @@ from positionbias.audit.evidence import evidence_of
 from positionbias.audit.examples import worst_queries
 from positionbias.audit.lists import Nature, nature_of, order_slopes
 from positionbias.audit.manipulate import Asked, Manipulation, Measured, ask, measure
-from positionbias.audit.needles import RESPONSE, Needles, make_needles, needle_curve
+from positionbias.audit.needles import Needles, make_needles, needle_curve
 from positionbias.audit.reads import everything, reads_of
 from positionbias.audit.rotations import Rotated, rotate_and_rank, rotation_results
 from positionbias.audit.segments import segment_similarity
@@ -22,7 +22,7 @@ from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task, distinct_names
 from positionbias.audit.trials import Trial, make_trials, shortened_trials
 from positionbias.audit.two_runs import run_alone_verdict, two_run_verdict
-from positionbias.audit.verdict import VERDICT, list_verdict, passage_verdict
+from positionbias.audit.verdict import list_verdict, passage_verdict
 from positionbias.core.collection import Collection
 from positionbias.core.duration import duration_in_words
 from positionbias.core.errors import InputError
@@ -38,15 +38,12 @@ from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.probe.passages import sample_passages
 from positionbias.probe.term_vectors import probe_model
 from positionbias.ranking.config import RankingConfig
-from positionbias.results.payloads import Statistics, Verdict
+from positionbias.results.audit import EVIDENCE, MANIPULATIONS, RETRIEVAL, VERDICT, EvidenceFigures, ManipulationFigures
+from positionbias.results.buckets import RESPONSE, SEGMENTS
+from positionbias.results.payloads import Verdict
 from positionbias.results.result import Result
 
-__all__ = ["MANIPULATIONS", "RETRIEVAL", "SEGMENTS", "audit", "make_task", "orders_wanted"]
-
-SEGMENTS = "segment similarity"
-EVIDENCE = "evidence"
-RETRIEVAL = "retrieval over the whole collection"
-MANIPULATIONS = "manipulations"
+__all__ = ["audit", "make_task", "orders_wanted"]
 
 
 def make_task(
@@ -141,10 +138,8 @@ def audit(
 def _counted(task: Task) -> Result:
     """How many queries have evidence, and what became of the others."""
     count = len(task.query_ids)
-    rows = {**task.evidence.counts, "queries audited": count, "queries with candidates": len(task.candidates)}
-    return Result(
-        EVIDENCE, task.collection.name, task.split, task.candidates.name, None, float(count), None, count, Statistics(rows)
-    )
+    figures = EvidenceFigures(outcomes=task.evidence.counts, audited=count, with_candidates=len(task.candidates))
+    return Result(EVIDENCE, task.collection.name, task.split, task.candidates.name, None, float(count), None, count, figures)
 
 
 PILOT = 50  # queries that the scorer's noise and speed are measured on
@@ -191,9 +186,8 @@ class _Audit:
             if settings.probe:
                 self._probe()
         if self.system.retriever is not None:
-            rows = self.system.retriever.facts()
-            count = len(self.task.collection)
-            self.found.append(self.system.result(self.task, RETRIEVAL, Statistics(rows), value=float(count), count=count))
+            figures, count = self.system.retriever.figures(), len(self.task.collection)
+            self.found.append(self.system.result(self.task, RETRIEVAL, figures, value=float(count), count=count))
 
     def of_run(self, results: Sequence[Result], blind: Sequence[Run]) -> list[Result]:
         """The verdict on a run: from runs over rotated collections where there are any, else "cannot tell"; the first stage has none."""
@@ -282,19 +276,19 @@ class _Audit:
         )
 
     def _counts(self, trials: Sequence[Trial], skipped: dict[str, int], orders: int, nature: Nature, reads: str) -> Result:
-        rows = {
-            "queries": len(trials),
-            **{f"left out: {why}": count for why, count in skipped.items()},
-            "orders of the other sentences": orders,
-            "texts": sum(len(one.texts) for one in trials),
-            "scores": ("listwise" if nature.listwise else "pointwise") + (" (declared)" if nature.declared else ""),
-            "change of a repeated call": nature.noise,
-            "change of a reversed list": nature.permuted,
-            "change of a passage by itself": nature.alone,
-            "length limit": reads,
-        }
+        figures = ManipulationFigures(
+            queries=len(trials),
+            unmoved=skipped,
+            orders=orders,
+            texts=sum(len(one.texts) for one in trials),
+            scores=("listwise" if nature.listwise else "pointwise") + (" (declared)" if nature.declared else ""),
+            repeated=nature.noise,
+            permuted=nature.permuted,
+            alone=nature.alone,
+            length_limit=reads,
+        )
         value, count = float(len(trials)), len(trials)
-        return self.system.result(self.task, MANIPULATIONS, Statistics(rows), value=value, count=count, seed=self.settings.seed)
+        return self.system.result(self.task, MANIPULATIONS, figures, value=value, count=count, seed=self.settings.seed)
 
     def _rotations(self, ranked: Run, values: dict[str, np.ndarray]) -> Rotated:
         rotated = rotate_and_rank(self.system, self.task, ranked, self.settings)
@@ -316,8 +310,7 @@ class _Audit:
 
         curve = needle_curve(needles, score, ranked, seed=settings.seed)
         if curve is not None:
-            figures = curve.figures
-            value, count = figures.get("slope"), figures["queries"]
+            value, count = curve.figures.slope.value, curve.figures.queries
             self.found.append(self.system.result(task, RESPONSE, curve, value=value, count=count, seed=settings.seed))
 
     def _segments(self, model: PassageEncoder) -> None:
@@ -328,7 +321,7 @@ class _Audit:
         payload = segment_similarity(
             model, task.collection, passages, config=task.config, words=settings.matching.words, seed=settings.seed
         )
-        value, count = payload.figures["first − last"], payload.counts[0]
+        value, count = payload.figures.difference, payload.counts[0]
         self.found.append(self.system.result(task, SEGMENTS, payload, value=value, count=count, seed=settings.seed))
 
     def _probe(self) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from positionbias.audit.by_position import PSI, position_results
+from positionbias.audit.by_position import position_results
 from positionbias.audit.settings import AuditSettings
 from positionbias.core.collection import Collection
 from positionbias.core.formatting import decimal
@@ -22,11 +22,11 @@ from positionbias.core.records import Query
 from positionbias.core.run import Run
 from positionbias.core.seeds import keys64
 from positionbias.evaluation.rank_overlap import rank_biased_overlaps
-from positionbias.evaluation.sensitivity import STANDARDISED
 from positionbias.firststage.settings import Bm25Settings
 from positionbias.firststage.terms import Analyzer
-from positionbias.results.payloads import PositionBuckets
+from positionbias.results.buckets import BLIND, PSI, STANDARDISED, QueryBuckets, bounds_of
 from positionbias.results.result import Facts, Result
+from positionbias.results.select import of_type
 from positionbias.text.overlap import content_words
 from positionbias.text.vocabulary import words_of
 from positionbias.text.words import word_count
@@ -34,9 +34,8 @@ from positionbias.text.words import word_count
 if TYPE_CHECKING:
     from positionbias.audit.systems import Task
 
-__all__ = ["ALIKE", "BLIND", "BlindRange", "alike", "blind_results", "blind_runs", "outside_blind"]
+__all__ = ["ALIKE", "BlindRange", "alike", "blind_results", "blind_runs", "outside_blind"]
 
-BLIND = "position-blind scorers"
 ALIKE = 0.9  # mean rank-biased overlap from which two rankings count as one scorer's
 PERMUTATIONS = 100  # for the mean of the null alone: nobody asks for the p of these scorers
 _PAIRS = 20_000  # of a query and a passage, scored at a time
@@ -165,40 +164,36 @@ def outside_blind(results: Sequence[Result], system: str, *, without: Iterable[s
     of its own name is left out anyway. The system may be a scorer of the battery.
     """
     own = _slopes(results, PSI).get(system) or _slopes(results, BLIND).get(system)
-    if own is None:
+    if own is None or own.figures.slope.value is None:
         return None
     unused = {system, *without}
     scorers = {
-        name: payload.figures
+        name: payload.figures.slope
         for name, payload in _slopes(results, BLIND).items()
-        if (payload.quality, payload.group) == (own.quality, own.group) and payload.figures["slope_low"] is not None
+        if (payload.quality, payload.group) == (own.quality, own.group) and bounds_of(payload.figures.slope)
     }
-    used = {name: figures for name, figures in scorers.items() if name not in unused}
-    if not used:
+    used = {name: slope for name, slope in scorers.items() if name not in unused}
+    bounds = [found for slope in used.values() if (found := bounds_of(slope))]
+    if not bounds:
         return None
-    figures = own.figures
-    bounded = figures["slope_low"] is not None
     return BlindRange(
         system=system,
         quality=own.quality,
-        slope=figures["slope"],
-        interval=Interval(figures["slope_low"], figures["slope_high"], figures["level"]) if bounded else None,
-        slopes={name: found["slope"] for name, found in used.items()},
-        low=min(found["slope_low"] for found in used.values()),
-        high=max(found["slope_high"] for found in used.values()),
+        slope=own.figures.slope.value,
+        interval=bounds_of(own.figures.slope, own.figures.level),
+        slopes={name: slope.value for name, slope in used.items() if slope.value is not None},
+        low=min(found.low for found in bounds),
+        high=max(found.high for found in bounds),
         left_out=tuple(name for name in scorers if name in unused),
     )
 
 
-def _slopes(results: Sequence[Result], measure: str) -> dict[str, PositionBuckets]:
+def _slopes(results: Sequence[Result], measure: str) -> dict[str, QueryBuckets]:
     """The first description of each system that has a slope, the one standardised over length before the one over all passages."""
-    found: dict[str, PositionBuckets] = {}
+    found: dict[str, QueryBuckets] = {}
     for group in (STANDARDISED, ""):
-        for result in results:
-            payload = result.payload
-            if result.measure != measure or not isinstance(payload, PositionBuckets) or payload.group != group:
-                continue
-            if payload.figures.get("slope") is not None:
+        for result, payload in of_type(results, QueryBuckets):
+            if (result.measure, payload.group) == (measure, group) and payload.figures.slope.value is not None:
                 found.setdefault(result.system, payload)
     return found
 

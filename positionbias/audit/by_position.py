@@ -15,16 +15,14 @@ from positionbias.audit.evidence import FoundEvidence
 from positionbias.audit.settings import AuditSettings
 from positionbias.evaluation.buckets import Buckets, length_groups
 from positionbias.evaluation.sensitivity import bucket_means, bucket_means_by_length, means_by_bucket, standardised
-from positionbias.results.payloads import PositionBuckets
+from positionbias.results.buckets import GAIN, PSI, QueryBuckets
 from positionbias.results.result import Result
 
 if TYPE_CHECKING:
     from positionbias.audit.systems import System, Task
 
-__all__ = ["GAIN", "PSI", "gain_result", "position_results", "positions_of"]
+__all__ = ["gain_result", "position_results", "positions_of"]
 
-PSI = "PSI"
-GAIN = "gain by position"
 _COLUMNS = {"relative": "relative", "characters": "start"}
 
 
@@ -35,13 +33,13 @@ def position_results(
     unless ``by_length`` is false.
 
     ``values`` has each measure's value of every audited query, ``(queries,)``. A Result's value is PSI, its payload the buckets, its count
-    the queries in them: answers that fill their passage have no position, and stand in ``figures["without_position"]``.
+    the queries in them: answers that fill their passage have no position, and stand in ``figures.without_position``.
     """
     results = []
     for number, (measure, of_queries) in enumerate(values.items()):
         for buckets in settings.buckets_for(task.evidence.positioned):
             for payload in _payloads(task, measure, of_queries, buckets, settings, grouped=by_length and number == 0):
-                value = payload.figures.get("psi")
+                value = payload.figures.psi.value
                 results.append(system.result(task, PSI, payload, value=value, count=sum(payload.counts), seed=settings.seed))
     return results
 
@@ -64,7 +62,7 @@ def gain_result(
         minimum=settings.minimum,
         quality=f"gain in {measure} over {first.name}",
     )
-    slope = payload.figures.get("slope")
+    slope = payload.figures.slope.value
     return system.result(task, GAIN, payload, value=slope, count=sum(payload.counts), seed=settings.seed)
 
 
@@ -75,7 +73,7 @@ def positions_of(evidence: FoundEvidence, buckets: Buckets) -> np.ndarray:
 
 def _payloads(
     task: Task, measure: str, values: np.ndarray, buckets: Buckets, settings: AuditSettings, *, grouped: bool
-) -> list[PositionBuckets]:
+) -> list[QueryBuckets]:
     positions = positions_of(task.evidence, buckets)
     options: dict[str, Any] = {
         "seed": settings.seed,

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import NamedTuple
 
-from positionbias.audit.by_position import PSI
-from positionbias.audit.rotations import GAP
-from positionbias.audit.systems import FIRST_STAGE
 from positionbias.core.checks import Check, Measured, Outcome, overall
 from positionbias.core.errors import SettingError
-from positionbias.results.payloads import Contrast, Effect, PositionBuckets, Preference, Question, Statistics, Verdict
+from positionbias.results.audit import DEVIATIONS, FIRST_STAGE, RANKS, GapFigures
+from positionbias.results.buckets import PSI, QueryBuckets
+from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
 from positionbias.results.result import Result
+from positionbias.results.select import of_type
 
 __all__ = ["EXIT_CODES", "MOST_QUERIES", "Check", "Limits", "Measured", "Outcome", "checks_of", "exit_code"]
 
@@ -84,16 +84,16 @@ def _systems(results: Sequence[Result]) -> list[str]:
 
 def _first_measure(results: Sequence[Result]) -> str | None:
     """The measure that limits are in: that of the first buckets, else of the first effect or gap that is in one."""
-    for result in results:
-        if result.measure == PSI and isinstance(result.payload, PositionBuckets):
-            return result.payload.quality
+    for result, buckets in of_type(results, QueryBuckets):
+        if result.measure == PSI:
+            return buckets.quality
     for result in results:
         if isinstance(result.payload, Verdict):
             for effect in result.payload.effects:
-                if effect.unit not in ("deviations", "ranks"):
+                if effect.unit not in (DEVIATIONS, RANKS):
                     return effect.unit
-        elif result.measure == GAP and isinstance(result.payload, Statistics):
-            return str(result.payload.rows["quality"])
+        elif isinstance(result.payload, GapFigures):
+            return result.payload.quality
     return None
 
 
@@ -249,7 +249,7 @@ def _order(results: Sequence[Result], at_most: float) -> _Ruling:
         return _Ruling(Outcome.PASS, reason=_SCORES_ALONE)
     middle = any(effect.contrast is Contrast.ORDER_MIDDLE for verdict in verdicts for effect in verdict.effects)
     needed = ((Contrast.ORDER,), (Contrast.ORDER_MIDDLE,)) if middle else ((Contrast.ORDER,),)
-    return _by_effects(verdicts, at_most, needed, "ranks", "it takes a model that can be asked again")
+    return _by_effects(verdicts, at_most, needed, RANKS, "it takes a model that can be asked again")
 
 
 def _by_effects(
@@ -276,21 +276,20 @@ def _interval(effect: Effect, others: Sequence[Effect]) -> tuple[float | None, f
     do not exclude that a rare query changes by all there is ("rule of three") [decision]."""
     if effect.low != 0 or effect.high != 0 or not effect.queries or effect.contrast in (Contrast.ORDER, Contrast.ORDER_MIDDLE):
         return effect.low, effect.high
-    scores = [one for one in others if one.contrast is effect.contrast and one.unit == "deviations"]
+    scores = [one for one in others if one.contrast is effect.contrast and one.unit == DEVIATIONS]
     if scores and all(one.low == 0 == one.high for one in scores):
         return effect.low, effect.high
     return -ZEROS / effect.queries, ZEROS / effect.queries
 
 
 def _verdicts(results: Sequence[Result], question: Question) -> list[Verdict]:
-    payloads = (result.payload for result in results)
-    return [payload for payload in payloads if isinstance(payload, Verdict) and payload.question is question]
+    return [verdict for _, verdict in of_type(results, Verdict) if verdict.question is question]
 
 
 def _rotation_gap(results: Sequence[Result], at_most: float, unit: str | None) -> _Ruling:
     found = []
-    for result in results:
-        if result.measure == GAP and isinstance(result.payload, Statistics) and result.payload.rows["quality"] == unit:
+    for result, figures in of_type(results, GapFigures):
+        if figures.quality == unit:
             low, high = (result.interval.low, result.interval.high) if result.interval else (None, None)
             found.append(_measured("rotated − original", unit, result.value, low, high, result.count))
     takes = "it takes a model that can be asked again, and --draws above 0"
@@ -299,9 +298,8 @@ def _rotation_gap(results: Sequence[Result], at_most: float, unit: str | None) -
 
 def _psi(results: Sequence[Result], unit: str | None) -> Measured | None:
     """The first debiased PSI of the first measure."""
-    for result in results:
-        payload = result.payload
-        if result.measure == PSI and isinstance(payload, PositionBuckets) and payload.quality == unit:
-            value, low, high = (payload.figures.get(f"psi_debiased{name}") for name in ("", "_low", "_high"))
-            return _measured(f"debiased PSI of {unit}", "", value, low, high, result.count)
+    for result, payload in of_type(results, QueryBuckets):
+        if (result.measure, payload.quality) == (PSI, unit):
+            psi = payload.figures.psi
+            return _measured(f"debiased PSI of {unit}", "", psi.debiased, psi.low, psi.high, result.count)
     return None

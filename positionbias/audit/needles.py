@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import structs
 
 from positionbias.audit.evidence import Evidence, FoundEvidence
 from positionbias.audit.perturb import Needle, move_sentence
@@ -14,11 +15,9 @@ from positionbias.core.collection import Collection
 from positionbias.core.run import Run
 from positionbias.core.seeds import key64
 from positionbias.evaluation.response import Moved, response_curve
-from positionbias.results.payloads import ResponseCurve
+from positionbias.results.buckets import ResponseCurve
 
-__all__ = ["RESPONSE", "Needles", "make_needles", "needle_curve"]
-
-RESPONSE = "position response"
+__all__ = ["Needles", "make_needles", "needle_curve"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +99,7 @@ def needle_curve(needles: Needles, score: Callable[[Needles], Run], ranked: Run,
             deviations.append(float(others.std()))
     unit = float(np.mean(deviations)) if deviations and np.mean(deviations) > 0 else 1.0
     curve = response_curve(moved, unit=unit, seed=seed)
-    return replace(curve, figures={**curve.figures, **{f"left out: {cause}": count for cause, count in needles.counts.items()}})
+    return replace(curve, figures=structs.replace(curve.figures, unmoved=needles.counts))
 
 
 def _others(ranked: Run, query_id: str, passage_id: str) -> np.ndarray:

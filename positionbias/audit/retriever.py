@@ -17,6 +17,7 @@ from positionbias.dense.streamed import StreamedVectors
 from positionbias.dense.vectors import Vectors
 from positionbias.models.checkpoint import Checkpoint
 from positionbias.ranking.config import RankingConfig
+from positionbias.results.audit import RetrievalFigures
 
 __all__ = ["MEMORY", "WHOLE", "Retriever", "fitting_vectors"]
 
@@ -91,18 +92,18 @@ class Retriever:
         found = exact_search(passages, asked.vectors, self.depth, memory=self.memory, device=device, description=description)
         return Run(name, asked.rankings(found, passages.ids_at))
 
-    def facts(self) -> dict[str, object]:
+    def figures(self) -> RetrievalFigures:
         """What was ranked, and what it cost."""
         content = {} if self.vectors is None else self.vectors.manifest.content
-        return {
-            "passages": len(self.collection),
-            "depth": self.depth,
-            "passages encoded": self.encoded,
-            "empty passages": content.get("empty_passages", self.empty),
-            "passages up to the length limit": content.get("truncated", self.truncated),
-            "vectors": "made for the audit" if self.vectors is None else self.vectors.path.name,
-            "compared in": self.precision,
-        }
+        return RetrievalFigures(
+            passages=len(self.collection),
+            depth=self.depth,
+            encoded=self.encoded,
+            empty=content.get("empty_passages", self.empty),
+            truncated=content.get("truncated", self.truncated),
+            vectors="made for the audit" if self.vectors is None else self.vectors.path.name,
+            compared_in=self.precision,
+        )
 
 
 def fitting_vectors(

@@ -17,13 +17,11 @@ from positionbias.evaluation.rotation_gap import change_by_movement, rotation_ga
 from positionbias.models.protocols import PassageEncoder, Ranker
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotated_texts import RotatedTexts
-from positionbias.results.payloads import Statistics
+from positionbias.results.audit import GAP, GapFigures
+from positionbias.results.buckets import MOVEMENT
 from positionbias.results.result import Result
 
-__all__ = ["GAP", "MOVEMENT", "Rotated", "rotate_and_rank", "rotation_results"]
-
-GAP = "rotation gap"
-MOVEMENT = "rotation gap by movement"
+__all__ = ["Rotated", "rotate_and_rank", "rotation_results"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +72,21 @@ def rotation_results(
     results = []
     for measure, original in values.items():
         gap = rotation_gap(original, rotated.values[measure], task.clusters, first_changed=rotated.first_changed)
-        rows = {
-            "quality": measure,
-            **gap.rows(),
-            "rank-biased overlap": overlap.value,
-            "answers cut through": float((rotated.movement.ends < 0).mean()),
-            "answers truncated": rotated.truncated,
-        }
         change, count = gap.change, len(task.query_ids)
-        results.append(system.result(task, GAP, Statistics(rows), value=change.value, interval=change.interval, count=count))
+        figures = GapFigures(
+            quality=measure,
+            draws=gap.draws,
+            queries=count,
+            original=gap.original_mean,
+            rotated=gap.rotated_mean,
+            p=change.p,
+            detectable=change.detectable,
+            first_changed=gap.first_changed.value,
+            overlap=overlap.value,
+            cut=float((rotated.movement.ends < 0).mean()),
+            truncated=rotated.truncated,
+        )
+        results.append(system.result(task, GAP, figures, value=change.value, interval=change.interval, count=count))
     measure = settings.measures[0]
     moved = rotated.movement.after - before
     buckets = change_by_movement(
@@ -94,7 +98,7 @@ def rotation_results(
         minimum=settings.minimum,
         quality=f"change of {measure}",
     )
-    results.append(system.result(task, MOVEMENT, buckets, value=buckets.figures.get("slope"), count=len(task.query_ids)))
+    results.append(system.result(task, MOVEMENT, buckets, value=buckets.figures.slope.value, count=len(task.query_ids)))
     return results
 
 

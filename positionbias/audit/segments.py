@@ -18,7 +18,7 @@ from positionbias.models.protocols import PassageEncoder
 from positionbias.ranking.batches import TokenBudget
 from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.scored import PassageTexts
-from positionbias.results.payloads import PositionBuckets
+from positionbias.results.buckets import SegmentBuckets, SegmentFigures
 from positionbias.text.words import WordMethod
 
 __all__ = ["segment_similarity"]
@@ -35,11 +35,11 @@ def segment_similarity(
     config: RankingConfig,
     words: WordMethod,
     seed: int,
-) -> PositionBuckets:
+) -> SegmentBuckets:
     """Mean cosines of the first, middle and last third with the whole, and 95 % bootstrap intervals over passages.
 
     Of a model with several vectors a text, their mean stands for it [decision]. Passages of fewer than three words, or with a part that
-    the model reads as nothing, are left out and counted. The figures have the difference of first and last third, paired.
+    the model reads as nothing, are left out and counted.
     """
     cosines = np.array(list(_cosines(model, collection, passage_ids, config, words)), np.float64).reshape(-1, 3)
     columns = [cosines[:, 0], cosines[:, 1], cosines[:, 2]]
@@ -47,7 +47,7 @@ def segment_similarity(
     difference = cosines[:, 0] - cosines[:, 2]
     interval = bootstrap_mean(difference, None, seed=seed)
     found = len(cosines)
-    return PositionBuckets(
+    return SegmentBuckets(
         scale="segment",
         quality="cosine",
         edges=[0.0, 1 / 3, 2 / 3, 1.0],
@@ -55,12 +55,12 @@ def segment_similarity(
         means=[float(column.mean()) if found else None for column in columns],
         lows=[item.low if item else None for item in intervals],
         highs=[item.high if item else None for item in intervals],
-        figures={
-            "first − last": float(difference.mean()) if found else None,
-            "first − last low": interval.low if interval else None,
-            "first − last high": interval.high if interval else None,
-            "passages left out": len(passage_ids) - found,
-        },
+        figures=SegmentFigures(
+            difference=float(difference.mean()) if found else None,
+            low=interval.low if interval else None,
+            high=interval.high if interval else None,
+            left_out=len(passage_ids) - found,
+        ),
     )
 
 

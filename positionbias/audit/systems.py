@@ -24,12 +24,12 @@ from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.ranking.config import RankingConfig
 from positionbias.ranking.rerank import rescore
 from positionbias.ranking.scored import PassageTexts
+from positionbias.results.audit import FIRST_STAGE
 from positionbias.results.payloads import Payload
 from positionbias.results.result import Facts, Result
 
-__all__ = ["FIRST_STAGE", "RETRIEVER", "System", "Task", "distinct_names", "retrievers"]
+__all__ = ["RETRIEVER", "System", "Task", "distinct_names", "retrievers"]
 
-FIRST_STAGE = "first stage"
 RETRIEVER = "retriever"
 
 

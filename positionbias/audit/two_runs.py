@@ -9,6 +9,7 @@ system would seem to prefer the end [decision].
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -19,7 +20,7 @@ from positionbias.audit.evidence import Evidence
 from positionbias.audit.rotated_run import RotatedRun
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
-from positionbias.audit.verdict import RANKS, VERDICT, answer
+from positionbias.audit.verdict import answer
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError, bad_input
 from positionbias.core.formatting import count, decimal, interval, percent
@@ -28,13 +29,13 @@ from positionbias.evaluation.clustered import Estimate
 from positionbias.evaluation.evaluate import check_run
 from positionbias.evaluation.moved_effect import moved_effect
 from positionbias.positions.rotate import unit_starts
-from positionbias.results.payloads import Contrast, Effect, Preference, Question, Statistics, Verdict
+from positionbias.results.audit import RANKS, TWO_RUNS, VERDICT, TwoRunFigures
+from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
 from positionbias.results.result import Result
 from positionbias.text.words import sentence_starts
 
 __all__ = [
     "MARGIN",
-    "TWO_RUNS",
     "Moves",
     "RotatedRun",
     "found_cut",
@@ -43,7 +44,6 @@ __all__ = [
     "two_run_verdict",
 ]
 
-TWO_RUNS = "two runs"
 MARGIN = 0.02
 """The smallest effect of interest, in the first measure [decision]."""
 CUT, UNCHANGED, NO_ROOM = "sentences cut through", "passages left as they were", "passages of one sentence"
@@ -60,7 +60,7 @@ class Moves(NamedTuple):
     before: np.ndarray
     after: np.ndarray
     cuts: np.ndarray
-    left_out: dict[str, int]
+    left_out: Counter[str]
 
 
 def two_run_verdict(
@@ -122,26 +122,28 @@ def two_run_verdict(
     if alike < UNLIKE:
         verdict = _of_unlike(verdict, shared)
     seen = ranks <= cutoff
-    rows = {
-        "queries": len(items),
-        "rotations": len(rotated),
-        "queries with a moved answer": queries,
-        "moves": int(used.sum()),
-        **{name: sum(moved.left_out[name] for moved in moves) for name in (CUT, UNCHANGED, NO_ROOM)},
-        "passages that count": estimates[measure].freedom + 1 if estimates[measure].freedom else None,
-        "rank cut-off": cutoff,
-        "queries that some run lacks": sum(any(query_id not in of for of in runs) for query_id in task.query_ids),
-        "passage in no run": int((~seen).all(axis=0).sum()),
-        "passage in the original run alone": int((seen[0] & ~seen[1:].any(axis=0)).sum()),
-        "passage in rotated runs alone": int((~seen[0] & seen[1:].any(axis=0)).sum()),
-        f"first {FIRST} passages that both runs share": shared,
-        f"{measure}, original": float(values[0].mean()),
-        f"{measure}, rotated": float(values[1:].mean()),
-    }
+    left_out = sum((moved.left_out for moved in moves), Counter[str]())
+    figures = TwoRunFigures(
+        queries=len(items),
+        rotations=len(rotated),
+        moved=queries,
+        moves=int(used.sum()),
+        sentences_cut=left_out[CUT],
+        unchanged=left_out[UNCHANGED],
+        one_sentence=left_out[NO_ROOM],
+        clusters=int(estimates[measure].freedom) + 1 if estimates[measure].freedom else None,
+        cutoff=cutoff,
+        lacking=sum(any(query_id not in of for of in runs) for query_id in task.query_ids),
+        in_no_run=int((~seen).all(axis=0).sum()),
+        in_original_alone=int((seen[0] & ~seen[1:].any(axis=0)).sum()),
+        in_rotated_alone=int((~seen[0] & seen[1:].any(axis=0)).sum()),
+        shared=shared,
+        means={f"{measure}, original": float(values[0].mean()), f"{measure}, rotated": float(values[1:].mean())},
+    )
     system, found = System(system_name, run=run), estimates[measure]
     return [
         system.result(task, VERDICT, verdict, value=found.value, interval=found.interval, count=queries),
-        system.result(task, TWO_RUNS, Statistics(rows), value=None, count=queries),
+        system.result(task, TWO_RUNS, figures, value=None, count=queries),
     ]
 
 
@@ -243,7 +245,7 @@ def moves_of(rotated: Collection, task: Task, items: Sequence[Evidence], setting
         places.setdefault(item.passage_id, []).append(index)
     ids = list(places)
     columns = np.full((3, len(items)), np.nan)
-    left_out, strange = dict.fromkeys((CUT, UNCHANGED, NO_ROOM), 0), []
+    left_out, strange = Counter[str](), []
     for passage_id, text, turned in zip(ids, task.collection.texts(ids), rotated.texts(ids), strict=True):
         cut = found_cut(text, turned)
         if cut is None:

@@ -22,15 +22,12 @@ from positionbias.audit.reads import Reads
 from positionbias.audit.trials import COLUMNS
 from positionbias.core.formatting import count, decimal, percent
 from positionbias.evaluation.simultaneous import simultaneous
+from positionbias.results.audit import DEVIATIONS, RANKS, READ_WHOLE
 from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
 
-__all__ = ["DEVIATIONS", "ORDER_MARGIN", "RANKS", "VERDICT", "answer", "list_verdict", "passage_verdict", "wanted_queries"]
+__all__ = ["ORDER_MARGIN", "answer", "list_verdict", "passage_verdict", "wanted_queries"]
 
-VERDICT = "verdict"
-DEVIATIONS = "deviations"
-RANKS = "ranks"
 ORDER_MARGIN = 0.5  # ranks from a list's first place to its last [decision]
-READ = "read"
 LEAST_READ = 0.1  # of the trials: below it nothing is said of preference within what is read
 LEAST_SHOWN = 20  # queries of a contrast of fewer, which may still show a preference
 _BELOW = {
@@ -141,7 +138,7 @@ def effects_of(measured: Measured, measure: str, *, read: bool, shortened: Measu
                 contrasts[rows] = np.where(np.isnan(contrasts[rows]), short, contrasts[rows])
         estimates = simultaneous(contrasts, measured.clusters, measured.units if unit == "score" else None)
         found += [
-            Effect(contrast, name, e.value, e.low, e.high, e.detectable, e.count, READ if read else "")
+            Effect(contrast, name, e.value, e.low, e.high, e.detectable, e.count, READ_WHOLE if read else "")
             for contrast, e in zip(COLUMNS, estimates, strict=True)
             if e.count
         ]

@@ -24,7 +24,7 @@ class Buckets:
     """Buckets of a position; checked when made.
 
     Bucket b holds positions in [edges[b], edges[b + 1]), the last one its right end too. ``scale`` says what a position is, as in
-    ``results.payloads.PositionBuckets``.
+    ``results.buckets.PositionBuckets``.
 
     Raises:
         SettingError: an unknown scale, fewer than two buckets, edges that do not increase or are no numbers.

@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from msgspec import UNSET
 
 from positionbias.core.interval import Interval
 from positionbias.evaluation.bootstrap import LEVEL, Clusters, cluster_queries, jackknife_error, means_without, t_interval
 from positionbias.evaluation.significance import corrected
+from positionbias.results.buckets import Slope
 
 __all__ = ["POWER", "Estimate", "clustered_mean", "clustered_slope", "family_wise", "joined_error"]
 
@@ -52,17 +53,19 @@ class Estimate:
         """The smallest size of effect, whatever its sign, that the interval holds: 0 where it holds 0. A limit is broken when this exceeds it."""
         return None if self.interval is None else max(self.interval.low, -self.interval.high, 0.0)
 
-    def figures(self, name: str) -> dict[str, Any]:
-        """Named figures for a payload: NAME, NAME_low, NAME_high, NAME_p, NAME_detectable and, where something is undefined, why."""
-        found: dict[str, Any] = {
-            name: self.value,
-            f"{name}_low": self.interval.low if self.interval else None,
-            f"{name}_high": self.interval.high if self.interval else None,
-            f"{name}_p": self.p,
-            f"{name}_detectable": self.detectable,
-            f"{name}_method": self.interval.method if self.interval else "",
-        }
-        return found | ({f"{name}_undefined": self.undefined} if self.undefined else {})
+    @property
+    def as_slope(self) -> Slope:
+        """The estimate of a slope as it stands in a payload."""
+        bounds = self.interval
+        return Slope(
+            value=self.value,
+            low=bounds.low if bounds else None,
+            high=bounds.high if bounds else None,
+            p=self.p,
+            detectable=self.detectable,
+            method=bounds.method if bounds else "",
+            undefined=self.undefined or UNSET,
+        )
 
 
 def clustered_mean(values: np.ndarray, clusters: Sequence[str] | None) -> Estimate:

@@ -31,15 +31,14 @@ characters. The null then deals values out within each stratum.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from positionbias.core.interval import Interval
 from positionbias.core.seeds import generator
-from positionbias.evaluation.bootstrap import LEVEL, Clusters, resampled_sums
+from positionbias.evaluation.bootstrap import Clusters, resampled_sums
+from positionbias.results.buckets import Psi
 
-__all__ = ["Cells", "Psi", "adjusted_means", "dealt_means", "psi_of", "psi_with_null", "resampled_bucket_means"]
+__all__ = ["Cells", "adjusted_means", "dealt_means", "psi_of", "psi_with_null", "resampled_bucket_means"]
 
 _BLOCK = 4_000_000  # values dealt out at a time
 _NOTHING = 1e-12
@@ -154,31 +153,6 @@ def resampled_bucket_means(cells: Cells, clusters: Clusters, *, seed: int, resam
     return adjusted_means(totals[:, 0], totals[:, 1])
 
 
-@dataclass(frozen=True, slots=True)
-class Psi:
-    """PSI with its null, and the debiased PSI with its interval; None where undefined, and ``undefined`` says why."""
-
-    value: float | None = None
-    null_mean: float | None = None
-    p: float | None = None
-    debiased: float | None = None
-    interval: Interval | None = None
-    undefined: str = ""
-
-    def figures(self) -> dict[str, Any]:
-        """Named figures for a payload: psi, null_mean, p, psi_debiased with _low, _high and _method and, where undefined, why."""
-        found: dict[str, Any] = {
-            "psi": self.value,
-            "null_mean": self.null_mean,
-            "p": self.p,
-            "psi_debiased": self.debiased,
-            "psi_debiased_low": self.interval.low if self.interval else None,
-            "psi_debiased_high": self.interval.high if self.interval else None,
-            "psi_debiased_method": self.interval.method if self.interval else "",
-        }
-        return found | ({"psi_undefined": self.undefined} if self.undefined else {})
-
-
 def psi_with_null(
     cells: Cells,
     clusters: Clusters,
@@ -200,10 +174,11 @@ def psi_with_null(
     p = float((1 + (null >= value - _NOTHING).sum()) / (1 + len(null)))
     null_mean = float(null.mean())
     if resampled is None:
-        return Psi(value, null_mean, p, undefined="the debiased PSI: fewer than two clusters of queries")
+        why = "the debiased PSI: fewer than two clusters of queries"
+        return Psi(value=value, null_mean=null_mean, p=p, undefined=why)
     debiased, low, high = _without_noise(cells, clusters, means, resampled, seed)
     method = f"test inversion over two shapes of the means; bootstrap, {len(resampled):,} resamples of {clusters.drawn}"
-    return Psi(value, null_mean, p, debiased, Interval(low, high, LEVEL, method))
+    return Psi(value=value, null_mean=null_mean, p=p, debiased=debiased, low=low, high=high, method=method)
 
 
 def _without_noise(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from positionbias.evaluation.bootstrap import LEVEL, RESAMPLES, cluster_queries, resampled_sums
 from positionbias.evaluation.clustered import clustered_slope
-from positionbias.results.payloads import ResponseCurve
+from positionbias.results.buckets import ResponseCurve, ResponseFigures
 
 __all__ = ["Moved", "response_curve"]
 
@@ -55,8 +55,7 @@ def response_curve(
     mean would bend the curve), in units of ``unit`` and with a mean of 0 over the points; ranks likewise, with the mean over queries added again. A query counts once at
     a point, with the mean of its places there. A query with fewer than two places says nothing and is left out.
 
-    Figures: ``unit``, ``queries``, ``left_out`` queries; ``slope`` of the scores on the places within queries (last − first, for a straight line) with ``_low``,
-    ``_high``, ``_p``, ``_detectable``; ``rank_slope`` the same of reciprocal ranks. Intervals are clustered by ``Moved.cluster``.
+    Intervals are clustered by ``Moved.cluster``.
 
     Raises:
         ValueError: ``unit`` is not above 0, or there are fewer than two points.
@@ -65,18 +64,18 @@ def response_curve(
         raise ValueError(f"wanted a unit above 0 and two points or more; found {unit} and {points}")
     # in an order of their own, so that the order in which they came decides nothing
     used = sorted((one for one in moved if len(one.places) > 1), key=lambda one: one.query_id)
-    figures: dict[str, Any] = {"unit": unit, "queries": len(used), "left_out": len(moved) - len(used), "level": LEVEL}
+    figures = ResponseFigures(unit=unit, queries=len(used), left_out=len(moved) - len(used), level=LEVEL)
     places_shown = [point / (points - 1) for point in range(points)]
     if not used:
         none = [None] * points
-        return ResponseCurve(places_shown, [0] * points, none, none, none, none, {**figures, "slope": None})
+        return ResponseCurve(places_shown, [0] * points, none, none, none, none, figures)
     query = np.repeat(np.arange(len(used)), [len(one.places) for one in used])
     places = np.concatenate([np.asarray(one.places, np.float64) for one in used])
     scores, _ = _centred(np.concatenate([np.asarray(one.scores, np.float64) for one in used]) / unit, query)
     ranks, level = _centred(np.concatenate([np.asarray(one.reciprocal_ranks, np.float64) for one in used]), query)
     labels = [one.cluster for one in used]
-    figures |= clustered_slope(places, scores, [labels[q] for q in query], query).figures("slope")
-    figures |= clustered_slope(places, ranks, [labels[q] for q in query], query).figures("rank_slope")
+    by_score, by_rank = (clustered_slope(places, of, [labels[q] for q in query], query).as_slope for of in (scores, ranks))
+    figures = structs.replace(figures, slope=by_score, rank_slope=by_rank)
     nearest = np.floor(places * (points - 1) + 0.5).astype(np.int64)
     pairs, cell = np.unique(query * points + nearest, return_inverse=True)
     size = np.bincount(cell)

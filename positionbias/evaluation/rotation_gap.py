@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from positionbias.evaluation.buckets import Buckets
 from positionbias.evaluation.clustered import Estimate, clustered_mean
 from positionbias.evaluation.sensitivity import MINIMUM, means_by_bucket
-from positionbias.results.payloads import PositionBuckets
+from positionbias.results.buckets import QueryBuckets
 
 __all__ = ["RotationGap", "change_by_movement", "rotation_gap"]
 
@@ -30,18 +29,6 @@ class RotationGap:
     rotated_mean: float
     draws: int
     first_changed: Estimate
-
-    def rows(self) -> dict[str, Any]:
-        """Named figures for ``results.payloads.Statistics``; the change itself is the Result's value and interval."""
-        return {
-            "draws": self.draws,
-            "queries": len(self.per_query),
-            "mean original": self.original_mean,
-            "mean rotated": self.rotated_mean,
-            "p": self.change.p,
-            "smallest detectable change": self.change.detectable,
-            "top-1 changed": self.first_changed.value,
-        }
 
 
 def rotation_gap(
@@ -88,10 +75,10 @@ def change_by_movement(
     buckets: Buckets | None = None,
     minimum: int = MINIMUM,
     quality: str = "",
-) -> PositionBuckets:
+) -> QueryBuckets:
     """The change of quality by how far the evidence moved, ``moved (draws, queries)`` as a share of the passage, negative to the front.
 
-    NaN where the cut went through the evidence: counted in ``figures["outside"]``. Counts are (query, draw) pairs; intervals and the slope take all pairs
+    NaN where the cut went through the evidence: counted in ``figures.outside``. Counts are (query, draw) pairs; intervals and the slope take all pairs
     of a cluster together, without clusters all pairs of a query.
 
     Raises:

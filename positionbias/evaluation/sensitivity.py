@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from positionbias.evaluation.bootstrap import LEVEL, RESAMPLES, Clusters, cluster_queries
 from positionbias.evaluation.buckets import Buckets, LengthGroups
 from positionbias.evaluation.clustered import clustered_slope
-from positionbias.evaluation.psi import Cells, Psi, adjusted_means, dealt_means, psi_with_null, resampled_bucket_means
+from positionbias.evaluation.psi import Cells, adjusted_means, dealt_means, psi_with_null, resampled_bucket_means
 from positionbias.evaluation.rank_correlation import kendall, spearman
-from positionbias.results.payloads import PositionBuckets
+from positionbias.results.buckets import STANDARDISED, BucketFigures, Correlation, Psi, QueryBuckets
 
 __all__ = [
     "MINIMUM",
     "PERMUTATIONS",
-    "STANDARDISED",
     "bucket_means",
     "bucket_means_by_length",
     "means_by_bucket",
@@ -27,7 +27,6 @@ __all__ = [
 
 MINIMUM = 20
 PERMUTATIONS = 1_000
-STANDARDISED = "standardised over passage length"
 SLOPE_UNITS = {
     "relative": (1.0, "the whole passage"),
     "characters": (100.0, "100 characters"),
@@ -49,7 +48,7 @@ def bucket_means(
     strata: np.ndarray | None = None,
     permutations: int = PERMUTATIONS,
     resamples: int = RESAMPLES,
-) -> PositionBuckets:
+) -> QueryBuckets:
     """A quality by the position of the evidence, and what is tested over it: the payload and all its figures.
 
     ``values (queries,)`` of each query, ``positions (queries,)`` of its evidence (NaN where it has none: an answer that fills its passage), ``clusters`` what queries are drawn
@@ -57,12 +56,9 @@ def bucket_means(
     ``strata (queries,)`` whole numbers, the groups of passage length: means, PSI, its null and the slope are then taken within them
     (``evaluation.psi``). The order of queries changes nothing but rounding.
 
-    Figures: ``queries`` in a bucket, ``outside`` of all, ``without_position`` those of them without a position, ``left_out`` the number of buckets below the minimum and ``too_small`` their labels; ``psi``, ``null_mean``, ``p`` of
-    ``permutations``, ``psi_debiased`` with ``_low`` and ``_high``; ``slope`` of the queries' values on their positions per ``slope_unit``, with ``_low``, ``_high``, ``_p``,
-    ``_detectable``; ``spearman`` and ``kendall`` of the means with the buckets' middles, with ``_low`` and ``_high`` (basic bootstrap) and
-    ``_p`` (the share of the null's draws that are as far from 0): noise draws both towards 0, so they and their intervals are of what as many
-    queries show, not of the means without noise; the slope is. What is undefined is None, with ``…_undefined``
-    saying why.
+    The slope is that of the queries' values on their positions, per ``slope_unit``. Spearman's and Kendall's correlations are of the means with the buckets'
+    middles, their intervals by the basic bootstrap, their p the share of the null's draws that are as far from 0: noise draws both towards 0, so
+    they and their intervals are of what as many queries show, not of the means without noise; the slope is.
 
     Raises:
         ValueError: not one value, position (cluster, stratum) a query, or a value that is no number.
@@ -71,13 +67,18 @@ def bucket_means(
     figures, cells = table.figures(), table.cells
     if not cells.count or not cells.connected:
         why = "buckets hold passages of different lengths only" if cells.count else f"no bucket has {minimum} queries"
-        return table.payload(quality, group, None, None, figures | Psi(undefined=why).figures())
+        return table.payload(quality, group, None, None, structs.replace(figures, psi=Psi(undefined=why)))
     means = adjusted_means(cells.sums(cells.values), cells.sums())
     dealt = dealt_means(cells, table.drawn, seed=seed, permutations=permutations)
     resampled = resampled_bucket_means(cells, table.drawn, seed=seed, resamples=resamples)
-    figures["permutations"] = permutations
-    figures |= psi_with_null(cells, table.drawn, means, dealt, resampled, seed=seed).figures()
-    figures |= _correlations(buckets.middles[table.large], means, dealt, resampled)
+    middles = buckets.middles[table.large]
+    figures = structs.replace(
+        figures,
+        permutations=permutations,
+        psi=psi_with_null(cells, table.drawn, means, dealt, resampled, seed=seed),
+        spearman=_correlated(spearman, middles, means, dealt, resampled),
+        kendall=_correlated(kendall, middles, means, dealt, resampled),
+    )
     return table.payload(quality, group, means, resampled, figures)
 
 
@@ -90,7 +91,7 @@ def bucket_means_by_length(
     *,
     within: Callable[[int], Buckets] | None = None,
     **options: Any,
-) -> list[PositionBuckets]:
+) -> list[QueryBuckets]:
     """``bucket_means`` standardised over groups of passage length, then within each group, by its name; options are passed on.
 
     ``within`` gives the buckets of a group by its number of queries; without it they are ``buckets`` too.
@@ -113,7 +114,7 @@ def standardised(
     clusters: Sequence[str] | None,
     lengths: LengthGroups,
     **options: Any,
-) -> PositionBuckets:
+) -> QueryBuckets:
     """``bucket_means`` within groups of passage length, as if all buckets held passages of the same lengths; options are passed on."""
     return bucket_means(values, positions, buckets, clusters, group=STANDARDISED, strata=lengths.numbers, **options)
 
@@ -129,7 +130,7 @@ def means_by_bucket(
     quality: str = "",
     group: str = "",
     resamples: int = RESAMPLES,
-) -> PositionBuckets:
+) -> QueryBuckets:
     """As ``bucket_means`` for what may be below 0 (a change): means with their intervals, and the slope; no PSI, no rank correlation."""
     table = _Table.of(values, positions, buckets, clusters, minimum, None)
     cells = table.cells
@@ -190,25 +191,25 @@ class _Table:
             buckets, values, positions, strata, named, counts, large, cells, drawn, int(outside.sum()), without, minimum
         )
 
-    def figures(self) -> dict[str, Any]:
+    def figures(self) -> BucketFigures:
         """How many queries are where, and the slope, which needs no bucket of a size."""
         scale, unit = SLOPE_UNITS.get(self.buckets.scale, (1.0, ""))
         slope = clustered_slope(self.positions / scale, self.values, self.labels, self.strata)
-        return {
-            "queries": int(self.counts.sum()),
-            "outside": self.outside,
-            "without_position": self.without_position,
-            "minimum": self.minimum,
-            "left_out": int((~self.large).sum()),
-            "too_small": [label for label, large in zip(self.buckets.labels, self.large, strict=True) if not large],
-            "level": LEVEL,
-            **slope.figures("slope"),
-            "slope_unit": unit,
-        }
+        return BucketFigures(
+            queries=int(self.counts.sum()),
+            outside=self.outside,
+            without_position=self.without_position,
+            minimum=self.minimum,
+            left_out=int((~self.large).sum()),
+            too_small=[label for label, large in zip(self.buckets.labels, self.large, strict=True) if not large],
+            level=LEVEL,
+            slope=slope.as_slope,
+            slope_unit=unit,
+        )
 
     def payload(
-        self, quality: str, group: str, means: np.ndarray | None, resampled: np.ndarray | None, figures: dict[str, Any]
-    ) -> PositionBuckets:
+        self, quality: str, group: str, means: np.ndarray | None, resampled: np.ndarray | None, figures: BucketFigures
+    ) -> QueryBuckets:
         """The payload of means of the large buckets, with percentile intervals."""
         rows = np.full((3, len(self.buckets)), np.nan)
         if means is not None:
@@ -216,8 +217,8 @@ class _Table:
         if resampled is not None:
             rows[1:, self.large] = np.nanquantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
         shown, lows, highs = ([None if np.isnan(value) else float(value) for value in row] for row in rows)
-        edges = list(self.buckets.edges)
-        return PositionBuckets(self.buckets.scale, quality, edges, self.counts.tolist(), shown, lows, highs, group, figures)
+        edges, counts = list(self.buckets.edges), self.counts.tolist()
+        return QueryBuckets(self.buckets.scale, quality, edges, counts, shown, lows, highs, group, figures=figures)
 
 
 def _check(values: np.ndarray, positions: np.ndarray, strata: np.ndarray, clusters: Sequence[str] | None) -> None:
@@ -237,20 +238,22 @@ def _several(numbers: np.ndarray, labels: np.ndarray, count: int) -> np.ndarray:
     return low < high
 
 
-def _correlations(middles: np.ndarray, means: np.ndarray, dealt: np.ndarray, resampled: np.ndarray | None) -> dict[str, Any]:
-    """Spearman's and Kendall's figures of the means with the middles of their buckets."""
-    figures: dict[str, Any] = {}
-    for name, correlation in (("spearman", spearman), ("kendall", kendall)):
-        value = float(correlation(middles, means[None])[0])
-        low = high = p = None
-        if np.isnan(value):
-            figures[f"{name}_undefined"] = "fewer than two buckets" if len(means) < 2 else "all buckets have the same mean"
-        else:
-            null = np.nan_to_num(correlation(middles, dealt))  # a draw in which all means are equal has no trend
-            p = float((1 + (np.abs(null) >= abs(value) - _NOTHING).sum()) / (1 + len(null)))
-            if resampled is not None:
-                # basic, not percentile: a resample's own noise draws its correlation to 0 once more
-                bounds = 2 * value - np.nanquantile(correlation(middles, resampled), [(1 + LEVEL) / 2, (1 - LEVEL) / 2])
-                low, high = max(-1.0, min(value, float(bounds[0]))), min(1.0, max(value, float(bounds[1])))
-        figures |= {name: None if np.isnan(value) else value, f"{name}_low": low, f"{name}_high": high, f"{name}_p": p}
-    return figures
+def _correlated(
+    correlation: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    middles: np.ndarray,
+    means: np.ndarray,
+    dealt: np.ndarray,
+    resampled: np.ndarray | None,
+) -> Correlation:
+    """The correlation of the means with the middles of their buckets."""
+    value = float(correlation(middles, means[None])[0])
+    if np.isnan(value):
+        return Correlation(undefined="fewer than two buckets" if len(means) < 2 else "all buckets have the same mean")
+    null = np.nan_to_num(correlation(middles, dealt))  # a draw in which all means are equal has no trend
+    p = float((1 + (np.abs(null) >= abs(value) - _NOTHING).sum()) / (1 + len(null)))
+    if resampled is None:
+        return Correlation(value=value, p=p)
+    # basic, not percentile: a resample's own noise draws its correlation to 0 once more
+    bounds = 2 * value - np.nanquantile(correlation(middles, resampled), [(1 + LEVEL) / 2, (1 - LEVEL) / 2])
+    low, high = max(-1.0, min(value, float(bounds[0]))), min(1.0, max(value, float(bounds[1])))
+    return Correlation(value=value, low=low, high=high, p=p)

@@ -7,26 +7,20 @@ from collections.abc import Iterable, Sequence
 from positionbias.core.formatting import decimal, interval, p_value, percent, with_interval
 from positionbias.core.interval import Interval
 from positionbias.report.audit_select import (
-    GAIN,
-    GAP,
-    MOVEMENT,
-    PSI,
-    RESPONSE,
     SCALE_NAMES,
-    SEGMENTS,
     blind_slopes,
-    bounds_of,
-    buckets,
     described_group,
-    gap_of,
     main_quality,
-    of_measure,
+    of_audit,
+    query_buckets,
     response_slope,
     series_of,
     system_of,
 )
 from positionbias.report.audit_verdicts import compared_effects, margins, verdicts_of
 from positionbias.report.captions import MOST_NAMED
+from positionbias.results.audit import GapFigures
+from positionbias.results.buckets import GAIN, MOVEMENT, PSI, ResponseCurve, SegmentBuckets, bounds_of
 from positionbias.results.payloads import Contrast
 from positionbias.results.result import Result
 
@@ -63,22 +57,23 @@ def _standardised(results: Sequence[Result]) -> str:
 def quality_caption(results: Sequence[Result], scale: str) -> str:
     """Give each system's PSI, the debiased one, and its p."""
     quality, series = main_quality(results), series_of(results)
-    found = buckets(results, PSI, scale=scale, quality=quality, group=described_group(results))
+    found = query_buckets(results, PSI, scale=scale, quality=quality, group=described_group(results))
+    ranges = [bounds_of(payload.figures.psi, payload.level) for _, payload in found]
     parts = []
-    for result, payload in found:
-        figures = payload.figures
-        text = f"{series[system_of(result)].label}: PSI {decimal(figures.get('psi', result.value))}"
-        if figures.get("psi_debiased") is not None:
-            bounds = bounds_of(figures, "psi_debiased_low", "psi_debiased_high")
-            text += f", debiased {with_interval(decimal(figures['psi_debiased']), interval(bounds))}"
-        parts.append(text + (f", p {p_value(figures['p'])}" if figures.get("p") is not None else ""))
+    for (result, payload), bounds in zip(found, ranges, strict=True):
+        psi = payload.figures.psi
+        text = f"{series[system_of(result)].label}: PSI {decimal(psi.value)}"
+        if psi.debiased is not None:
+            text += f", debiased {with_interval(decimal(psi.debiased), interval(bounds))}"
+        parts.append(text + (f", p {p_value(psi.p)}" if psi.p is not None else ""))
     sentences = [
         f"{quality} of the queries whose answer starts at each place ({SCALE_NAMES.get(scale, scale)}){_standardised(results)}. Bands are "
-        f"{_level(bounds_of(p.figures, 'psi_debiased_low', 'psi_debiased_high') for _, p in found)}; a line breaks where a bucket has too few queries."
+        f"{_level(ranges)}; a line breaks where a bucket has too few queries."
     ]
     if any(series[system_of(result)].first_stage for result, _ in found):
         sentences.append("Grey: the first stage on the same queries; where it bends too, the queries differ in difficulty.")
-    slopes = [float(p.figures["slope"]) for result, payload in found for p in blind_slopes(results, result, payload).values()]
+    beside = [slope.value for result, payload in found for slope in blind_slopes(results, result, payload).values()]
+    slopes = [slope for slope in beside if slope is not None]
     if slopes:
         least, most = decimal(min(slopes), sign=True), decimal(max(slopes), sign=True)
         sentences.append(f"Position-blind scorers on the same queries: slope between {least} and {most}.")
@@ -96,8 +91,8 @@ def length_caption(results: Sequence[Result]) -> str:
 def gain_caption(results: Sequence[Result]) -> str:
     """Give each system's slope of the gain."""
     series, parts = series_of(results), []
-    for result, payload in buckets(results, GAIN):
-        bounds = bounds_of(payload.figures, "slope_low", "slope_high")
+    for result, payload in query_buckets(results, GAIN):
+        bounds = bounds_of(payload.figures.slope, payload.level)
         parts.append(f"{series[system_of(result)].label} {_signed(result.value, bounds)}")
     sentences = [
         "What a system adds to the first stage on the same queries, by where the answer starts. Easier questions may still be easier by more for one of the two.",
@@ -108,15 +103,13 @@ def gain_caption(results: Sequence[Result]) -> str:
 def movement_caption(results: Sequence[Result]) -> str:
     """Give each system's mean change."""
     series, quality = series_of(results), main_quality(results)
-    parts = []
-    for result in of_measure(results, GAP):
-        if gap_of(result).rows.get("quality", quality) == quality:
-            parts.append(f"{series[system_of(result)].label} {_signed(result.value, result.interval)}")
+    gaps = of_audit(results, GapFigures)
+    parts = [f"{series[system_of(r)].label} {_signed(r.value, r.interval)}" for r, gap in gaps if gap.quality == quality]
     sentences = [
         "Change from the original to the rotated passages, by how far the rotation moved the answer: +0.5 is half a passage towards "
-        f"the end. Bands are {_level(r.interval for r in of_measure(results, GAP))}.",
+        f"the end. Bands are {_level(r.interval for r, _ in gaps)}.",
     ]
-    if any(p.counts for _, p in buckets(results, MOVEMENT)):
+    if any(p.counts for _, p in query_buckets(results, MOVEMENT)):
         sentences.append(
             "A rotation that hardly moves the answer cuts near the passage's edge, so the middle of the figure is no control."
         )
@@ -125,11 +118,11 @@ def movement_caption(results: Sequence[Result]) -> str:
 
 def response_caption(results: Sequence[Result]) -> str:
     """Give each system's slope from the first place to the last."""
-    series, found = series_of(results), of_measure(results, RESPONSE)
-    parts = [f"{series[system_of(r)].label} {_signed(*response_slope(r))}" for r in found]
+    series, found = series_of(results), of_audit(results, ResponseCurve)
+    parts = [f"{series[system_of(r)].label} {_signed(*response_slope(r, curve))}" for r, curve in found]
     sentences = [
         "The evidence sentence moves through its passage; the other sentences keep their order. Score: less each query's own mean, in mean "
-        f"deviations of its candidates' scores; bands are {_level(response_slope(r)[1] for r in found)}. A system without a preference has a "
+        f"deviations of its candidates' scores; bands are {_level(response_slope(r, curve)[1] for r, curve in found)}. A system without a preference has a "
         "level line."
     ]
     return " ".join([*sentences, *([f"Slope, last place less first: {_listed(parts)[0]}"] if _listed(parts) else [])])
@@ -139,12 +132,11 @@ def segment_caption(results: Sequence[Result]) -> str:
     """The cosine with the first and last third, and their difference."""
     series = series_of(results)
     parts = []
-    for result, payload in buckets(results, SEGMENTS):
+    for result, payload in of_audit(results, SegmentBuckets):
         if payload.means:
             ends = f"first {decimal(payload.means[0])}, last {decimal(payload.means[-1])}"
-            if payload.figures.get("first − last") is not None:
-                bounds = bounds_of(payload.figures, "first − last low", "first − last high")
-                ends += f", difference {_signed(payload.figures['first − last'], bounds)}"
+            if payload.figures.difference is not None:
+                ends += f", difference {_signed(payload.figures.difference, bounds_of(payload.figures))}"
             parts.append(f"{series[system_of(result)].label}: {ends}")
     sentence = (
         "Cosine of a passage's vector with those of its thirds. A vector to which all parts add alike is equally close to each."

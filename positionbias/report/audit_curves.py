@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from positionbias.report.audit_plots import BESIDE, line_with_band, series_legend
-from positionbias.report.audit_select import RESPONSE, curve_of, of_measure, series_of, system_of
+from positionbias.report.audit_select import of_audit, series_of, system_of
 from positionbias.report.drawing import letters, new_figure, required, wrap
 from positionbias.report.figure import INK, WIDE, styled
+from positionbias.results.buckets import RESPONSE, ResponseCurve
 from positionbias.results.result import Result
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def response_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure
     Raises:
         InputError: no position response among the results.
     """
-    found = [(result, curve_of(result)) for result in required(of_measure(results, RESPONSE), f"a {RESPONSE}")]
+    found = required(of_audit(results, ResponseCurve), f"a {RESPONSE}")
     series = series_of(results)
     ranked = any(value is not None for _, curve in found for value in curve.ranks)
     panels = 2 if ranked else 1

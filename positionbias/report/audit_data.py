@@ -2,28 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from positionbias.core.formatting import slug
 from positionbias.core.interval import Interval
-from positionbias.report.audit_select import (
-    GAIN,
-    MOVEMENT,
-    PSI,
-    RESPONSE,
-    SCALE_NAMES,
-    SEGMENTS,
-    bucket_labels,
-    buckets,
-    curve_of,
-    of_measure,
-    series_of,
-    system_of,
-)
+from positionbias.report.audit_select import SCALE_NAMES, bucket_labels, of_audit, query_buckets, series_of, system_of
 from positionbias.report.cells import count_cell, decimal_cell, drop_constant, drop_empty, level_heading, text_cell
 from positionbias.report.table import Column, Table
-from positionbias.results.payloads import PositionBuckets
+from positionbias.results.buckets import GAIN, MOVEMENT, PSI, PositionBuckets, ResponseCurve, SegmentBuckets
 from positionbias.results.result import Result
 from positionbias.results.select import distinct
 
@@ -35,9 +21,9 @@ Found = Sequence[tuple[Result, PositionBuckets]]
 def bucket_tables(results: Sequence[Result]) -> list[Table]:
     """The data of the figures of quality by position: a table a quality and scale, a row a bucket, a column a system."""
     tables = []
-    for quality in distinct(payload.quality for _, payload in buckets(results, PSI)):
-        for scale in distinct(payload.scale for _, payload in buckets(results, PSI, quality=quality)):
-            found = buckets(results, PSI, quality=quality, scale=scale)
+    for quality in distinct(payload.quality for _, payload in query_buckets(results, PSI)):
+        for scale in distinct(payload.scale for _, payload in query_buckets(results, PSI, quality=quality)):
+            found = query_buckets(results, PSI, quality=quality, scale=scale)
             name, title = (
                 f"buckets-{slug(quality)}-{slug(scale)}",
                 f"{quality} by the answer's start ({SCALE_NAMES.get(scale, scale)})",
@@ -49,12 +35,12 @@ def bucket_tables(results: Sequence[Result]) -> list[Table]:
 def movement_table(results: Sequence[Result]) -> Table:
     """The data of the figure of the gap by movement."""
     title = "Change by how far the answer moved (below 0: to the front)"
-    return _bucket_table(results, buckets(results, MOVEMENT), "Moved by", "gap-by-movement", title, sign=True)
+    return _bucket_table(results, query_buckets(results, MOVEMENT), "Moved by", "gap-by-movement", title, sign=True)
 
 
 def gain_table(results: Sequence[Result]) -> Table:
     """The data of the figure of the gain over the first stage."""
-    found = buckets(results, GAIN)
+    found = query_buckets(results, GAIN)
     title = f"{found[0][1].quality[:1].upper()}{found[0][1].quality[1:]} by the answer's start" if found else ""
     return _bucket_table(results, found, "Answer starts at", "gain-by-position", title, sign=True)
 
@@ -62,7 +48,7 @@ def gain_table(results: Sequence[Result]) -> Table:
 def segment_table(results: Sequence[Result]) -> Table:
     """The data of the figure of segment similarity."""
     title = "Cosine of a passage's vector with those of its thirds"
-    return _bucket_table(results, buckets(results, SEGMENTS), "Part", "segments", title)
+    return _bucket_table(results, of_audit(results, SegmentBuckets), "Part", "segments", title)
 
 
 def _bucket_table(results: Sequence[Result], found: Found, heading: str, name: str, title: str, *, sign: bool = False) -> Table:
@@ -85,7 +71,7 @@ def _bucket_table(results: Sequence[Result], found: Found, heading: str, name: s
                 payload = cells.get((system, *key))
                 if number == 0 or not shared:
                     row.append(count_cell(payload.counts[index] if payload else None))
-                bounds = _interval(payload.lows[index], payload.highs[index], payload.figures) if payload else None
+                bounds = _interval(payload.lows[index], payload.highs[index], payload.level) if payload else None
                 every.append(bounds)
                 row.append(decimal_cell(payload.means[index] if payload else None, bounds, sign=sign))
             rows.append(row)
@@ -105,12 +91,11 @@ def _bucket_table(results: Sequence[Result], found: Found, heading: str, name: s
 
 def response_places_table(results: Sequence[Result]) -> Table:
     """The data of the figure of the position response: a row a system and place."""
-    found, series = of_measure(results, RESPONSE), series_of(results)
+    series = series_of(results)
     rows, bounds = [], []
-    for result in found:
-        curve = curve_of(result)
+    for result, curve in of_audit(results, ResponseCurve):
         for index, place in enumerate(curve.places):
-            bounds.append(_interval(curve.score_lows[index], curve.score_highs[index], curve.figures))
+            bounds.append(_interval(curve.score_lows[index], curve.score_highs[index], curve.figures.level))
             rows.append(
                 [
                     text_cell(series[system_of(result)].label),
@@ -130,5 +115,5 @@ def response_places_table(results: Sequence[Result]) -> Table:
     return Table("position-response-places", "Score and rank by place", columns, rows, notes, stub=2)
 
 
-def _interval(low: float | None, high: float | None, figures: Mapping[str, Any]) -> Interval | None:
-    return None if low is None or high is None else Interval(low, high, float(figures.get("level", 0.95)))
+def _interval(low: float | None, high: float | None, level: float) -> Interval | None:
+    return None if low is None or high is None else Interval(low, high, level)

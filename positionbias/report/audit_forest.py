@@ -11,7 +11,6 @@ from positionbias.report.audit_plots import BESIDE
 from positionbias.report.audit_select import Series, System, series_of, system_of
 from positionbias.report.audit_verdicts import (
     CONTRASTS,
-    DEVIATIONS,
     SUBSET_NAMES,
     bounds_of_effect,
     compared_effects,
@@ -31,6 +30,7 @@ from positionbias.report.drawing import (
     wrap,
 )
 from positionbias.report.figure import BAND, INK, MUTED, WIDE, styled
+from positionbias.results.audit import DEVIATIONS
 from positionbias.results.payloads import Contrast, Effect, Verdict
 from positionbias.results.result import Result
 

@@ -12,18 +12,12 @@ from positionbias.report.audit_data import bucket_tables, gain_table, movement_t
 from positionbias.report.audit_forest import CARD, compare_figure, effects_figure, has_effects
 from positionbias.report.audit_plots import gain_figure, length_figure, movement_figure, quality_figure, segment_figure
 from positionbias.report.audit_select import (
-    GAIN,
-    MOVEMENT,
-    PSI,
-    RESPONSE,
-    SEGMENTS,
-    buckets,
     described_group,
     is_first_stage,
     is_of_audit,
     main_quality,
     models_of,
-    of_measure,
+    query_buckets,
     system_of,
 )
 from positionbias.report.audit_tables import blind_table, gap_table, psi_tables, response_table
@@ -34,8 +28,10 @@ from positionbias.report.examples import example_groups
 from positionbias.report.figure import WIDE
 from positionbias.report.load import Study
 from positionbias.report.table import Table
+from positionbias.results.buckets import GAIN, MOVEMENT, PSI, ResponseCurve, SegmentBuckets
+from positionbias.results.payloads import AtsCurve
 from positionbias.results.result import Result
-from positionbias.results.select import distinct, of_kind
+from positionbias.results.select import distinct, of_type
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -54,11 +50,11 @@ class _Kind:
 
 
 def _has_scale(results: Sequence[Result], scale: str) -> bool:
-    return bool(buckets(results, PSI, scale=scale, quality=main_quality(results), group=described_group(results)))
+    return bool(query_buckets(results, PSI, scale=scale, quality=main_quality(results), group=described_group(results)))
 
 
 def _has_lengths(results: Sequence[Result]) -> bool:
-    found = [p for _, p in buckets(results, PSI, scale="relative", quality=main_quality(results)) if p.group]
+    found = [p for _, p in query_buckets(results, PSI, scale="relative", quality=main_quality(results)) if p.group]
     return any(mean is not None for payload in found for mean in payload.means)
 
 
@@ -76,7 +72,7 @@ FIGURES: dict[str, _Kind] = {
         "",
     ),
     "position-response": _Kind(
-        lambda results: bool(of_measure(results, RESPONSE)),
+        lambda results: bool(of_type(results, ResponseCurve)),
         lambda results, width: response_figure(results, width=width),
         captions.response_caption,
         "y",
@@ -97,19 +93,19 @@ FIGURES: dict[str, _Kind] = {
         _has_lengths, lambda results, width: length_figure(results, width=width), captions.length_caption, "y"
     ),
     "gain-by-position": _Kind(
-        lambda results: bool(buckets(results, GAIN)),
+        lambda results: bool(query_buckets(results, GAIN)),
         lambda results, width: gain_figure(results, width=width),
         captions.gain_caption,
         "y",
     ),
     "rotation-gap-by-movement": _Kind(
-        lambda results: bool(buckets(results, MOVEMENT)),
+        lambda results: bool(query_buckets(results, MOVEMENT)),
         lambda results, width: movement_figure(results, width=width),
         captions.movement_caption,
         "y",
     ),
     "segment-similarity": _Kind(
-        lambda results: bool(buckets(results, SEGMENTS)),
+        lambda results: bool(of_type(results, SegmentBuckets)),
         lambda results, width: segment_figure(results, width=width),
         captions.segment_caption,
         "y",
@@ -125,7 +121,7 @@ def audit_figures(results: Sequence[Result], *, width: float = WIDE) -> dict[str
     What was not measured has no figure.
     """
     figures = {name: kind.draw(results, width) for name, kind in FIGURES.items() if kind.there(results)}
-    if any(len(result.payload.deltas) for result in of_kind(results, "ats")):  # type: ignore[union-attr]
+    if any(len(curve.deltas) for _, curve in of_type(results, AtsCurve)):
         figures["term-similarity"] = ats_curves(results, width=width)
     return figures
 
@@ -157,7 +153,7 @@ def _block(study: Study, figures: Sequence[str], tables: Sequence[Table], more: 
 def _sensitivity(study: Study) -> Block:
     names = ("quality-by-position", "quality-by-characters", "quality-within-lengths", "gain-by-position")
     results, main = study.results, main_quality(study.results)
-    every = distinct(payload.quality for _, payload in buckets(results, PSI))
+    every = distinct(payload.quality for _, payload in query_buckets(results, PSI))
     overall, within = psi_tables(results, main), psi_tables(results, main, grouped=True)
     others = [
         table

@@ -9,22 +9,19 @@ from typing import TYPE_CHECKING
 
 from positionbias.core.formatting import count
 from positionbias.report.audit_select import (
-    GAIN,
-    MOVEMENT,
-    PSI,
     SCALE_NAMES,
-    SEGMENTS,
     Series,
     bucket_labels,
-    buckets,
     described_group,
     main_quality,
+    of_audit,
+    query_buckets,
     series_of,
     system_of,
 )
 from positionbias.report.drawing import legend_above, letters, line_handle, new_figure, required, under_all, wrap
 from positionbias.report.figure import INK, MUTED, WIDE, styled
-from positionbias.results.payloads import PositionBuckets
+from positionbias.results.buckets import GAIN, MOVEMENT, PSI, SEGMENTS, PositionBuckets, SegmentBuckets
 from positionbias.results.result import Result
 from positionbias.results.select import distinct
 
@@ -64,7 +61,7 @@ def quality_figure(
     """
     quality = quality or main_quality(results)
     group = described_group(results)
-    found = required(buckets(results, PSI, scale=scale, quality=quality, group=group), f"{quality} by bucket ({scale})")
+    found = required(query_buckets(results, PSI, scale=scale, quality=quality, group=group), f"{quality} by bucket ({scale})")
     series = series_of(results)
     models = [(r, p) for r, p in found if not series[system_of(r)].first_stage]
     first = [(r, p) for r, p in found if series[system_of(r)].first_stage]
@@ -98,7 +95,7 @@ def length_figure(
         InputError: no buckets of a length group among the results.
     """
     quality = quality or main_quality(results)
-    found = [(r, p) for r, p in buckets(results, PSI, scale=scale, quality=quality) if p.group]
+    found = [(r, p) for r, p in query_buckets(results, PSI, scale=scale, quality=quality) if p.group]
     filled = [p.group for _, p in found if any(mean is not None for mean in p.means)]  # a panel without a value says nothing
     found = [(r, p) for r, p in found if p.group in filled]
     found = required(found, f"{quality} by bucket ({scale}) within length groups")
@@ -124,7 +121,7 @@ def movement_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure
     Raises:
         InputError: no rotation gap by movement among the results.
     """
-    found = required(buckets(results, MOVEMENT), f"a {MOVEMENT}")
+    found = required(query_buckets(results, MOVEMENT), f"a {MOVEMENT}")
     figure, grid = _change_figure(results, found, "Movement of the answer: below 0 to the front, above 0 to the back", width)
     for axes in grid:
         axes.axvline(0, color=MUTED.light, linewidth=0.8, zorder=1)
@@ -139,7 +136,7 @@ def gain_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
     Raises:
         InputError: no gain by position among the results.
     """
-    found = required(buckets(results, GAIN), f"a {GAIN}")
+    found = required(query_buckets(results, GAIN), f"a {GAIN}")
     figure, grid = _change_figure(results, found, f"Start of the answer ({SCALE_NAMES[found[0][1].scale]})", width)
     if found[0][1].scale == "relative":
         for axes in grid:
@@ -173,7 +170,7 @@ def segment_figure(results: Sequence[Result], *, width: float = WIDE) -> Figure:
     Raises:
         InputError: no segment similarity among the results.
     """
-    found = required(buckets(results, SEGMENTS), SEGMENTS)
+    found = required(of_audit(results, SegmentBuckets), SEGMENTS)
     series = series_of(results)
     with styled():
         figure, (axes,) = grid_of(1, width, 2.4)

@@ -5,53 +5,45 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 from positionbias.core.formatting import count, decimal
 from positionbias.core.interval import Interval
-from positionbias.evaluation.sensitivity import STANDARDISED
 from positionbias.report.drawing import DASHES, MARKERS, colour_of
 from positionbias.report.figure import MUTED
-from positionbias.results.payloads import PositionBuckets, ResponseCurve, Statistics, Verdict
+from positionbias.results.audit import AUDIT_MEASURES, FIRST_STAGE
+from positionbias.results.buckets import (
+    BLIND,
+    PSI,
+    STANDARDISED,
+    PositionBuckets,
+    QueryBuckets,
+    ResponseCurve,
+    Slope,
+    bounds_of,
+)
+from positionbias.results.payloads import Payload, Verdict
 from positionbias.results.result import Result
-from positionbias.results.select import distinct, labels
+from positionbias.results.select import distinct, labels, of_type
 
 __all__ = [
-    "AUDIT_MEASURES",
-    "BLIND",
-    "FIRST_STAGE",
-    "GAIN",
-    "GAP",
-    "MOVEMENT",
-    "PSI",
-    "RESPONSE",
     "SCALE_NAMES",
-    "SEGMENTS",
     "Series",
     "System",
     "blind_slopes",
-    "bounds_of",
     "bucket_labels",
-    "buckets",
     "described_group",
-    "curve_of",
-    "gap_of",
     "is_first_stage",
     "is_of_audit",
     "main_quality",
     "models_of",
-    "of_measure",
+    "of_audit",
+    "query_buckets",
     "response_slope",
     "series_of",
     "system_of",
 ]
 
-PSI, GAIN = "PSI", "gain by position"
-GAP, MOVEMENT = "rotation gap", "rotation gap by movement"
-RESPONSE, SEGMENTS = "position response", "segment similarity"
-AUDIT_MEASURES = (PSI, GAIN, GAP, MOVEMENT, RESPONSE, SEGMENTS)
-BLIND = "position-blind scorers"  # measured beside the systems, and no systems themselves
-FIRST_STAGE = "first stage"  # facts.model of the ranking that the audited models re-rank
 SCALE_NAMES = {
     "relative": "share of the passage",
     "characters": "characters",
@@ -61,6 +53,7 @@ SCALE_NAMES = {
 THIRDS = ("first third", "middle third", "last third")
 
 System = tuple[str, str, str]  # name, collection, split
+P = TypeVar("P", bound=Payload)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,21 +87,9 @@ def system_of(result: Result) -> System:
     return result.system, result.collection, result.split
 
 
-def of_measure(results: Iterable[Result], measure: str) -> list[Result]:
-    """The results of one of an audit's measures, in the order given, but the first stage's last."""
-    found = [result for result in results if result.measure == measure and result.kind in _KINDS[measure]]
-    return sorted(found, key=is_first_stage)
-
-
-_KINDS = {
-    BLIND: ("position_buckets",),
-    PSI: ("position_buckets",),
-    GAP: ("statistics",),
-    GAIN: ("position_buckets",),
-    MOVEMENT: ("position_buckets",),
-    RESPONSE: ("response",),
-    SEGMENTS: ("position_buckets",),
-}
+def of_audit(results: Iterable[Result], kind: type[P]) -> list[tuple[Result, P]]:
+    """The results whose payload is of this type, each with it, in the order given, but the first stage's last."""
+    return sorted(of_type(results, kind), key=lambda found: is_first_stage(found[0]))
 
 
 def models_of(results: Iterable[Result]) -> list[System]:
@@ -139,71 +120,46 @@ def series_of(results: Iterable[Result]) -> dict[System, Series]:
 
 def main_quality(results: Iterable[Result]) -> str:
     """The quality that figures show: nDCG@10 where it was measured, else the first that was."""
-    found = distinct(_payload(result).quality for result in of_measure(results, PSI))
+    found = distinct(payload.quality for _, payload in query_buckets(results, PSI))
     return "nDCG@10" if "nDCG@10" in found or not found else found[0]
 
 
 def described_group(results: Iterable[Result]) -> str:
     """The passages that figures describe: standardised over length where that was measured, else all."""
-    found = (_payload(result).group for result in of_measure(results, PSI))
+    found = (payload.group for _, payload in query_buckets(results, PSI))
     return STANDARDISED if STANDARDISED in found else ""
 
 
-def blind_slopes(results: Sequence[Result], result: Result, payload: PositionBuckets) -> dict[str, PositionBuckets]:
-    """Return the position-blind scorers with a slope on the same queries, quality and scale as this, by name, without the system itself."""
-    found: dict[str, PositionBuckets] = {}
-    for other, beside in buckets(results, BLIND, scale=payload.scale, quality=payload.quality, group=payload.group):
+def blind_slopes(results: Sequence[Result], result: Result, payload: QueryBuckets) -> dict[str, Slope]:
+    """Return the slopes of position-blind scorers on the same queries, quality and scale as this, by name, without the system itself."""
+    found: dict[str, Slope] = {}
+    for other, beside in query_buckets(results, BLIND, scale=payload.scale, quality=payload.quality, group=payload.group):
         same = (other.collection, other.split) == (result.collection, result.split)
-        if same and other.system != result.system and beside.figures.get("slope") is not None:
-            found.setdefault(other.system, beside)
+        if same and other.system != result.system and beside.figures.slope.value is not None:
+            found.setdefault(other.system, beside.figures.slope)
     return found
 
 
-def buckets(
+def query_buckets(
     results: Iterable[Result],
     measure: str,
     *,
     scale: str | None = None,
     quality: str | None = None,
     group: str | None = None,
-) -> list[tuple[Result, PositionBuckets]]:
+) -> list[tuple[Result, QueryBuckets]]:
     """The bucketed results of a measure, each with its payload; scale, quality and group narrow them."""
     found = []
-    for result in of_measure(results, measure):
-        payload = _payload(result)
+    for result, payload in of_audit(results, QueryBuckets):
         wanted = ((scale, payload.scale), (quality, payload.quality), (group, payload.group))
-        if all(want is None or want == have for want, have in wanted):
+        if result.measure == measure and all(want is None or want == have for want, have in wanted):
             found.append((result, payload))
     return found
 
 
-def _payload(result: Result) -> PositionBuckets:
-    assert isinstance(result.payload, PositionBuckets)
-    return result.payload
-
-
-def gap_of(result: Result) -> Statistics:
-    """The payload of a rotation gap."""
-    assert isinstance(result.payload, Statistics)
-    return result.payload
-
-
-def curve_of(result: Result) -> ResponseCurve:
-    """The payload of a position response."""
-    assert isinstance(result.payload, ResponseCurve)
-    return result.payload
-
-
-def response_slope(result: Result) -> tuple[float | None, Interval | None]:
-    """The slope of a position response with its interval, which may stand among the curve's figures."""
-    return result.value, result.interval or bounds_of(curve_of(result).figures, "slope_low", "slope_high")
-
-
-def bounds_of(figures: Any, low: str, high: str) -> Interval | None:
-    """The interval between two named figures; None where one of them is missing."""
-    if figures.get(low) is None or figures.get(high) is None:
-        return None
-    return Interval(float(figures[low]), float(figures[high]), float(figures.get("level", 0.95)))
+def response_slope(result: Result, curve: ResponseCurve) -> tuple[float | None, Interval | None]:
+    """The slope of a position response with its interval."""
+    return result.value, bounds_of(curve.figures.slope, curve.figures.level)
 
 
 def bucket_labels(payload: PositionBuckets) -> list[str]:

@@ -8,7 +8,6 @@ from positionbias.report.audit_forest import CARD, effects_figure
 from positionbias.report.audit_select import System, series_of, system_of
 from positionbias.report.audit_verdicts import (
     CONTRASTS,
-    READ_WHOLE,
     SUBSET_NAMES,
     deciding_subset,
     effect_text,
@@ -20,6 +19,7 @@ from positionbias.report.audit_verdicts import (
     verdicts_of,
 )
 from positionbias.report.blocks import Answer, Card, Drawing
+from positionbias.results.audit import READ_WHOLE
 from positionbias.results.payloads import Preference, Verdict
 from positionbias.results.result import Result
 

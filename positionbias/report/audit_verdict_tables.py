@@ -7,10 +7,7 @@ from collections.abc import Iterable, Sequence
 from positionbias.report.audit_select import series_of, system_of
 from positionbias.report.audit_verdicts import (
     CONTRASTS,
-    DEVIATIONS,
     PREFERS,
-    RANKS,
-    READ_WHOLE,
     SUBSET_NAMES,
     all_effects,
     bounds_of_effect,
@@ -31,6 +28,7 @@ from positionbias.report.cells import (
     text_cell,
 )
 from positionbias.report.table import Cell, Column, Table
+from positionbias.results.audit import DEVIATIONS, RANKS, READ_WHOLE
 from positionbias.results.payloads import Contrast, Effect, Question, Verdict
 from positionbias.results.result import Result
 from positionbias.results.select import distinct

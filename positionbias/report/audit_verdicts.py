@@ -8,17 +8,15 @@ from typing import NamedTuple
 
 from positionbias.core.formatting import count, decimal, interval, percent, with_interval
 from positionbias.core.interval import Interval
-from positionbias.report.audit_select import System, is_first_stage, series_of, system_of
+from positionbias.report.audit_select import System, of_audit, series_of, system_of
+from positionbias.results.audit import DEVIATIONS, RANKS, READ_WHOLE
 from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
 from positionbias.results.result import Result
 from positionbias.results.select import distinct
 
 __all__ = [
     "CONTRASTS",
-    "DEVIATIONS",
     "PREFERS",
-    "RANKS",
-    "READ_WHOLE",
     "SUBSET_NAMES",
     "ContrastWords",
     "Panel",
@@ -40,8 +38,6 @@ __all__ = [
     "verdicts_of",
 ]
 
-DEVIATIONS, RANKS = "deviations", "ranks"  # the units of an effect; any other unit is a measure
-READ_WHOLE = "read"  # the subset of queries whose texts the system reads to the end
 SUBSETS = ("", READ_WHOLE)
 
 
@@ -78,9 +74,8 @@ Panel = tuple[Contrast, str]  # a contrast and the unit that it is shown in
 
 def verdicts_of(results: Iterable[Result], question: Question | None = None) -> list[tuple[Result, Verdict]]:
     """Return the verdicts with their payloads, in the order given but the first stage's last; ``question`` narrows them."""
-    found = [(result, result.payload) for result in results if isinstance(result.payload, Verdict)]
-    found = [(result, verdict) for result, verdict in found if question is None or verdict.question == question]
-    return sorted(found, key=lambda one: is_first_stage(one[0]))
+    found = of_audit(results, Verdict)
+    return [(result, verdict) for result, verdict in found if question is None or verdict.question == question]
 
 
 def leading(verdict: Verdict) -> Effect | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from positionbias.report.audit_page import AUDIT_SECTIONS
-from positionbias.report.audit_select import AUDIT_MEASURES
 from positionbias.report.blocks import Block
 from positionbias.report.clicks_page import CLICK_SECTIONS
 from positionbias.report.contamination_page import CONTAMINATION_SECTIONS
@@ -18,6 +17,7 @@ from positionbias.report.load import Study
 from positionbias.report.pool_page import POOL_SECTIONS
 from positionbias.report.published import Published
 from positionbias.report.tripclick_page import TRIPCLICK_SECTIONS
+from positionbias.results.audit import AUDIT_MEASURES
 from positionbias.results.clicks import CLICK_MEASURES
 from positionbias.results.contamination import CONTAMINATION_MEASURES, distilled, is_contamination_test
 from positionbias.results.leakage import LEAKAGE_MEASURES, tests_of_leakage

@@ -174,8 +174,10 @@ class Beyond(Figures, frozen=True, kw_only=True):
 class QuerySetMeans(Figures, frozen=True, kw_only=True):
     """A system's means on the queries that a model may have seen and on others. ``role`` is "model", "control" or "candidates".
 
-    The measure names the query sets, so that saved results are read back as rows without this class.
+    The measure names the query sets: "nDCG@10, test − fresh".
     """
+
+    MEASURES = (" − ",)
 
     role: str
     seen: float

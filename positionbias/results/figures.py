@@ -8,32 +8,36 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
-from itertools import chain
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
 
 import msgspec
+from msgspec.structs import FieldInfo, fields
 
-__all__ = ["Figures", "Rows", "read_figures"]
+__all__ = ["BESIDE", "Figures", "Record", "Rows", "read_figures"]
 
 T = TypeVar("T")
+BESIDE = msgspec.Meta(extra={"beside": True})
 
 
-class Figures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Named figures of one kind of measurement. Fields are keyword arguments; ``msgspec.field(name=…)`` gives a field another name in JSON.
+class Record(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Named figures. Fields are keyword arguments; ``msgspec.field(name=…)`` gives a field another name in JSON.
 
-    ``MEASURES`` are the measures whose results carry these figures; classes of one measure differ in their fields. A name that ends in a space or
-    "@" stands for all that begin with it, one that begins with a space for all that end with it, with both for all that hold it. A class made with ``omit_defaults`` leaves fields out
-    of JSON that have their default.
+    A field ``Annotated[T, BESIDE]``, T a struct or a mapping, is no object in JSON: what it holds stands beside the other figures, under its own
+    names behind the field's. A class made with ``omit_defaults`` leaves fields out of JSON that have their default.
     """
 
-    MEASURES: ClassVar[tuple[str, ...]] = ()
-    FLAT: ClassVar[str] = ""  # a field whose own entries stand beside the others in JSON; nothing stands there where it is None
+    FLAT: ClassVar[str] = ""  # a field whose content stands beside the others too, under its own names alone
 
     def to_rows(self) -> dict[str, Any]:
         """Return the figures as JSON has them, in the order of the fields."""
         rows: dict[str, Any] = msgspec.to_builtins(self, enc_hook=_of_numpy)
-        beside = ((value or {}).items() if name == self.FLAT else ((name, value),) for name, value in rows.items())
-        return dict(chain.from_iterable(beside))
+        prefixes = {field.encode_name: prefix for field, prefix in _beside(type(self))}
+        found: dict[str, Any] = {}
+        for name, value in rows.items():
+            found |= (
+                {f"{prefixes[name]}{own}": item for own, item in (value or {}).items()} if name in prefixes else {name: value}
+            )
+        return found
 
     @classmethod
     def from_rows(cls, rows: Mapping[str, Any]) -> Self:
@@ -42,12 +46,24 @@ class Figures(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         Raises:
             ValueError: a field is missing, unknown or of another type.
         """
-        if cls.FLAT:
-            own = {field.encode_name for field in msgspec.structs.fields(cls)} - {cls.FLAT}
-            flat = {name: value for name, value in rows.items() if name not in own}
-            rows = {name: value for name, value in rows.items() if name in own}
-            rows |= {cls.FLAT: flat} if flat or not own else {}
-        return msgspec.convert(rows, cls)
+        left, inside = dict(rows), {}
+        plain = {field.encode_name for field in fields(cls)} - {field.encode_name for field, _ in _beside(cls)}
+        for field, prefix in _beside(cls):
+            names = _names(field, prefix)
+            own = [name for name in left if name not in plain and (name.startswith(prefix) if names is None else name in names)]
+            if own or field.required:
+                inside[field.encode_name] = {name.removeprefix(prefix): left.pop(name) for name in own}
+        return msgspec.convert({**left, **inside}, cls)
+
+
+class Figures(Record, frozen=True, kw_only=True):
+    """Figures that are the payload of a result.
+
+    ``MEASURES`` are the measures whose results carry these figures; classes of one measure differ in their fields. A name that ends in a space or
+    "@" stands for all that begin with it, one that begins with a space for all that end with it, one with both for all that hold it.
+    """
+
+    MEASURES: ClassVar[tuple[str, ...]] = ()
 
 
 class Rows(Figures, Generic[T], frozen=True, kw_only=True):
@@ -81,6 +97,21 @@ def _stands_for(name: str, measure: str) -> bool:
     if begins and ends:
         return name in measure
     return (begins and measure.startswith(name)) or (ends and measure.endswith(name))
+
+
+@cache
+def _beside(kind: type[Record]) -> list[tuple[FieldInfo, str]]:
+    """The fields whose content stands beside the others, each with what its names begin with; mappings last, as they take all names."""
+    found = [(field, field.encode_name) for field in fields(kind) if BESIDE in get_args(field.type)]
+    found += [(field, "") for field in fields(kind) if field.name == kind.FLAT]
+    return sorted(found, key=lambda one: _names(*one) is None)
+
+
+def _names(field: FieldInfo, prefix: str) -> set[str] | None:
+    """The names in JSON of what a field holds; None: of a mapping, any."""
+    kinds = () if get_origin(field.type) is Mapping else (field.type, *get_args(field.type))
+    known = next((kind for kind in kinds if isinstance(kind, type) and issubclass(kind, msgspec.Struct)), None)
+    return None if known is None else {f"{prefix}{own.encode_name}" for own in fields(known)}
 
 
 @cache

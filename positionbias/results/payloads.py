@@ -9,6 +9,7 @@ from typing import Any
 
 from positionbias.core.convergence import Ending
 from positionbias.core.interval import Interval
+from positionbias.results.buckets import PositionBuckets, ResponseCurve
 from positionbias.results.figures import Figures
 from positionbias.results.leaked_order import LeakedOrder
 from positionbias.results.places import PlaceHistogram, SentenceMoves
@@ -217,46 +218,6 @@ class Verdict:
     reads: float | None = None
     unread: float | None = None
     drawn: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class PositionBuckets:
-    """A quality by position: one entry a bucket, ``edges`` one more.
-
-    ``scale`` says what the edges are: "relative" (the answer's first word over the last word at which it could start), "characters" (its start),
-    "moved" (how far rotation moved the answer, as a share of the passage; negative: to the front), "segment" (thirds of a passage).
-    ``quality`` is what is averaged ("nDCG@10", "change of nDCG@10", "cosine"); ``means`` and their intervals are None where a bucket is
-    empty or too small for one. ``group`` names the passages ("92 to 121 words"; empty: all). ``figures`` holds what was tested over the
-    buckets: PSI, its null, the debiased PSI, slope, rank correlations.
-    """
-
-    scale: str
-    quality: str
-    edges: Sequence[float]
-    counts: Sequence[int]
-    means: Sequence[float | None]
-    lows: Sequence[float | None]
-    highs: Sequence[float | None]
-    group: str = ""
-    figures: Mapping[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class ResponseCurve:
-    """What a model makes of the same evidence at other places of the same passage: one entry a place, from 0 (first) to 1 (last).
-
-    ``scores`` are means of the score over queries, each query's own mean taken off and in units of ``figures["unit"]``, the mean
-    deviation of its candidates' scores; ``ranks`` the mean reciprocal rank of the passage among its query's candidates. ``counts`` are
-    queries.
-    """
-
-    places: Sequence[float]
-    counts: Sequence[int]
-    scores: Sequence[float | None]
-    score_lows: Sequence[float | None]
-    score_highs: Sequence[float | None]
-    ranks: Sequence[float | None]
-    figures: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

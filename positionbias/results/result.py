@@ -22,7 +22,8 @@ from positionbias.core.manifest import MANIFEST, Manifest, write_manifest
 from positionbias.core.publish import atomic_folder, write_json
 from positionbias.core.schema import converted
 from positionbias.core.seal import verified
-from positionbias.results.figures import Figures, read_figures
+from positionbias.results.buckets import PositionBuckets, QueryBuckets, SegmentBuckets
+from positionbias.results.figures import Figures, Record, read_figures
 from positionbias.results.payloads import KINDS, Payload, PerQuery, Statistics
 
 __all__ = ["Facts", "Result", "load_results", "save_results", "write_results"]
@@ -95,7 +96,7 @@ class Result:
         """The payload's kind, as it stands in JSON."""
         if isinstance(self.payload, Figures):
             return FIGURES
-        return next(name for name, type_ in KINDS.items() if type(self.payload) is type_)
+        return next(name for name, type_ in KINDS.items() if isinstance(self.payload, type_))
 
     def to_json(self, *, items: bool = True) -> dict[str, Any]:
         """A JSON-ready dictionary; ``items=False`` leaves per-query values out (they stand in Parquet)."""
@@ -136,8 +137,17 @@ def _payload(kind: str, measure: str, record: Mapping[str, Any]) -> Payload:
         depth = record.get("notes", {}).get("depth")
         ending = Ending.of_log(record["steps"], record["series"].get("validation nDCG@10", ()), depth)
         record = {**record, "ending": ending}
-    payload: Payload = converted(KINDS[kind], {name: _closed(value) for name, value in record.items()})
+    type_ = KINDS[kind]
+    if type_ is PositionBuckets:
+        type_ = SegmentBuckets if record["scale"] == "segment" else QueryBuckets
+    hints = get_type_hints(type_)
+    payload: Payload = converted(type_, {name: _part(hints.get(name), value) for name, value in record.items()})
     return payload
+
+
+def _part(type_: Any, value: Any) -> Any:
+    """A part of a payload: named figures as their type, and no interval for one with an end that is no number."""
+    return type_.from_rows(value) if isinstance(type_, type) and issubclass(type_, Record) else _closed(value)
 
 
 def _closed(value: Any) -> Any:
@@ -150,6 +160,8 @@ def _plain(value: Any) -> Any:
     """Make a value JSON-ready: dataclasses to dictionaries, NumPy to Python, NaN and infinities to None."""
     if isinstance(value, Figures):
         return {"rows": _plain(value.to_rows())}
+    if isinstance(value, Record):
+        return _plain(value.to_rows())
     if hasattr(value, "__dataclass_fields__"):
         return {name: _plain(getattr(value, name)) for name in value.__dataclass_fields__}
     if isinstance(value, Mapping):

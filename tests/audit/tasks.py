@@ -13,10 +13,13 @@ from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task
 from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
+from positionbias.core.manifest import Manifest
 from positionbias.core.records import Answer, Passage, Qrel, Query
 from positionbias.core.run import Run
 from positionbias.core.seeds import generator
 from positionbias.models.user_code import UserFunction
+from positionbias.results.payloads import Payload
+from positionbias.results.result import Result, load_results, save_results
 from positionbias.text.sentences import sentences
 
 Scorer = Callable[[str, Sequence[str]], Any]
@@ -45,6 +48,14 @@ def make_task_of(place: Path, passages: Mapping[str, Sequence[str]], asked: Mapp
     ids = list(passages)
     run = Run("first", [(query_id, ids, -np.arange(len(ids), dtype=float)) for query_id in asked])
     return make_task(Collection(place), "test", run, AuditSettings(depth=len(ids)))
+
+
+def read_again(results: Sequence[Result], folder: Path) -> list[Payload]:
+    """The payloads of results that were saved and loaded, which say the same in JSON."""
+    save_results(folder, results, Manifest(kind="results", name="r", command="a test"))
+    again = load_results(folder)
+    assert [result.to_json() for result in again] == [result.to_json() for result in results]
+    return [result.payload for result in again]
 
 
 def system(scorer: Scorer, name: str = "scorer") -> System:

@@ -21,14 +21,14 @@ from positionbias.evaluation.measures import per_query
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.planted.generator import PlantedSettings
+from positionbias.results.audit import GapFigures, ManipulationFigures
+from positionbias.results.buckets import QueryBuckets, SegmentBuckets
 from positionbias.results.payloads import (
     Contrast,
     Examples,
-    PositionBuckets,
     Preference,
     Question,
     ResponseCurve,
-    Statistics,
     Verdict,
 )
 from positionbias.results.result import Result
@@ -114,10 +114,10 @@ def test_a_verdict_s_result_holds_its_deciding_effect(results: list[Result]) -> 
     assert (result.value, result.count, result.seed) == (head.value, 60, SETTINGS.seed)
     assert result.interval is not None
     assert (result.interval.low, result.interval.high) == (head.low, head.high)
-    rows = one(results, "manipulations", "front_lover").payload
-    assert isinstance(rows, Statistics)
-    assert (rows.rows["queries"], rows.rows["scores"], rows.rows["length limit"]) == (60, "pointwise", "no limit found")
-    assert rows.rows["orders of the other sentences"] in (2, 4, 6, 8)
+    counted = one(results, "manipulations", "front_lover").payload
+    assert isinstance(counted, ManipulationFigures)
+    assert (counted.queries, counted.scores, counted.length_limit) == (60, "pointwise", "no limit found")
+    assert counted.orders in (2, 4, 6, 8)
 
 
 def test_a_listwise_scorer_has_an_order_bias_and_none_in_its_passages(task: Task) -> None:
@@ -133,9 +133,9 @@ def test_a_listwise_scorer_has_an_order_bias_and_none_in_its_passages(task: Task
     # declared, it is not tried
     declared = audit(task, [system("first_placed")], replace(settings, lists="listwise"))
     assert verdict(declared, "first_placed", Question.LIST).effects == of_list.effects
-    rows = one(declared, "manipulations", "first_placed").payload
-    assert isinstance(rows, Statistics)
-    assert rows.rows["scores"] == "listwise (declared)"
+    counted = one(declared, "manipulations", "first_placed").payload
+    assert isinstance(counted, ManipulationFigures)
+    assert counted.scores == "listwise (declared)"
 
 
 @pytest.mark.parametrize(
@@ -199,9 +199,8 @@ def test_the_gap_is_the_mean_of_what_another_evaluation_finds(
         means.append(np.mean(list(values.values())))
     gap = one(results, "rotation gap", "front_lover")
     assert gap.value == pytest.approx(np.mean(means[1:]) - means[0], abs=1e-9)
-    rows = gap.payload
-    assert isinstance(rows, Statistics)
-    assert rows.rows["mean original"] == pytest.approx(means[0], abs=1e-9)
+    assert isinstance(gap.payload, GapFigures)
+    assert gap.payload.original == pytest.approx(means[0], abs=1e-9)
 
 
 def test_examples_lost_by_rotation_and_mark_the_answer(collection: Collection, results: list[Result]) -> None:
@@ -225,8 +224,8 @@ def test_a_run_of_the_same_ranking_has_the_same_buckets_as_the_model(task: Task,
     by_model = [result for result in results if result.measure == "PSI" and result.system == "front_lover"]
     by_run = [result for result in again if result.measure == "PSI"]
     for model, run in zip(by_model, by_run, strict=True):
-        assert isinstance(model.payload, PositionBuckets)
-        assert isinstance(run.payload, PositionBuckets)
+        assert isinstance(model.payload, QueryBuckets)
+        assert isinstance(run.payload, QueryBuckets)
         assert (model.value, model.payload.means, model.payload.lows) == (run.value, run.payload.means, run.payload.lows)
 
 
@@ -277,7 +276,7 @@ def test_encoders_have_thirds_and_layers_and_the_batch_size_changes_nothing(coll
         task = make_task(collection, "test", run, settings, queries=20, config=RankingConfig(batch_tokens=tokens))
         found.append(audit(task, [System.of(load_checkpoint(tmp_path / "dot.ckpt"))], settings))
     thirds = one(found[0], "segment similarity", "dot").payload
-    assert isinstance(thirds, PositionBuckets)
+    assert isinstance(thirds, SegmentBuckets)
     assert thirds.counts == [6, 6, 6]
     assert all(mean is not None and -1 <= mean <= 1 for mean in thirds.means)
     assert [result.system for result in found[0] if result.measure == "MATS"] == ["dot layer 0", "dot layer 2"]
@@ -293,8 +292,8 @@ def test_the_truncated_share_is_that_of_answers_beyond_what_the_model_reads(coll
     settings = AuditSettings(buckets=(Buckets.relative(2),), draws=1, needles=0, examples=0, depth=3, permutations=100)
     task = make_task(collection, "test", run, settings)
     gap = one(audit(task, [System.of(checkpoint)], settings), "rotation gap", "tk").payload
-    assert isinstance(gap, Statistics)
-    assert gap.rows["answers truncated"] == 0  # planted passages are shorter than the 200 words that TK reads
+    assert isinstance(gap, GapFigures)
+    assert gap.truncated == 0  # planted passages are shorter than the 200 words that TK reads
 
 
 @pytest.mark.parametrize("name", ["broken", "short"])
@@ -317,8 +316,8 @@ def test_one_query_alone_is_measured_as_far_as_it_goes(collection: Collection) -
     found = audit(task, [system("blind")], SETTINGS)
     psi = one(found, "PSI", "blind")
     assert psi.value is None
-    assert isinstance(psi.payload, PositionBuckets)
-    assert psi.payload.figures["psi_undefined"]
+    assert isinstance(psi.payload, QueryBuckets)
+    assert psi.payload.figures.psi.undefined
     assert one(found, "rotation gap", "blind").interval is None
 
 

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from positionbias.audit.audit import make_task
-from positionbias.audit.blind import BLIND, alike, blind_results, blind_runs, outside_blind
+from positionbias.audit.blind import alike, blind_results, blind_runs, outside_blind
 from positionbias.audit.by_position import position_results
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System
@@ -22,13 +22,13 @@ from positionbias.core.errors import InputError
 from positionbias.core.records import Query
 from positionbias.core.run import Run
 from positionbias.evaluation.buckets import Buckets
-from positionbias.evaluation.sensitivity import STANDARDISED
 from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.models.checkpoint import load_checkpoint
 from positionbias.planted.generator import PlantedSettings
-from positionbias.results.payloads import PositionBuckets
+from positionbias.results.buckets import BLIND, STANDARDISED, QueryBuckets
 from positionbias.results.result import Facts, Result
 from positionbias.text.overlap import word_overlap
+from tests.bucket_figures import bucket_figures
 from tests.tiny import collection_of, planted
 
 TEXTS = ["oil of the whale", "whale whale lamp", "a lamp of glass and oil for the long night", "glass"]
@@ -157,8 +157,8 @@ def test_a_scorer_under_another_name_is_recognised() -> None:
 def described(
     measure: str, system: str, slope: float | None, low: float, high: float, group: str = STANDARDISED, quality: str = "RR"
 ) -> Result:
-    figures = {"slope": slope, "slope_low": low, "slope_high": high, "level": 0.95}
-    payload = PositionBuckets("relative", quality, [0, 0.5, 1], [9, 9], [0.5, 0.4], [0.4, 0.3], [0.6, 0.5], group, figures)
+    means, figures = ([0.5, 0.4], [0.4, 0.3], [0.6, 0.5]), bucket_figures(slope=slope, slope_low=low, slope_high=high)
+    payload = QueryBuckets("relative", quality, [0, 0.5, 1], [9, 9], *means, group, figures=figures)
     return Result(measure, "c", "test", system, 1, None, None, 18, payload, Facts())
 
 

@@ -12,8 +12,11 @@ import pytest
 from positionbias.audit.limits import Check, Limits, Measured, Outcome, checks_of, exit_code
 from positionbias.core.errors import SettingError
 from positionbias.core.interval import Interval
-from positionbias.results.payloads import Contrast, Effect, PositionBuckets, Preference, Question, Statistics, Verdict
+from positionbias.results.audit import EvidenceFigures, GapFigures
+from positionbias.results.buckets import QueryBuckets
+from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
 from positionbias.results.result import Facts, Result
+from tests.bucket_figures import bucket_figures
 
 ENDS, MIDDLE, ROTATION, RUNS, ORDER, ORDER_MIDDLE = Contrast
 NDCG = "nDCG@10"
@@ -38,11 +41,16 @@ def listed(*effects: Effect, preference: Preference = Preference.UNKNOWN, says: 
 
 def gap(value: float | None, low: float | None, high: float | None, *, quality: str = NDCG) -> Result:
     bounds = None if low is None or high is None else Interval(low, high)
-    return result(Statistics({"quality": quality}), measure="rotation gap", value=value, interval=bounds)
+    figures = GapFigures(
+        quality=quality, draws=1, queries=100, original=0.5, rotated=0.5, p=None, detectable=None, first_changed=0.0, overlap=1.0,
+        cut=0.0, truncated=None,
+    )  # fmt: skip
+    return result(figures, measure="rotation gap", value=value, interval=bounds)
 
 
 def psi(*, quality: str = NDCG, group: str = "", system: str = "minilm", facts: Facts | None = None, **figures: Any) -> Result:
-    payload = PositionBuckets("relative", quality, [0, 0.5, 1], [50, 50], [0.5, 0.4], [0.4, 0.3], [0.6, 0.5], group, figures)
+    means, tested = ([0.5, 0.4], [0.4, 0.3], [0.6, 0.5]), bucket_figures(**figures)
+    payload = QueryBuckets("relative", quality, [0, 0.5, 1], [50, 50], *means, group, figures=tested)
     return result(payload, measure="PSI", system=system, value=figures.get("psi"), facts=facts or Facts(model="bert_dot"))
 
 
@@ -243,7 +251,8 @@ def test_of_several_models_fail_comes_before_cannot_tell_before_pass() -> None:
 
 def test_the_first_stage_is_not_held_to_limits_beside_models() -> None:
     first = psi(system="bm25", facts=Facts(model="first stage"))
-    counted = result(Statistics({}), system="bm25", measure="evidence", facts=Facts())
+    evidence = EvidenceFigures(outcomes={}, audited=100, with_candidates=100)
+    counted = result(evidence, system="bm25", measure="evidence", facts=Facts())
     assert [c.system for c in checks_of([counted, first, of_system("a", 0.0, 0.01)], Limits(max_movement=0.02))] == ["a"]
     # where there is nothing else, nothing must not pass
     assert exit_code(checks_of([counted, first], Limits(max_movement=0.02))) == 3

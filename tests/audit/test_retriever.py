@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from positionbias.audit.audit import RETRIEVAL, audit, make_task
+from positionbias.audit.audit import audit, make_task
 from positionbias.audit.retriever import Retriever
 from positionbias.audit.settings import AuditSettings
 from positionbias.audit.systems import System, Task, retrievers
@@ -29,9 +29,13 @@ from positionbias.planted.generator import PlantedSettings
 from positionbias.positions.rotate import Rotation
 from positionbias.positions.rotated_texts import RotatedTexts
 from positionbias.ranking.config import RankingConfig
-from positionbias.results.payloads import Contrast, Preference, Question, Statistics, Verdict
+from positionbias.results.audit import RETRIEVAL, EvidenceFigures, GapFigures, ManipulationFigures, RetrievalFigures
+from positionbias.results.buckets import QueryBuckets, ResponseCurve, SegmentBuckets
+from positionbias.results.payloads import Contrast, Examples, Preference, Question, Verdict
 from positionbias.results.result import Result
+from positionbias.results.select import of_type
 from tests.audit.bags import Bags, bag_checkpoint
+from tests.audit.tasks import read_again
 from tests.tiny import collection_of, planted
 
 CHANGES: dict[str, Any] = {
@@ -75,9 +79,8 @@ def verdicts(results: Iterable[Result], name: str) -> dict[Question, Verdict]:
     return {verdict.question: verdict for verdict in found}
 
 
-def rows(result: Result) -> dict[str, Any]:
-    assert isinstance(result.payload, Statistics)
-    return dict(result.payload.rows)
+def ranked(results: Iterable[Result], name: str) -> RetrievalFigures:
+    return next(figures for result, figures in of_type(results, RetrievalFigures) if result.system == name)
 
 
 def test_a_retriever_that_reads_the_front_alone_is_found_short_sighted(results: list[Result]) -> None:
@@ -103,9 +106,10 @@ def test_a_retriever_that_reads_the_front_alone_is_found_short_sighted(results: 
 def test_one_that_reads_all_words_changes_nowhere_at_all(results: list[Result]) -> None:
     """Its vector is that of a bag of words, which neither a rotation nor a moved sentence changes: exactly 0."""
     name = "whole, whole collection"
-    found = rows(one(results, "rotation gap", name))
-    assert one(results, "rotation gap", name).value == 0
-    assert (found["top-1 changed"], found["rank-biased overlap"]) == (0, pytest.approx(1))
+    gap = one(results, "rotation gap", name)
+    assert gap.value == 0
+    assert isinstance(gap.payload, GapFigures)
+    assert (gap.payload.first_changed, gap.payload.overlap) == (0, pytest.approx(1))
     assert one(results, "position response", name).value == pytest.approx(0, abs=1e-12)
     verdict = verdicts(results, name)[Question.PASSAGE]
     assert verdict.preference == Preference.NONE
@@ -117,20 +121,27 @@ def test_results_say_that_the_whole_collection_was_ranked_and_what_it_cost(
     collection: Collection, results: list[Result], told: list[str]
 ) -> None:
     for name in ("whole, whole collection", "front, whole collection"):
-        found = rows(one(results, RETRIEVAL, name))
-        assert (found["passages"], found["depth"], found["passages encoded"]) == (200, 40, 200 * 3)
+        found = ranked(results, name)
+        assert (found.passages, found.depth, found.encoded) == (200, 40, 200 * 3)
         assert {result.facts.role for result in results if result.system == name} == {"retriever"}
     full = sum(len(row) == 20 for row in Bags(20).read_passages([passage.text for passage in collection.passages()]))
     assert full > 150
-    assert rows(one(results, RETRIEVAL, "front, whole collection"))["passages up to the length limit"] == full
-    assert rows(one(results, RETRIEVAL, "whole, whole collection"))["passages up to the length limit"] == 0
+    assert ranked(results, "front, whole collection").truncated == full
+    assert ranked(results, "whole, whole collection").truncated == 0
     assert told[:2] == [
         f"{name}, whole collection: 200 passages once as they are, once for each of 2 rotations: 600 texts to encode"
         for name in ("whole", "front")
     ]
     assert told[2] == "auditing bm25"  # what it costs is said before any work
-    qualities = {rows(r)["quality"] for r in results if r.measure == "rotation gap"}
-    assert qualities == {"nDCG@10", "RR@10", "R@10", "R@100"}
+    assert {gap.quality for _, gap in of_type(results, GapFigures)} == {"nDCG@10", "RR@10", "R@10", "R@100"}
+
+
+def test_what_an_audit_saves_is_read_as_its_types(results: list[Result], tmp_path: Path) -> None:
+    payloads = read_again(results, tmp_path / "r")
+    assert payloads[-1] == results[-1].payload
+    assert {type(payload) for payload in payloads} == {
+        EvidenceFigures, Examples, GapFigures, ManipulationFigures, QueryBuckets, ResponseCurve, RetrievalFigures, SegmentBuckets, Verdict,
+    }  # fmt: skip
 
 
 def test_every_passage_is_read_once_a_wording_in_stored_order(collection: Collection, task: Task) -> None:
@@ -200,9 +211,9 @@ def test_vectors_spare_the_first_wording_and_change_nothing(collection: Collecti
     made = audit(task, retrievers([checkpoint], task, depth=40), settings)
     found = audit(task, [with_them], settings)
     for before, after in zip(made, found, strict=True):
-        if before.measure == RETRIEVAL:
-            assert (rows(before)["passages encoded"], rows(after)["passages encoded"]) == (400, 200)
-            assert (rows(before)["vectors"], rows(after)["vectors"]) == ("made for the audit", "vectors")
+        if isinstance(before.payload, RetrievalFigures) and isinstance(after.payload, RetrievalFigures):
+            assert (before.payload.encoded, after.payload.encoded) == (400, 200)
+            assert (before.payload.vectors, after.payload.vectors) == ("made for the audit", "vectors")
         else:
             assert before.to_json() == after.to_json()
 

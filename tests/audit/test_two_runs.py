@@ -23,9 +23,12 @@ from positionbias.firststage.bm25 import Bm25Settings, retrieve
 from positionbias.planted.generator import PlantedSettings
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
-from positionbias.results.payloads import Contrast, Effect, Preference, Question, Statistics, Verdict
+from positionbias.results.audit import TwoRunFigures
+from positionbias.results.payloads import Contrast, Effect, Preference, Question, Verdict
 from positionbias.results.result import Result
+from positionbias.results.select import of_type
 from tests.audit.scorers import blind, end_lover, front_lover
+from tests.audit.tasks import read_again
 from tests.tiny import planted
 
 SETTINGS = AuditSettings(measures=("nDCG@10",), depth=8)
@@ -61,6 +64,11 @@ def run_of(scorer: Scorer, task: Task, texts: Collection) -> Run:
 def judged(scorer: Scorer, task: Task, rotated: Sequence[Collection]) -> list[Result]:
     pairs = [RotatedRun(one, run_of(scorer, task, one)) for one in rotated]
     return two_run_verdict("mine", task, run_of(scorer, task, task.collection), pairs, SETTINGS)
+
+
+def counts_of(results: Sequence[Result]) -> TwoRunFigures:
+    ((_, figures),) = of_type(results, TwoRunFigures)
+    return figures
 
 
 def verdict_of(results: Sequence[Result]) -> Verdict:
@@ -99,13 +107,14 @@ def test_a_blind_system_is_not_accused(task: Task, rotated: list[Collection]) ->
         assert found.wanted > found.queries
 
 
-def test_counts_add_up(task: Task, rotated: list[Collection]) -> None:
-    payload = judged(front_lover, task, rotated)[1].payload
-    assert isinstance(payload, Statistics)
-    rows = payload.rows
-    left_out = rows["sentences cut through"] + rows["passages left as they were"] + rows["passages of one sentence"]
-    assert rows["moves"] + left_out == 2 * rows["queries"]
-    assert (rows["rotations"], rows["rank cut-off"], rows["queries that some run lacks"]) == (2, 8, 0)
+def test_counts_add_up_and_are_read_again(task: Task, rotated: list[Collection], tmp_path: Path) -> None:
+    found = judged(front_lover, task, rotated)
+    counted = counts_of(found)
+    assert read_again(found, tmp_path / "r")[1] == counted
+    assert list(counted.means) == ["nDCG@10, original", "nDCG@10, rotated"]
+    left_out = counted.sentences_cut + counted.unchanged + counted.one_sentence
+    assert counted.moves + left_out == 2 * counted.queries
+    assert (counted.rotations, counted.cutoff, counted.lacking) == (2, 8, 0)
 
 
 def test_the_order_of_queries_and_a_second_call_change_nothing(task: Task, rotated: list[Collection]) -> None:
@@ -219,12 +228,10 @@ def test_a_passage_that_no_run_ranks_stays_in_and_is_counted(task: Task, rotated
         "mine", task, runs[0], [RotatedRun(*pair) for pair in zip(rotated, runs[1:], strict=True)], SETTINGS
     )
     full = judged(front_lover, task, rotated)
-    payloads = [found[1].payload for found in (results, full)]
-    assert all(isinstance(payload, Statistics) for payload in payloads)
-    gone, all_of = (payload.rows for payload in payloads if isinstance(payload, Statistics))
-    assert gone["queries"] == all_of["queries"]
-    assert gone["passage in no run"] >= 30
-    assert all_of["passage in no run"] < gone["passage in no run"]
+    gone, all_of = counts_of(results), counts_of(full)
+    assert gone.queries == all_of.queries
+    assert gone.in_no_run >= 30
+    assert all_of.in_no_run < gone.in_no_run
     assert results[0].value is not None
     assert full[0].value is not None
     assert full[0].value < results[0].value < 0  # such queries lose nothing
@@ -287,8 +294,7 @@ def test_runs_that_share_few_of_their_first_passages_say_so(tmp_path: Path) -> N
 
     task = make_task(collection, "test", run(2), SETTINGS)
     alike, other = (two_run_verdict("mine", task, run(2), [RotatedRun(turned, run(first))], SETTINGS) for first in (9, 11))
-    rows = [found[1].payload.rows["first 10 passages that both runs share"] for found in (alike, other)]  # type: ignore[union-attr]
-    assert rows == pytest.approx([0.3, 0.1])
+    assert [counts_of(found).shared for found in (alike, other)] == pytest.approx([0.3, 0.1])
     assert not any("share" in line for line in verdict_of(alike).sentences)
     assert "share 10\u00a0% of their first 10 passages" in verdict_of(other).sentences[-1]
     assert len(verdict_of(other).sentences) <= 3
@@ -329,6 +335,4 @@ def test_a_run_that_lacks_queries_of_the_other_is_refused(task: Task, rotated: l
         assert "\n" not in str(caught.value)
     # what neither ranks is no difference between them
     pairs = [RotatedRun(rotated[0], turned.only(rest, "user"))]
-    payload = two_run_verdict("mine", task, whole.only(rest, "user"), pairs, SETTINGS)[1].payload
-    assert isinstance(payload, Statistics)
-    assert payload.rows["queries that some run lacks"] == 2
+    assert counts_of(two_run_verdict("mine", task, whole.only(rest, "user"), pairs, SETTINGS)).lacking == 2

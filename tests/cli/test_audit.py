@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from positionbias.audit.audit import RETRIEVAL
 from positionbias.cli.main import main
 from positionbias.core.collection import Collection
 from positionbias.core.manifest import read_manifest
 from positionbias.planted.generator import PlantedSettings
+from positionbias.results.audit import RETRIEVAL
 from positionbias.results.result import load_results
 
 from ..dense.conftest import saved_dot

@@ -112,7 +112,7 @@ def test_undefined_slopes_say_why(x, y, clusters, value, why):
     found = clustered_slope(np.array(x, float), np.array(y, float), clusters)
     assert found.value == (None if value is None else pytest.approx(value))
     assert (found.p, found.undefined) == (None, why)
-    assert found.figures("slope")["slope_undefined"] == why
+    assert found.as_slope.undefined == why
 
 
 @pytest.mark.parametrize(

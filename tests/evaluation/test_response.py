@@ -34,9 +34,9 @@ def test_by_hand():
     # ends is 1/12. Added is the mean of 2/3 and 3/8, 25/48
     assert curve.ranks == pytest.approx([25 / 48 + 1 / 12 + 3 / 16, 25 / 48 + 1 / 12 - 1 / 4, 25 / 48 + 1 / 12 - 3 / 16])
     # Σ over queries of (x − ½)·score: −½ and −1; of (x − ½)²: ½ and ½
-    assert curve.figures["slope"] == pytest.approx(-1.5)
-    assert curve.figures["rank_slope"] == pytest.approx(-(1 / 4 + 1 / 8))
-    assert (curve.figures["queries"], curve.figures["left_out"], curve.figures["unit"]) == (2, 0, 2)
+    assert curve.figures.slope.value == pytest.approx(-1.5)
+    assert curve.figures.rank_slope.value == pytest.approx(-(1 / 4 + 1 / 8))
+    assert (curve.figures.queries, curve.figures.left_out, curve.figures.unit) == (2, 0, 2)
 
 
 def test_a_curve_is_recovered_exactly_where_centring_would_bend_it():
@@ -79,7 +79,7 @@ def test_it_equals_a_dense_fit_and_plain_loops(seed, points):
     queries = random_queries(seed)
     curve = response_curve(queries, unit=0.7, points=points, seed=1, resamples=20)
     used = [one for one in queries if len(one.places) > 1]
-    assert curve.figures["left_out"] == len(queries) - len(used)
+    assert curve.figures.left_out == len(queries) - len(used)
     by_score = list(cell_means(used, points, lambda one: one.scores / 0.7))
     by_rank = cell_means(used, points, lambda one: one.reciprocal_ranks)
     assert list(curve.counts) == np.bincount([point for _, point, _ in by_score], minlength=points).tolist()
@@ -92,7 +92,7 @@ def test_it_equals_a_dense_fit_and_plain_loops(seed, points):
         for x, y in zip(one.places, one.scores, strict=True):
             above += (x - one.places.mean()) * (y - one.scores.mean()) / 0.7
             below += (x - one.places.mean()) ** 2
-    assert curve.figures["slope"] == pytest.approx(above / below)
+    assert curve.figures.slope.value == pytest.approx(above / below)
 
 
 @given(st.integers(0, 1_000), st.randoms(use_true_random=False))
@@ -112,8 +112,8 @@ def test_intervals_take_passages_together():
         [moved(f"p{i:02d}q{q}", row, None, f"p{i:02d}") for i, row in enumerate(scores) for q in range(10)], seed=1
     )
     assert many.score_lows == pytest.approx(once.score_lows, nan_ok=True)
-    assert many.figures["slope_low"] == pytest.approx(once.figures["slope_low"])
-    assert once.figures["slope_low"] < -1 < once.figures["slope_high"] < 0
+    assert many.figures.slope.low == pytest.approx(once.figures.slope.low)
+    assert once.figures.slope.low < -1 < once.figures.slope.high < 0
     assert once.score_lows[0] < once.scores[0] < once.score_highs[0]
     # no place is nearest to ¼ and ¾
     assert (once.scores[1], once.score_lows[1], once.ranks[1], list(once.counts)) == (None, None, None, [60, 0, 60, 0, 60])
@@ -122,12 +122,12 @@ def test_intervals_take_passages_together():
 def test_nothing_to_move_and_one_query():
     empty = response_curve([moved("a", [3.0])], seed=1)
     assert (list(empty.counts), list(empty.scores)) == ([0] * 5, [None] * 5)
-    assert (empty.figures["slope"], empty.figures["left_out"]) == (None, 1)
+    assert (empty.figures.slope.value, empty.figures.left_out) == (None, 1)
     one = response_curve([moved("a", [3.0, 1.0])], seed=1)
     assert one.scores == [pytest.approx(1), None, None, None, pytest.approx(-1)]
     assert list(one.score_lows) == [None] * 5
-    assert one.figures["slope"] == -2
-    assert one.figures["slope_undefined"] == "the interval: fewer than two clusters of queries"
+    assert one.figures.slope.value == -2
+    assert one.figures.slope.undefined == "the interval: fewer than two clusters of queries"
 
 
 @pytest.mark.parametrize(

@@ -30,9 +30,7 @@ def test_by_hand():
     )
     assert (gap.original_mean, gap.rotated_mean) == pytest.approx((0.5, 2.3 / 6))
     assert gap.first_changed.value == pytest.approx(1 / 3)
-    rows = gap.rows()
-    assert (rows["draws"], rows["queries"]) == (2, 3)
-    assert (rows["top-1 changed"], rows["mean original"]) == pytest.approx((1 / 3, 0.5))
+    assert gap.draws == 2
 
 
 @given(st.integers(0, 10_000))
@@ -53,14 +51,17 @@ def test_neither_the_order_of_queries_nor_of_draws_changes_it(seed, random):
     original, rotated, moved, labels = random_qualities(seed)
     order, draws = list(range(30)), [2, 0, 1]
     random.shuffle(order)
-    one = rotation_gap(original, rotated, labels).rows()
+    one = rotation_gap(original, rotated, labels)
     turned = rotated[draws][:, order], [labels[q] for q in order]
-    other = rotation_gap(original[order], *turned).rows()
-    assert other == pytest.approx(one)
+    other = rotation_gap(original[order], *turned)
+    for name in ("value", "p", "detectable"):
+        assert getattr(other.change, name) == pytest.approx(getattr(one.change, name))
+    assert (other.original_mean, other.rotated_mean) == pytest.approx((one.original_mean, one.rotated_mean))
     by_movement = change_by_movement(original, rotated, moved, labels, seed=1, minimum=3)
     again = change_by_movement(original[order], turned[0], moved[draws][:, order], turned[1], seed=1, minimum=3)
-    assert again.figures.pop("too_small") == by_movement.figures.pop("too_small")
-    assert again.figures == pytest.approx(by_movement.figures)
+    assert again.figures.too_small == by_movement.figures.too_small
+    assert again.figures.slope.value == pytest.approx(by_movement.figures.slope.value)
+    assert again.figures.slope.low == pytest.approx(by_movement.figures.slope.low)
     assert again.lows == pytest.approx(by_movement.lows)
 
 
@@ -73,8 +74,8 @@ def test_change_by_movement_counts_pairs_and_cuts():
     assert list(payload.counts) == [1, 2]
     assert payload.means[0] is None
     assert payload.means[1] == pytest.approx(-0.15)
-    assert payload.figures["outside"] == 1
-    assert payload.figures["slope"] == pytest.approx(stats.linregress([-0.5, 0.25, 0.5], [0.4, -0.1, -0.2]).slope)
+    assert payload.figures.outside == 1
+    assert payload.figures.slope.value == pytest.approx(stats.linregress([-0.5, 0.25, 0.5], [0.4, -0.1, -0.2]).slope)
 
 
 def test_a_preference_for_the_front_shows_against_the_movement():
@@ -82,7 +83,7 @@ def test_a_preference_for_the_front_shows_against_the_movement():
     moved = rng.uniform(-1, 1, (4, 500))
     original = rng.random(500)
     payload = change_by_movement(original, original - 0.2 * moved + rng.normal(0, 0.05, (4, 500)), moved, seed=1)
-    assert payload.figures["slope_low"] < -0.2 < payload.figures["slope_high"]
+    assert payload.figures.slope.low < -0.2 < payload.figures.slope.high
     assert payload.means[0] > 0.15
     assert payload.means[-1] < -0.15
 
@@ -98,7 +99,7 @@ def test_one_query_has_no_interval():
     assert gap.change.value == pytest.approx(-0.05)
     assert (gap.change.interval, gap.change.undefined) == (None, "the interval: fewer than two clusters of queries")
     assert gap.first_changed.value is None
-    assert gap.rows()["p"] is None
+    assert gap.change.p is None
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from scipy import stats
 
 from positionbias.core.seeds import generator
 from positionbias.evaluation.buckets import PERCENT_BUCKETS, SQUAD_POSQ, Buckets, length_groups
-from positionbias.evaluation.sensitivity import STANDARDISED, bucket_means, bucket_means_by_length, means_by_bucket
+from positionbias.evaluation.sensitivity import bucket_means, bucket_means_by_length, means_by_bucket
+from positionbias.results.buckets import STANDARDISED
 
 HALVES = Buckets("relative", (0, 0.5, 1))
 QUARTERS = Buckets.relative(4)
@@ -34,16 +35,16 @@ def test_by_hand():
     assert (list(payload.edges), list(payload.counts)) == ([0, 0.5, 1], [2, 2])
     assert payload.means == pytest.approx([0.75, 0.25])
     figures = payload.figures
-    assert figures["psi"] == pytest.approx(2 / 3)
+    assert figures.psi.value == pytest.approx(2 / 3)
     # x − ½ = −0.4, −0.2, 0.2, 0.4 and y − ½ = ½, 0, 0, −½: −0.4 / 0.4
-    assert figures["slope"] == pytest.approx(-1)
-    assert (figures["spearman"], figures["kendall"]) == (-1, -1)
+    assert figures.slope.value == pytest.approx(-1)
+    assert (figures.spearman.value, figures.kendall.value) == (-1, -1)
     # the six ways to put two of the four in front: PSI 2/3 twice, 0 (1 with 0, ½ with ½) twice and, ½ and 1 parted, 2/3 … as listed
     pairs = [(1, 0.5), (1, 0.5), (1, 0), (0.5, 0.5), (0.5, 0), (0.5, 0)]
     null = [1 - min(sum(pair), 2 - sum(pair)) / max(sum(pair), 2 - sum(pair)) for pair in pairs]
-    assert figures["null_mean"] == pytest.approx(np.mean(null), abs=0.05)
-    assert figures["p"] == pytest.approx(np.mean(np.array(null) >= 2 / 3 - 1e-9), abs=0.05)
-    assert figures["psi_debiased_low"] <= figures["psi_debiased"] <= figures["psi_debiased_high"]
+    assert figures.psi.null_mean == pytest.approx(np.mean(null), abs=0.05)
+    assert figures.psi.p == pytest.approx(np.mean(np.array(null) >= 2 / 3 - 1e-9), abs=0.05)
+    assert figures.psi.low <= figures.psi.debiased <= figures.psi.high
 
 
 @given(st.integers(0, 10_000))
@@ -55,11 +56,11 @@ def test_means_and_figures_equal_plain_ones(seed):
     assert list(payload.counts) == [len(own) for own in members]
     assert payload.means == pytest.approx(means)
     figures = payload.figures
-    assert figures["psi"] == pytest.approx(1 - min(means) / max(means))
+    assert figures.psi.value == pytest.approx(1 - min(means) / max(means))
     middles = [0.125, 0.375, 0.625, 0.875]
-    assert figures["spearman"] == pytest.approx(stats.spearmanr(middles, means).statistic)
-    assert figures["kendall"] == pytest.approx(stats.kendalltau(middles, means).statistic)
-    assert figures["slope"] == pytest.approx(stats.linregress(positions, values).slope)
+    assert figures.spearman.value == pytest.approx(stats.spearmanr(middles, means).statistic)
+    assert figures.kendall.value == pytest.approx(stats.kendalltau(middles, means).statistic)
+    assert figures.slope.value == pytest.approx(stats.linregress(positions, values).slope)
     labels = sorted(set(clusters))
     draws = generator(3, "bootstrap").integers(0, len(labels), size=(60, len(labels)))
     rows = []
@@ -69,8 +70,8 @@ def test_means_and_figures_equal_plain_ones(seed):
     assert payload.lows == pytest.approx(np.quantile(rows, 0.025, axis=0))
     assert payload.highs == pytest.approx(np.quantile(rows, 0.975, axis=0))
     taus = [stats.kendalltau(middles, row).statistic for row in rows]
-    low = 2 * figures["kendall"] - np.quantile(taus, 0.975)
-    assert figures["kendall_low"] == pytest.approx(max(-1, min(figures["kendall"], low)))
+    low = 2 * figures.kendall.value - np.quantile(taus, 0.975)
+    assert figures.kendall.low == pytest.approx(max(-1, min(figures.kendall.value, low)))
 
 
 @given(st.integers(0, 1_000), st.booleans(), st.randoms(use_true_random=False))
@@ -86,8 +87,9 @@ def test_the_order_of_queries_changes_nothing(seed, clustered, random):
     assert list(other.counts) == list(one.counts)
     assert other.means == pytest.approx(one.means)
     assert other.lows == pytest.approx(one.lows)
-    assert other.figures.pop("too_small") == one.figures.pop("too_small")
-    assert other.figures == pytest.approx(one.figures)
+    rows, expected = other.figures.to_rows(), one.figures.to_rows()
+    assert rows.pop("too_small") == expected.pop("too_small")
+    assert rows == pytest.approx(expected)
 
 
 def test_small_and_empty_buckets_have_no_mean_and_count_in_no_figure():
@@ -97,9 +99,9 @@ def test_small_and_empty_buckets_have_no_mean_and_count_in_no_figure():
     assert list(payload.counts) == [30, 19, 30, 0]
     assert [mean is None for mean in payload.means] == [False, True, False, True]
     assert [low is None for low in payload.lows] == [False, True, False, True]
-    assert payload.figures["psi"] == pytest.approx(0.25, abs=0.01)
-    assert payload.figures["too_small"] == ["0.25 to 0.5", "0.75 to 1"]
-    assert (payload.figures["left_out"], payload.figures["queries"], payload.figures["minimum"]) == (2, 79, 20)
+    assert payload.figures.psi.value == pytest.approx(0.25, abs=0.01)
+    assert payload.figures.too_small == ["0.25 to 0.5", "0.75 to 1"]
+    assert (payload.figures.left_out, payload.figures.queries, payload.figures.minimum) == (2, 79, 20)
 
 
 def test_a_bucket_of_one_passage_has_no_mean():
@@ -108,17 +110,17 @@ def test_a_bucket_of_one_passage_has_no_mean():
     clusters = ["p0"] * 30 + [f"p{i}" for i in range(30)]
     payload = bucket_means(np.linspace(0.3, 0.8, 60), positions, HALVES, clusters, seed=1)
     assert [mean is None for mean in payload.means] == [True, False]
-    assert payload.figures["psi_undefined"] == "fewer than two buckets with enough queries"
+    assert payload.figures.psi.undefined == "fewer than two buckets with enough queries"
 
 
 def test_positions_outside_and_missing_ones_are_counted():
     positions = np.array([10.0, 50, 150, 250, 4_000, np.nan, 3_120])
     payload = bucket_means(np.ones(7), positions, SQUAD_POSQ, seed=1, minimum=1)
     assert list(payload.counts) == [2, 1, 1, 0, 0, 1]
-    assert (payload.figures["outside"], payload.figures["without_position"], payload.figures["queries"]) == (2, 1, 5)
+    assert (payload.figures.outside, payload.figures.without_position, payload.figures.queries) == (2, 1, 5)
     # slopes by the character would be lost in rounding: they are by the hundred
     rising = bucket_means(np.array([0.1, 0.2, 0.3]), np.array([0.0, 100, 200]), SQUAD_POSQ, seed=1)
-    assert (rising.figures["slope"], rising.figures["slope_unit"]) == (pytest.approx(0.1), "100 characters")
+    assert (rising.figures.slope.value, rising.figures.slope_unit) == (pytest.approx(0.1), "100 characters")
 
 
 @pytest.mark.parametrize(
@@ -137,10 +139,10 @@ def test_what_is_undefined_is_none_and_says_why(values, positions, psi, why):
         warnings.simplefilter("error")
         payload = bucket_means(np.array(values), np.array(positions), HALVES, seed=1, minimum=1)
     figures = payload.figures
-    assert figures["psi"] == (None if psi is None else pytest.approx(psi, abs=1e-12))
-    assert figures.get("psi_undefined") == why
-    assert figures.get("kendall") is None
-    numbers = [v for v in figures.values() if isinstance(v, float)]
+    assert figures.psi.value == (None if psi is None else pytest.approx(psi, abs=1e-12))
+    assert (figures.psi.undefined or None) == why
+    assert figures.kendall.value is None
+    numbers = [v for v in figures.to_rows().values() if isinstance(v, float)]
     assert not np.isnan(numbers).any()
     assert not any(isinstance(mean, float) and np.isnan(mean) for mean in payload.means)
 
@@ -154,18 +156,18 @@ def test_length_is_not_mistaken_for_position():
     clusters = [f"p{i // 3}" for i in range(3_000)]
     groups = length_groups(lengths)
     plain = bucket_means(values, positions, SQUAD_POSQ, clusters, seed=1, permutations=200, resamples=200)
-    assert plain.figures["p"] < 0.01
-    assert plain.figures["psi_debiased_low"] > 0.1
+    assert plain.figures.psi.p < 0.01
+    assert plain.figures.psi.low > 0.1
     found = bucket_means_by_length(values, positions, SQUAD_POSQ, clusters, groups, seed=1, permutations=200, resamples=200)
     assert [payload.group for payload in found] == [STANDARDISED, "60 words", "120 words", "240 words"]
-    assert sum(payload.figures["queries"] for payload in found[1:]) == found[0].figures["queries"]
+    assert sum(payload.figures.queries for payload in found[1:]) == found[0].figures.queries
     for payload in found:
-        assert payload.figures["p"] > 0.01
-        assert payload.figures["psi_debiased_low"] < 0.02
-        assert payload.figures["slope_low"] < 0 < payload.figures["slope_high"]
+        assert payload.figures.psi.p > 0.01
+        assert payload.figures.psi.low < 0.02
+        assert payload.figures.slope.low < 0 < payload.figures.slope.high
     # short passages have no late characters: their last buckets are empty, the standardised ones are not
-    assert found[1].figures["left_out"] == 2
-    assert found[0].figures["left_out"] == 0
+    assert found[1].figures.left_out == 2
+    assert found[0].figures.left_out == 0
 
 
 def test_groups_may_have_buckets_of_their_own():
@@ -176,13 +178,13 @@ def test_groups_may_have_buckets_of_their_own():
         values, positions, QUARTERS, clusters, groups, within=lambda queries: Buckets.relative(2 + (queries == 60)), seed=1
     )
     assert [len(payload.counts) for payload in found] == [4, 2, 3]  # 53 and 60 queries with a position
-    assert [payload.figures["without_position"] for payload in found] == [7, 7, 0]
+    assert [payload.figures.without_position for payload in found] == [7, 7, 0]
 
 
 def test_lengths_that_share_no_bucket_cannot_be_compared():
     values, positions = np.linspace(0.2, 0.8, 80), np.repeat([0.1, 0.9], 40)
     payload = bucket_means(values, positions, HALVES, seed=1, strata=np.repeat([0, 1], 40))
-    assert payload.figures["psi_undefined"] == "buckets hold passages of different lengths only"
+    assert payload.figures.psi.undefined == "buckets hold passages of different lengths only"
     assert list(payload.means) == [None, None]
 
 
@@ -191,22 +193,22 @@ def test_a_preference_is_found_and_a_lack_of_one_is_not():
     positions = rng.random(4_000)
     noise = rng.normal(0, 0.2, 4_000)
     flat = bucket_means(0.6 + noise, positions, PERCENT_BUCKETS, seed=1).figures
-    assert flat["p"] > 0.05
-    assert flat["psi_debiased_low"] < 0.02
+    assert flat.psi.p > 0.05
+    assert flat.psi.low < 0.02
     steep = bucket_means(0.6 - 0.2 * positions + noise, positions, PERCENT_BUCKETS, seed=1).figures
-    assert steep["p"] == pytest.approx(1 / 1_001)
+    assert steep.psi.p == pytest.approx(1 / 1_001)
     # the bucket's true means run from 0.595 to 0.405
-    assert steep["psi_debiased_low"] < 1 - 0.405 / 0.595 < steep["psi_debiased_high"]
-    assert steep["psi_debiased_low"] > 0.15
-    assert steep["slope_low"] < -0.2 < steep["slope_high"]
-    assert steep["kendall_p"] < 0.01
+    assert steep.psi.low < 1 - 0.405 / 0.595 < steep.psi.high
+    assert steep.psi.low > 0.15
+    assert steep.slope.low < -0.2 < steep.slope.high
+    assert steep.kendall.p < 0.01
 
 
 def test_changes_may_be_below_zero():
     payload = means_by_bucket(np.array([-0.5, 0.1, 0.3, 0.5]), np.array([0.1, 0.2, 0.6, 1]), HALVES, seed=1, minimum=2)
     assert payload.means == pytest.approx([-0.2, 0.4])
-    assert payload.figures["slope"] == pytest.approx(stats.linregress([0.1, 0.2, 0.6, 1], [-0.5, 0.1, 0.3, 0.5]).slope)
-    assert "psi" not in payload.figures
+    assert payload.figures.slope.value == pytest.approx(stats.linregress([0.1, 0.2, 0.6, 1], [-0.5, 0.1, 0.3, 0.5]).slope)
+    assert "psi" not in payload.figures.to_rows()
     assert list(means_by_bucket(np.array([0.5]), np.array([0.1]), HALVES, seed=1).means) == [None, None]
 
 

@@ -15,20 +15,27 @@ import numpy as np
 
 from positionbias.core.interval import Interval
 from positionbias.core.manifest import Manifest
+from positionbias.results.audit import GapFigures
+from positionbias.results.buckets import (
+    QueryBuckets,
+    ResponseCurve,
+    ResponseFigures,
+    SegmentBuckets,
+    SegmentFigures,
+    Slope,
+)
 from positionbias.results.payloads import (
     AtsCurve,
     Contrast,
     Effect,
     Example,
     Examples,
-    PositionBuckets,
     Preference,
     Question,
-    ResponseCurve,
-    Statistics,
     Verdict,
 )
 from positionbias.results.result import Facts, Result, save_results
+from tests.bucket_figures import bucket_figures
 
 QUALITIES = {"nDCG@10": 0.80, "RR@10": 0.76, "R@10": 0.93}
 CHARACTERS = (0, 100, 200, 300, 400, 500, 3120)
@@ -61,31 +68,31 @@ def buckets(system: str, lean: float, scale: str, quality: str, group: str = "",
         counts[-1], shown[-1], left_out = 7, None, 1
     kept = [value for value in shown if value is not None]
     psi = 1 - min(kept) / max(kept)
-    figures = {
-        "psi": psi,
-        "null_mean": 0.041,
-        "p": 0.0004 if lean > 0.2 else 0.41,
-        "psi_debiased": psi - 0.041,
-        "psi_debiased_low": psi - 0.041 - 0.03,
-        "psi_debiased_high": psi - 0.041 + 0.03,
-        "minimum": 20,
-        "left_out": left_out,
-        "permutations": 2_000,
-        "level": 0.95,
-        "slope": -0.1 * lean,
-        "slope_low": -0.1 * lean - 0.02,
-        "slope_high": -0.1 * lean + 0.02,
-        "slope_p": 0.001 if lean > 0.2 else 0.5,
-        "slope_unit": "the whole passage" if scale == "relative" else "100 characters",
-        "spearman": -0.8 * math.tanh(lean),
-        "spearman_low": -0.8 * math.tanh(lean) - 0.15,
-        "spearman_high": -0.8 * math.tanh(lean) + 0.15,
-        "kendall": -0.6 * math.tanh(lean),
-        "kendall_low": -0.6 * math.tanh(lean) - 0.15,
-        "kendall_high": -0.6 * math.tanh(lean) + 0.15,
-    }
+    figures = bucket_figures(
+        psi=psi,
+        null_mean=0.041,
+        p=0.0004 if lean > 0.2 else 0.41,
+        psi_debiased=psi - 0.041,
+        psi_debiased_low=psi - 0.041 - 0.03,
+        psi_debiased_high=psi - 0.041 + 0.03,
+        minimum=20,
+        left_out=left_out,
+        permutations=2_000,
+        level=0.95,
+        slope=-0.1 * lean,
+        slope_low=-0.1 * lean - 0.02,
+        slope_high=-0.1 * lean + 0.02,
+        slope_p=0.001 if lean > 0.2 else 0.5,
+        slope_unit="the whole passage" if scale == "relative" else "100 characters",
+        spearman=-0.8 * math.tanh(lean),
+        spearman_low=-0.8 * math.tanh(lean) - 0.15,
+        spearman_high=-0.8 * math.tanh(lean) + 0.15,
+        kendall=-0.6 * math.tanh(lean),
+        kendall_low=-0.6 * math.tanh(lean) - 0.15,
+        kendall_high=-0.6 * math.tanh(lean) + 0.15,
+    )
     lows_, highs_ = ([None if m is None else b for m, b in zip(shown, part, strict=True)] for part in (low, high))
-    payload = PositionBuckets(scale, quality, edges, counts, shown, lows_, highs_, group, figures)
+    payload = QueryBuckets(scale, quality, edges, counts, shown, lows_, highs_, group, figures=figures)
     facts = Facts(model="first stage" if first_stage else "bert_dot")
     return Result("PSI", "squad", "test", system, 1, psi, None, sum(counts), payload, facts)
 
@@ -99,22 +106,21 @@ def blind(name: str, slope: float) -> Result:
 def gap(system: str, lean: float, quality: str) -> Result:
     mean = QUALITIES[quality]
     change = -0.04 * lean
-    rows = {
-        "quality": quality,
-        "draws": 4,
-        "queries": QUERIES,
-        "mean original": mean,
-        "mean rotated": mean + change,
-        "top-1 changed": 0.08 + 0.05 * lean,
-        "rank-biased overlap": 0.93 - 0.06 * lean,
-        "p": 0.0002 if lean > 0.2 else 0.3,
-        "answers cut through": 0.021,
-        "answers truncated": 0.117,
-    }
-    bounds = Interval(change - 0.006, change + 0.006, method="bootstrap over 1,204 passages")
-    return Result(
-        "rotation gap", "squad", "test", system, 1, change, bounds, QUERIES, Statistics(rows), Facts(model="bert_dot")
+    figures = GapFigures(
+        quality=quality,
+        draws=4,
+        queries=QUERIES,
+        original=mean,
+        rotated=mean + change,
+        p=0.0002 if lean > 0.2 else 0.3,
+        detectable=None,
+        first_changed=0.08 + 0.05 * lean,
+        overlap=0.93 - 0.06 * lean,
+        cut=0.021,
+        truncated=0.117,
     )
+    bounds = Interval(change - 0.006, change + 0.006, method="bootstrap over 1,204 passages")
+    return Result("rotation gap", "squad", "test", system, 1, change, bounds, QUERIES, figures, Facts(model="bert_dot"))
 
 
 def movement(system: str, lean: float) -> Result:
@@ -125,7 +131,7 @@ def movement(system: str, lean: float) -> Result:
     counts = [int(3_000 * (1.05 - abs(m))) for m in middles]
     lows = [m - h for m, h in zip(means, half, strict=True)]
     highs = [m + h for m, h in zip(means, half, strict=True)]
-    payload = PositionBuckets("moved", "change of nDCG@10", edges, counts, means, lows, highs)
+    payload = QueryBuckets("moved", "change of nDCG@10", edges, counts, means, lows, highs, figures=bucket_figures())
     facts = Facts(model="bert_dot")
     return Result("rotation gap by movement", "squad", "test", system, 1, None, None, sum(counts), payload, facts)
 
@@ -133,9 +139,9 @@ def movement(system: str, lean: float) -> Result:
 def gain(system: str, lean: float) -> Result:
     edges = [i / 20 for i in range(21)]
     means = [round(0.05 - 0.08 * lean * (a + b) / 2, 4) for a, b in pairwise(edges)]
-    figures = {"slope": -0.08 * lean, "slope_low": -0.08 * lean - 0.01, "slope_high": -0.08 * lean + 0.01, "level": 0.95}
+    figures = bucket_figures(slope=-0.08 * lean, slope_low=-0.08 * lean - 0.01, slope_high=-0.08 * lean + 0.01)
     lows, highs = [m - 0.02 for m in means], [m + 0.02 for m in means]
-    payload = PositionBuckets("relative", "gain in nDCG@10 over bm25", edges, [290] * 20, means, lows, highs, "", figures)
+    payload = QueryBuckets("relative", "gain in nDCG@10 over bm25", edges, [290] * 20, means, lows, highs, figures=figures)
     facts = Facts(model="bert_dot")
     return Result("gain by position", "squad", "test", system, 1, -0.08 * lean, None, 5_800, payload, facts)
 
@@ -143,7 +149,8 @@ def gain(system: str, lean: float) -> Result:
 def response(system: str, lean: float) -> Result:
     places = [i / 10 for i in range(11)]
     scores = [round(0.35 * lean * (math.exp(-2.5 * p) - 0.36), 4) for p in places]
-    slope = scores[-1] - scores[0]
+    value = scores[-1] - scores[0]
+    slope = Slope(value=value, low=value - 0.05, high=value + 0.05, p=0.0001)
     payload = ResponseCurve(
         places,
         [2_000] * 11,
@@ -151,16 +158,16 @@ def response(system: str, lean: float) -> Result:
         [s - 0.03 for s in scores],
         [s + 0.03 for s in scores],
         [0.78 - 0.06 * lean * p for p in places],
-        {"unit": 4.21, "slope": slope, "slope_low": slope - 0.05, "slope_high": slope + 0.05, "slope_p": 0.0001, "level": 0.95},
+        ResponseFigures(unit=4.21, queries=2_000, left_out=0, level=0.95, slope=slope),
     )
-    return Result("position response", "squad", "test", system, 1, slope, None, 2_000, payload, Facts(model="bert_dot"))
+    return Result("position response", "squad", "test", system, 1, value, None, 2_000, payload, Facts(model="bert_dot"))
 
 
 def segments(system: str, lean: float) -> Result:
     means = [0.78 + 0.08 * lean, 0.78 - 0.02 * lean, 0.77 - 0.05 * lean]
     lows, highs = [m - 0.004 for m in means], [m + 0.004 for m in means]
-    figures = {"first − last": means[0] - means[2], "first − last low": 0.1 * lean, "first − last high": 0.16 * lean + 0.02}
-    payload = PositionBuckets("segment", "cosine", [0, 1 / 3, 2 / 3, 1], [1_204] * 3, means, lows, highs, "", figures)
+    figures = SegmentFigures(difference=means[0] - means[2], low=0.1 * lean, high=0.16 * lean + 0.02, left_out=0)
+    payload = SegmentBuckets("segment", "cosine", [0, 1 / 3, 2 / 3, 1], [1_204] * 3, means, lows, highs, figures=figures)
     facts = Facts(model="bert_dot")
     return Result("segment similarity", "squad", "test", system, 1, means[-1] - means[0], None, 1_204, payload, facts)
 

@@ -18,8 +18,10 @@ from positionbias.report.audit_select import series_of
 from positionbias.report.figure import MUTED, NARROW, svg_text
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
-from positionbias.results.payloads import AtsCurve, PositionBuckets
+from positionbias.results.buckets import QueryBuckets
+from positionbias.results.payloads import AtsCurve
 from positionbias.results.result import Facts, Result, save_results
+from tests.bucket_figures import bucket_figures
 
 from . import invented_audit
 from .test_html import HOSTILE, check
@@ -38,10 +40,10 @@ NAMES = [
 ]
 
 
-def payload_of(results: list[Result], system: str, scale: str, quality: str = "nDCG@10", group: str = "") -> PositionBuckets:
+def payload_of(results: list[Result], system: str, scale: str, quality: str = "nDCG@10", group: str = "") -> QueryBuckets:
     for result in results:
         p = result.payload
-        if isinstance(p, PositionBuckets) and (result.system, p.scale, p.quality, p.group) == (system, scale, quality, group):
+        if isinstance(p, QueryBuckets) and (result.system, p.scale, p.quality, p.group) == (system, scale, quality, group):
             return p
     raise AssertionError(f"no {scale} of {system}")
 
@@ -70,9 +72,9 @@ def test_quality_is_drawn_in_the_middle_of_each_bucket_and_breaks_where_one_is_m
 
 
 def test_a_bucket_between_two_empty_ones_keeps_its_interval() -> None:
-    payload = PositionBuckets(
-        "relative", "nDCG@10", [0, 0.2, 0.4, 0.6], [1, 30, 1], [None, 0.5, None], [None, 0.4, None], [None, 0.7, None]
-    )
+    means, lows, highs = ([None, value, None] for value in (0.5, 0.4, 0.7))
+    figures = bucket_figures()
+    payload = QueryBuckets("relative", "nDCG@10", [0, 0.2, 0.4, 0.6], [1, 30, 1], means, lows, highs, figures=figures)
     axes = quality_figure([Result("PSI", "c", "test", "m", 1, None, None, 32, payload)]).axes[0]
     upright = [list(line.get_ydata()) for line in axes.lines if len(line.get_xdata()) == 2]
     assert upright == [[0.4, 0.7]]
@@ -110,14 +112,14 @@ def test_a_panel_a_group_of_lengths() -> None:
 def test_a_group_without_a_value_has_no_panel() -> None:
     def empty(result: Result) -> Result:
         p = result.payload
-        if isinstance(p, PositionBuckets) and p.group and p.group != invented_audit.GROUPS[2]:
+        if isinstance(p, QueryBuckets) and p.group and p.group != invented_audit.GROUPS[2]:
             none = [None] * len(p.means)
             return replace(result, payload=replace(p, means=none, lows=none, highs=none))
         return result
 
     one = [empty(result) for result in ONE]
     assert [axes.get_title(loc="left") for axes in length_figure(one).axes] == [invented_audit.GROUPS[2]]
-    nothing = [r for r in one if not isinstance(r.payload, PositionBuckets) or r.payload.group != invented_audit.GROUPS[2]]
+    nothing = [r for r in one if not isinstance(r.payload, QueryBuckets) or r.payload.group != invented_audit.GROUPS[2]]
     assert "quality-within-lengths" not in audit_page.audit_figures(nothing)
 
 
@@ -183,7 +185,7 @@ def test_what_is_missing_is_one_clear_line() -> None:
 
 def test_figures_without_any_value_can_be_drawn() -> None:
     none = [None, None]
-    empty = PositionBuckets("relative", "nDCG@10", [0, 0.5, 1], [0, 0], none, none, none, "", {"psi": None})
+    empty = QueryBuckets("relative", "nDCG@10", [0, 0.5, 1], [0, 0], none, none, none, figures=bucket_figures())
     results = [Result("PSI", "c", "test", "m", 1, None, None, 0, empty, Facts(model="tk"))]
     figures = audit_page.audit_figures(results)
     assert list(figures) == ["quality-by-position"]
@@ -195,10 +197,8 @@ def test_captions_have_the_numbers() -> None:
     caption = audit_captions.movement_caption(ONE).replace("\u00a0", " ")
     assert "Mean change in nDCG@10: minilm −0.036 [−0.042, −0.030]." in caption
     assert "Bands are 95 % intervals" in caption
-    figures = payload_of(ONE, "minilm", "relative").figures
-    assert f"minilm: PSI {figures['psi']:.3f}, debiased {figures['psi_debiased']:.3f}" in audit_captions.quality_caption(
-        ONE, "relative"
-    )
+    psi = payload_of(ONE, "minilm", "relative").figures.psi
+    assert f"minilm: PSI {psi.value:.3f}, debiased {psi.debiased:.3f}" in audit_captions.quality_caption(ONE, "relative")
     assert "p <0.001; bm25" in audit_captions.quality_caption(ONE, "relative")
     slope = audit_captions.response_caption(ONE).replace("\u00a0", " ")
     assert "Slope, last place less first: minilm −0.289 [−0.339, −0.239]." in slope

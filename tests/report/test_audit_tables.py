@@ -11,12 +11,19 @@ from typing import Any
 import pytest
 
 from positionbias.core.interval import Interval
-from positionbias.evaluation.sensitivity import STANDARDISED
 from positionbias.report import audit_captions, audit_data, audit_tables
-from positionbias.report.audit_select import AUDIT_MEASURES
 from positionbias.report.table import Table, as_csv, as_latex
-from positionbias.results.payloads import PositionBuckets, ResponseCurve, Statistics
+from positionbias.results.audit import AUDIT_MEASURES, GapFigures
+from positionbias.results.buckets import (
+    STANDARDISED,
+    PositionBuckets,
+    QueryBuckets,
+    ResponseCurve,
+    ResponseFigures,
+    Slope,
+)
 from positionbias.results.result import Facts, Result
+from tests.bucket_figures import bucket_figures
 
 from . import invented_audit
 
@@ -37,7 +44,7 @@ def by_bucket(system: str, means: Sequence[float | None], group: str = "", *, mo
     edges = [i / len(means) for i in range(len(means) + 1)]
     lows, highs = ([None if m is None else m + by for m in means] for by in (-0.1, 0.1))
     counts = [30 if m is not None else 4 for m in means]
-    payload = PositionBuckets("relative", "nDCG@10", edges, counts, means, lows, highs, group, figures)
+    payload = QueryBuckets("relative", "nDCG@10", edges, counts, means, lows, highs, group, figures=bucket_figures(**figures))
     return Result("PSI", "c", "test", system, 1, figures.get("psi"), None, sum(counts), payload, Facts(model=model))
 
 
@@ -68,9 +75,9 @@ def test_direction() -> None:
 def test_what_is_undefined_is_a_dash_and_says_why() -> None:
     found = by_bucket("m", [None, None], psi=None, p=None, psi_undefined="fewer than two buckets with enough queries")
     (table,) = audit_tables.psi_tables([found, by_bucket("n", [0.5, 0.4], psi=0.2)], "nDCG@10")
-    assert shown(table) == [["m", "8", "–", "2"], ["n", "60", "0.200", "2"]]
+    assert shown(table) == [["m", "8", "–", "2", "0"], ["n", "60", "0.200", "2", "0"]]
     assert table.notes[-1] == "PSI of m (share of the passage) is undefined: fewer than two buckets with enough queries."
-    assert "\nm,8,,2\n" in as_csv(table)
+    assert "\nm,8,,2,0\n" in as_csv(table)
 
 
 def test_every_system_and_scale_has_its_row_and_the_first_stage_comes_last() -> None:
@@ -83,11 +90,11 @@ def test_every_system_and_scale_has_its_row_and_the_first_stage_comes_last() -> 
 
 
 def test_the_rotation_gap() -> None:
-    rows = {
-        "quality": "nDCG@10", "draws": 4, "queries": 100, "mean original": 0.8, "mean rotated": 0.75, "p": 0.03,
-        "top-1 changed": 0.125, "something new": 7,
-    }  # fmt: skip
-    found = Result("rotation gap", "c", "test", "m", None, -0.05, Interval(-0.06, -0.04), 100, Statistics(rows))
+    figures = GapFigures(
+        quality="nDCG@10", draws=4, queries=100, original=0.8, rotated=0.75, p=0.03, detectable=None, first_changed=0.125,
+        overlap=None, cut=None, truncated=None,
+    )  # fmt: skip
+    found = Result("rotation gap", "c", "test", "m", None, -0.05, Interval(-0.06, -0.04), 100, figures)
     table = audit_tables.gap_table([found])
     assert dict(zip(heads(table), shown(table)[0], strict=True)) == {
         "Quality": "nDCG@10",
@@ -98,23 +105,14 @@ def test_the_rotation_gap() -> None:
         "Change [95 %]": "−0.050 [−0.060, −0.040]",
         "p": "0.030",
         "Top passage changed": "12.5 %",
-        "Something new": "7",
     }
     assert table.notes[0] == "Rotations of each passage: 4."
     assert len(audit_tables.gap_table(FOUR).rows) == 3 * 4  # qualities × systems
 
 
-def test_a_gap_that_is_undefined() -> None:
-    found = Result("rotation gap", "c", "test", "m", None, None, None, 0, Statistics({"quality": "nDCG@10"}))
-    table = audit_tables.gap_table([found])
-    assert heads(table) == ["Quality", "System", "Queries"]
-    assert shown(table) == [["nDCG@10", "m", "0"]]
-
-
 def test_the_response_and_its_places() -> None:
-    curve = ResponseCurve(
-        [0.0, 1.0], [9, 8], [0.5, None], [0.4, None], [0.6, None], [0.9, 0.7], {"slope_low": -0.6, "slope_high": -0.2}
-    )
+    figures = ResponseFigures(unit=1.0, queries=9, left_out=0, level=0.95, slope=Slope(value=-0.4, low=-0.6, high=-0.2))
+    curve = ResponseCurve([0.0, 1.0], [9, 8], [0.5, None], [0.4, None], [0.6, None], [0.9, 0.7], figures)
     found = Result("position response", "c", "test", "m", 1, -0.4, None, 9, curve)
     assert shown(audit_tables.response_table([found])) == [["m", "9", "−0.400 [−0.600, −0.200]", "0.900", "0.700"]]
     data = audit_data.response_places_table([found])
@@ -170,7 +168,7 @@ def test_the_description_standardised_over_length_stands_first() -> None:
     (table,) = audit_tables.psi_tables(found[::-1], "nDCG@10")
     assert [row[:1] + row[3:4] for row in shown(table)] == [[STANDARDISED, "0.140"], ["all", "0.250"]]
     (within,) = audit_tables.psi_tables(found, "nDCG@10", grouped=True)
-    assert [row[-2] for row in shown(within)] == ["0.333"]
+    assert [row[-3] for row in shown(within)] == ["0.333"]
     assert "PSI 0.140" in audit_captions.quality_caption(found, "relative")
     assert "PSI 0.250" in audit_captions.quality_caption(found[:1], "relative")
 

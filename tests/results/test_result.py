@@ -14,6 +14,14 @@ import pytest
 from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval
 from positionbias.core.manifest import Manifest
+from positionbias.results.buckets import (
+    QueryBuckets,
+    ResponseCurve,
+    ResponseFigures,
+    SegmentBuckets,
+    SegmentFigures,
+    Slope,
+)
 from positionbias.results.leaked_order import AgainstSplits, LeakedOrder, OrderAnswer, Power, Swap
 from positionbias.results.payloads import (
     KINDS,
@@ -27,11 +35,9 @@ from positionbias.results.payloads import (
     Payload,
     PerQuery,
     PlaceHistogram,
-    PositionBuckets,
     PositionHistogram,
     Preference,
     Question,
-    ResponseCurve,
     SentenceMoves,
     Statistics,
     TrainingCurve,
@@ -39,6 +45,7 @@ from positionbias.results.payloads import (
 )
 from positionbias.results.result import Facts, Result, load_results, save_results
 from positionbias.results.suspicion import CleanInTurn, ErrorRates, Excess, Obstacle, Signal, Suspected, Suspicion
+from tests.bucket_figures import bucket_figures
 from tests.sealing import reseal
 
 MANIFEST = Manifest(kind="results", name="r", command="a test")
@@ -64,10 +71,36 @@ PAYLOADS: list[Payload] = [
     ),
     AtsCurve([0, 1], [1.0, 0.5], [30, 25], [100, 90], [0.1, None], [0.2, 0.2], {"mats": 0.5}),
     TrainingCurve([100, 200], {"loss": [0.9, None]}, {"stopped": "patience"}),
-    PositionBuckets(
-        "relative", "nDCG@10", [0.0, 0.5, 1.0], [4, 1], [0.5, None], [0.4, None], [0.6, None], "9 to 12 words", {"psi": 0.1}
+    QueryBuckets(
+        "relative",
+        "nDCG@10",
+        [0.0, 0.5, 1.0],
+        [4, 1],
+        [0.5, None],
+        [0.4, None],
+        [0.6, None],
+        "9 to 12 words",
+        figures=bucket_figures(psi=0.1, slope_undefined="fewer than two queries", kendall=-0.5, permutations=100),
     ),
-    ResponseCurve([0.0, 1.0], [3, 3], [0.5, -0.5], [0.4, -0.6], [0.6, -0.4], [0.9, 0.7], {"unit": 1.5}),
+    SegmentBuckets(
+        "segment",
+        "cosine",
+        [0.0, 1 / 3, 2 / 3, 1.0],
+        [5, 5, 5],
+        [0.5, 0.4, 0.3],
+        [None] * 3,
+        [None] * 3,
+        figures=SegmentFigures(difference=0.2, low=None, high=None, left_out=1),
+    ),
+    ResponseCurve(
+        [0.0, 1.0],
+        [3, 3],
+        [0.5, -0.5],
+        [0.4, -0.6],
+        [0.6, -0.4],
+        [0.9, 0.7],
+        ResponseFigures(unit=1.5, queries=3, left_out=0, level=0.95, slope=Slope(value=-1.0), unmoved={"a cause": 2}),
+    ),
     Examples([Example("q1", "Who?", "p1", "Ann. Bob.", [[0, 3]], "Bob. Ann. ", [[5, 8]], 1.0, 0.5, 1, None)], "nDCG@10"),
     Finding("The histogram falls.", True),
     LeakedOrder(
@@ -138,7 +171,7 @@ def result(payload: Payload, **changes: Any) -> Result:
 
 
 def test_there_is_a_sample_of_every_kind() -> None:
-    assert {type(payload) for payload in PAYLOADS} == set(KINDS.values())
+    assert {result(payload).kind for payload in PAYLOADS} == set(KINDS)
 
 
 @pytest.mark.parametrize("payload", PAYLOADS, ids=lambda payload: type(payload).__name__)

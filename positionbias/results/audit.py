@@ -1,0 +1,123 @@
+"""Figures of an audit beside its buckets and verdicts: what was counted, and what rotation changes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated
+
+from msgspec import field
+
+from positionbias.results.buckets import GAIN, MOVEMENT, PSI, RESPONSE, SEGMENTS
+from positionbias.results.figures import BESIDE, Figures
+
+__all__ = [
+    "AUDIT_MEASURES",
+    "DEVIATIONS",
+    "EVIDENCE",
+    "FIRST_STAGE",
+    "GAP",
+    "MANIPULATIONS",
+    "RANKS",
+    "READ_WHOLE",
+    "RETRIEVAL",
+    "TWO_RUNS",
+    "VERDICT",
+    "EvidenceFigures",
+    "GapFigures",
+    "ManipulationFigures",
+    "RetrievalFigures",
+    "TwoRunFigures",
+]
+
+EVIDENCE, RETRIEVAL = "evidence", "retrieval over the whole collection"
+GAP, MANIPULATIONS, TWO_RUNS = "rotation gap", "manipulations", "two runs"
+VERDICT = "verdict"
+DEVIATIONS, RANKS = "deviations", "ranks"  # units of an effect; any other unit is a measure
+READ_WHOLE = "read"  # an effect's subset of queries, whose texts the system reads to the end
+FIRST_STAGE = "first stage"  # facts.model of the ranking that the audited models re-rank
+AUDIT_MEASURES = (PSI, GAIN, GAP, MOVEMENT, RESPONSE, SEGMENTS)
+
+
+class EvidenceFigures(Figures, frozen=True, kw_only=True):
+    """How many queries have evidence; ``outcomes`` say what became of all answers and queries."""
+
+    MEASURES = (EVIDENCE,)
+
+    outcomes: Annotated[Mapping[str, int], BESIDE] = field(name="")
+    audited: int = field(name="queries audited")
+    with_candidates: int = field(name="queries with candidates")
+
+
+class RetrievalFigures(Figures, frozen=True, kw_only=True):
+    """What a retriever ranked, and what that cost: ``encoded`` counts passages in all wordings, ``empty`` and ``truncated`` those as they are."""
+
+    MEASURES = (RETRIEVAL,)
+
+    passages: int
+    depth: int
+    encoded: int = field(name="passages encoded")
+    empty: int = field(name="empty passages")
+    truncated: int = field(name="passages up to the length limit")
+    vectors: str
+    compared_in: str = field(name="compared in")
+
+
+class ManipulationFigures(Figures, frozen=True, kw_only=True, omit_defaults=True):
+    """What moved evidence was measured on: ``unmoved`` queries by cause, and how scores changed beside it, as shares of a list's deviation."""
+
+    MEASURES = (MANIPULATIONS,)
+
+    queries: int
+    unmoved: Annotated[Mapping[str, int], BESIDE] = field(name="left out: ", default_factory=dict)
+    orders: int = field(name="orders of the other sentences")
+    texts: int
+    scores: str
+    repeated: float | None = field(name="change of a repeated call")
+    permuted: float | None = field(name="change of a reversed list")
+    alone: float | None = field(name="change of a passage by itself")
+    length_limit: str = field(name="length limit")
+
+
+class GapFigures(Figures, frozen=True, kw_only=True):
+    """What rotating the whole collection does to a quality; the change of its mean is the result's value.
+
+    ``cut`` and ``truncated`` are shares of answers, ``truncated`` None where the model does not say what it reads.
+    """
+
+    MEASURES = (GAP,)
+
+    quality: str
+    draws: int
+    queries: int
+    original: float | None = field(name="mean original")
+    rotated: float | None = field(name="mean rotated")
+    p: float | None
+    detectable: float | None = field(name="smallest detectable change")
+    first_changed: float | None = field(name="top-1 changed")
+    overlap: float | None = field(name="rank-biased overlap")
+    cut: float | None = field(name="answers cut through")
+    truncated: float | None = field(name="answers truncated")
+
+
+class TwoRunFigures(Figures, frozen=True, kw_only=True):
+    """What the verdict on two runs rests on. ``moves`` are pairs of a query and a rotation, and so is what is left out: ``sentences_cut``,
+    ``unchanged`` and ``one_sentence`` passages. ``clusters`` are passages, None where the effect is undefined; ``means`` are of the first measure.
+    """
+
+    MEASURES = (TWO_RUNS,)
+
+    queries: int
+    rotations: int
+    moved: int = field(name="queries with a moved answer")
+    moves: int
+    sentences_cut: int = field(name="sentences cut through")
+    unchanged: int = field(name="passages left as they were")
+    one_sentence: int = field(name="passages of one sentence")
+    clusters: int | None = field(name="passages that count")
+    cutoff: int = field(name="rank cut-off")
+    lacking: int = field(name="queries that some run lacks")
+    in_no_run: int = field(name="passage in no run")
+    in_original_alone: int = field(name="passage in the original run alone")
+    in_rotated_alone: int = field(name="passage in rotated runs alone")
+    shared: float = field(name="first 10 passages that both runs share")
+    means: Annotated[Mapping[str, float | None], BESIDE] = field(name="")
