@@ -22,7 +22,7 @@ from positionbias.report.retrieval import retrieval_tables, transfer_tables
 from positionbias.report.table import Cell, Column, Table
 from positionbias.results.collections import PassageFigures, QueryFigures
 from positionbias.results.figures import Figures
-from positionbias.results.payloads import AtsCurve, PositionHistogram, Statistics, TrainingCurve
+from positionbias.results.payloads import AtsCurve, PositionHistogram, TrainingCurve
 from positionbias.results.published import DEVIATION, PublishedCell
 from positionbias.results.result import Result
 from positionbias.results.select import distinct, labels, of_kind
@@ -97,7 +97,7 @@ def outcomes_table(results: Sequence[Result]) -> Table:
 def statistics_table(results: Sequence[Result], *, name: str, title: str) -> Table:
     """Named figures side by side, a column a result; figures that are themselves named stand as ``NAME: PART``."""
     found = of_kind(results, "statistics")
-    flat = [_flatten(result.payload.to_rows()) for result in found if isinstance(result.payload, Figures | Statistics)]
+    flat = [_flatten(result.payload.to_rows()) for result in found if isinstance(result.payload, Figures)]
     keys = distinct(key for record in flat for key in record)
     rows = [[text_cell(key), *(_figure_cell(key, record.get(key)) for record in flat)] for key in keys]
     columns = [Column("", numeric=False), *(Column(label) for label in labels(found, first=1))]

@@ -73,23 +73,21 @@ class Rows(Figures, Generic[T], frozen=True, kw_only=True):
     rows: Mapping[str, T]
 
 
-def read_figures(measure: str, rows: Mapping[str, Any]) -> Figures | None:
-    """Return the figures of a result from its rows; None where its measure has no class.
+def read_figures(measure: str, rows: Mapping[str, Any]) -> Figures:
+    """Return the figures of a result from its rows.
 
     Raises:
-        ValueError: the rows are of none of the measure's classes.
+        ValueError: the measure has no class of figures, or the rows are of none of its classes.
     """
     known = _by_measure()
     name = measure if measure in known else max((name for name in known if _stands_for(name, measure)), key=len, default="")
-    problem: ValueError | None = None
-    for kind in known.get(name, ()):
+    problem = ValueError(f"figures of the unknown measure {measure!r}")
+    for number, kind in enumerate(known.get(name, ())):
         try:
             return kind.from_rows(rows)
         except ValueError as error:
-            problem = problem or error
-    if problem is not None:
-        raise problem
-    return None
+            problem = problem if number else error
+    raise problem
 
 
 def _stands_for(name: str, measure: str) -> bool:

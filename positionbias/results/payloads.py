@@ -35,21 +35,9 @@ __all__ = [
     "Question",
     "ResponseCurve",
     "SentenceMoves",
-    "Statistics",
     "TrainingCurve",
     "Verdict",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Statistics:
-    """Named figures: rows of a table (collection statistics, counts by cause)."""
-
-    rows: Mapping[str, Any]
-
-    def to_rows(self) -> Mapping[str, Any]:
-        """Return the rows."""
-        return self.rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +238,6 @@ class Examples:
 
 Payload = (
     Figures
-    | Statistics
     | PositionHistogram
     | PlaceHistogram
     | SentenceMoves
@@ -267,7 +254,6 @@ Payload = (
     | Suspicion
 )
 KINDS: dict[str, type] = {
-    "statistics": Statistics,
     "histogram": PositionHistogram,
     "places": PlaceHistogram,
     "moves": SentenceMoves,

@@ -24,7 +24,7 @@ from positionbias.core.schema import converted
 from positionbias.core.seal import verified
 from positionbias.results.buckets import PositionBuckets, QueryBuckets, SegmentBuckets
 from positionbias.results.figures import Figures, Record, read_figures
-from positionbias.results.payloads import KINDS, Payload, PerQuery, Statistics
+from positionbias.results.payloads import KINDS, Payload, PerQuery
 
 __all__ = ["Facts", "Result", "load_results", "save_results", "write_results"]
 
@@ -132,7 +132,7 @@ _HEADER = {name: type_ for name, type_ in get_type_hints(Result).items() if name
 
 def _payload(kind: str, measure: str, record: Mapping[str, Any]) -> Payload:
     if kind == FIGURES:
-        return read_figures(measure, record["rows"]) or Statistics(record["rows"])
+        return read_figures(measure, record["rows"])
     if kind == "training" and "ending" not in record:
         depth = record.get("notes", {}).get("depth")
         ending = Ending.of_log(record["steps"], record["series"].get("validation nDCG@10", ()), depth)

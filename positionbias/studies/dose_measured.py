@@ -15,6 +15,7 @@ from positionbias.positions.histogram import HistogramOptions, position_histogra
 from positionbias.positions.locate import Matching
 from positionbias.results.payloads import Comparison, Finding, PerQuery, PositionHistogram
 from positionbias.results.result import Facts, Result
+from positionbias.results.select import of_type
 from positionbias.studies.findings import DOSES, Change, baselines, difference_of, idle_trainings, trainings
 from positionbias.studies.measured import measure_models
 from positionbias.studies.over_trainings import BASELINE_FACTS, over_trainings, query_values
@@ -114,8 +115,8 @@ def _change(values: OfSystem, facts: Facts) -> dict[str, float]:
 
 def dose_findings(results: Sequence[Result], measure: str) -> list[Finding]:
     """Where the training answers were; the change by dose, and whether it differs; MATS by dose; the trainings compared; baselines."""
-    histograms = [r for r in results if isinstance(r.payload, PositionHistogram) and r.facts.variant]
-    variants = _ordered(histograms)
+    histograms = [(result, found) for result, found in of_type(results, PositionHistogram) if result.facts.variant]
+    variants = _ordered([result for result, _ in histograms])
     idle, spoken = idle_trainings(results)
     return [
         _positions(histograms, variants),
@@ -127,11 +128,11 @@ def dose_findings(results: Sequence[Result], measure: str) -> list[Finding]:
     ]
 
 
-def _positions(histograms: Sequence[Result], variants: Sequence[str]) -> Finding:
-    shares = {r.facts.variant: r.payload.figures["first_fifth"]["value"] for r in histograms}  # type: ignore[union-attr]
-    means = {r.facts.variant: r.value or 0.0 for r in histograms}
+def _positions(histograms: Sequence[tuple[Result, PositionHistogram]], variants: Sequence[str]) -> Finding:
+    shares = {result.facts.variant: found.figures["first_fifth"]["value"] for result, found in histograms}
+    means = {result.facts.variant: result.value or 0.0 for result, _ in histograms}
     listed = "; ".join(f"{v}, {percent(shares[v])} start in the first fifth (mean position {means[v]:.3f})" for v in variants)
-    number = " to ".join(f"{n:,}" for n in sorted({result.count for result in histograms}))
+    number = " to ".join(f"{n:,}" for n in sorted({result.count for result, _ in histograms}))
     return Finding(f"Of the {number} training answers of each dose: with {listed}.", None)
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from positionbias.core.convergence import ended_name
 from positionbias.core.formatting import as_form
 from positionbias.core.interval import Interval
@@ -12,13 +9,10 @@ from positionbias.results.payloads import Comparison
 from positionbias.results.result import Facts
 
 __all__ = [
-    "beside_zero",
     "between",
-    "bounds_of",
     "capital",
     "difference_shown",
     "p_shown",
-    "point_shown",
     "shown",
     "trained_system",
 ]
@@ -27,17 +21,6 @@ __all__ = [
 def capital(text: str) -> str:
     """With a capital letter in front, the rest as it is."""
     return text[:1].upper() + text[1:]
-
-
-def bounds_of(bounds: Mapping[str, Any] | None) -> Interval | None:
-    """An interval that stands in a payload's rows."""
-    return None if bounds is None else Interval(**bounds)
-
-
-def beside_zero(point: Mapping[str, Any]) -> bool:
-    """Whether a point ``{"mean", "interval"}`` has an interval that leaves out 0."""
-    bounds = bounds_of(point["interval"])
-    return bounds is not None and not bounds.low <= 0 <= bounds.high
 
 
 def between(bounds: Interval, form: str = "+.3f") -> str:
@@ -59,11 +42,6 @@ def difference_shown(comparison: Comparison) -> str:
         return f"{as_form(comparison.difference, '+.3f')} ({both} by training seed: {len(by_seed)} trainings have no interval)"
     over = f", {comparison.notes['over']}" if "over" in comparison.notes and bounds else ""
     return shown(comparison.difference, bounds).removesuffix(")") + f"{over})"
-
-
-def point_shown(point: Mapping[str, Any]) -> str:
-    """A point ``{"mean", "interval"}`` of a payload's rows."""
-    return shown(point["mean"], bounds_of(point["interval"]))
 
 
 def p_shown(p: float) -> str:

@@ -67,5 +67,6 @@ def test_rows_of_another_form_are_refused(rows: dict[str, object]) -> None:
         read_figures("candidates", rows)
 
 
-def test_a_measure_without_a_class() -> None:
-    assert read_figures("no such measure", {}) is None
+def test_a_measure_without_a_class_is_refused() -> None:
+    with pytest.raises(ValueError, match="figures of the unknown measure 'no such measure'"):
+        read_figures("no such measure", {})

@@ -22,6 +22,7 @@ from positionbias.results.buckets import (
     SegmentFigures,
     Slope,
 )
+from positionbias.results.figures import Figures
 from positionbias.results.leaked_order import AgainstSplits, LeakedOrder, OrderAnswer, Power, Swap
 from positionbias.results.payloads import (
     KINDS,
@@ -39,18 +40,18 @@ from positionbias.results.payloads import (
     Preference,
     Question,
     SentenceMoves,
-    Statistics,
     TrainingCurve,
     Verdict,
 )
 from positionbias.results.result import Facts, Result, load_results, save_results
+from positionbias.results.runs import CANDIDATES, BM25Figures
 from positionbias.results.suspicion import CleanInTurn, ErrorRates, Excess, Obstacle, Signal, Suspected, Suspicion
 from tests.bucket_figures import bucket_figures
 from tests.sealing import reseal
 
 MANIFEST = Manifest(kind="results", name="r", command="a test")
 PAYLOADS: list[Payload] = [
-    Statistics({"passages": 3, "nested": {"median": 1.5}, "none": None}),
+    BM25Figures(queries=3, candidates=30, depth=10, without_known_term=0, index="built"),
     PositionHistogram([0.0, 0.5, 1.0], [3, 1], [0.5, 0.5], {"answers": 4, "cut": 0}, {"mean": {"value": 0.2, "expected": 0.5}}),
     PerQuery(["q1", "q2"], [0.0, 0.25], {"without candidates": 1}, ["passage p", "passage p"]),
     Comparison(
@@ -158,7 +159,7 @@ PAYLOADS: list[Payload] = [
 
 def result(payload: Payload, **changes: Any) -> Result:
     header: dict[str, Any] = {
-        "measure": "nDCG@10",
+        "measure": CANDIDATES if isinstance(payload, Figures) else "nDCG@10",
         "collection": "planted",
         "split": "test",
         "system": "tk",
@@ -171,7 +172,7 @@ def result(payload: Payload, **changes: Any) -> Result:
 
 
 def test_there_is_a_sample_of_every_kind() -> None:
-    assert {result(payload).kind for payload in PAYLOADS} == set(KINDS)
+    assert {result(payload).kind for payload in PAYLOADS} == {"statistics", *KINDS}
 
 
 @pytest.mark.parametrize("payload", PAYLOADS, ids=lambda payload: type(payload).__name__)
