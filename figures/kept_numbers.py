@@ -188,19 +188,30 @@ def _interval(comparison: Mapping[str, Any], figure: str, form: str, trainings: 
     return f"{as_form(comparison[figure], form)} [{low}, {high}]"
 
 
-PLACED = ("front", "uniform", "rotated")
+PLACED = {"squad": ("front", "uniform", "rotated"), "levels": ("front", "half", "uniform", "rotated")}
 MODELS = {"tk": "TK", "bert_cat": "BERT_CAT", "bert_dot": "BERT_DOT"}
 
 
 def placed() -> list[str]:
-    """Models trained on real text whose evidence was placed: the 3 × 3 of training and test, what rotation changes, and the audit of every training."""
-    lines = [
-        "| model | trained on | above BM25 on validation | nDCG@10, front test | uniform test | rotated test | front → rotated | above BM25, uniform test | audit: end − front, deviations by seed | place in the passage |",
-        "|---|---|---|---:|---:|---:|---:|---:|---|---|",
-    ]
-    study = json.loads(PLACED_RESULTS.read_text("utf-8"))["studies"]["squad"]
+    """Models trained on real text whose evidence was placed as MS MARCO's answers are."""
+    return _placed("squad")
+
+
+def levels() -> list[str]:
+    """TK trained on real text by how front-loaded its evidence is."""
+    return _placed("levels")
+
+
+def _placed(name: str) -> list[str]:
+    """A study of placed text: training by test, what rotation changes, and the audit of every training."""
+    arms = PLACED[name]
+    tests = [f"nDCG@10, {arms[0]} test", *(f"{arm} test" for arm in arms[1:])]
+    heads = ["model", "trained on", "above BM25 on validation", *tests, "front → rotated", "above BM25, uniform test"]
+    heads += ["audit: end − front, deviations by seed", "place in the passage"]
+    lines = [f"| {' | '.join(heads)} |", f"|---|---|---|{'---:|' * (len(arms) + 2)}---|---|"]
+    study = json.loads(PLACED_RESULTS.read_text("utf-8"))["studies"][name]
     for model in dict.fromkeys(row["model"] for row in study["table"]):
-        for arm in PLACED:
+        for arm in arms:
             means = {row["test"]: row["mean"] for row in study["table"] if (row["model"], row["training"]) == (model, arm)}
             if not means:
                 continue  # not trained yet: named in the results
@@ -229,7 +240,7 @@ def placed() -> list[str]:
             trainings = [one for one in study["trainings"] if (one["model"], one["arm"]) == (model, arm)]
             beats = [one["beats first stage"] for one in trainings]
             trained = ended_name(arm, any(one["ending"]["finish"] == "not finished" for one in trainings))
-            cells = [f"{sum(beats)} of {len(beats)}", *(decimal(means[test], 3) for test in PLACED)]
+            cells = [f"{sum(beats)} of {len(beats)}", *(decimal(means[test], 3) for test in arms)]
             if any(beats):
                 cells += [
                     _interval(contrast, "relative", "+.1%", len(beats)),
@@ -391,6 +402,7 @@ TABLES: Mapping[str, Callable[[], list[str]]] = {
     "clicks": clicks,
     "contamination": contamination,
     "audits": audits,
+    "levels": levels,
     "placed": placed,
     "planted": planted,
     "pool_kinds": pool_kinds,
