@@ -155,6 +155,16 @@ def test_a_damaged_index_is_built_anew(animals, name):
     assert rank(animals, "red fox").scores.tolist() == before.tolist()
 
 
+def test_an_index_that_is_a_link_is_refused(animals, tmp_path):
+    folder = animals.cache / "bm25s" / FOLDER
+    folder.parent.mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    folder.symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match="wanted a folder; found a link; remove it"):
+        open_index(animals, Bm25Settings())
+    assert not any((tmp_path / "elsewhere").iterdir())
+
+
 def test_the_index_of_the_same_passages_in_another_order_is_not_reused(tmp_path):
     texts = {"p1": "red fox", "p2": "red hen", "p3": "whale"}
     first = collection_of(tmp_path / "first", texts)
