@@ -242,7 +242,7 @@ def test_a_cross_encoder_counts_nothing_as_cut_and_halves_its_batches(tmp_path: 
     done = rescore(found.model, Texts(), [Query(*item) for item in QUERIES.items()], RUN, name="theirs")
     assert sizes == [32, 16, 8, 4, 2, 2, 2, 2]
     assert (done.cached, done.room, done.counts.truncated) == (False, None, 0)
-    assert "up to the length limit" not in " ".join(done.result("c", "test").payload.rows)
+    assert "up to the length limit" not in " ".join(done.result("c", "test").payload.to_rows())
     assert scores(found.model) == close(predicted(library))
 
     def never(*given: Any, **named: Any) -> Any:

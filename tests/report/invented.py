@@ -32,7 +32,7 @@ from positionbias.results.payloads import (
     PositionHistogram,
     TrainingCurve,
 )
-from positionbias.results.result import Result, save_results
+from positionbias.results.result import FIGURES, Result, save_results
 
 MEASURES = ("nDCG@10", "RR@10", "R@10")
 SUBSETS = ("all queries", "queries whose answer was left whole")
@@ -285,7 +285,7 @@ def save_study(
     *,
     title: str | None = None,
     loading: float = 0.8,
-    kinds: tuple[str, ...] = tuple(KINDS),
+    kinds: tuple[str, ...] = (FIGURES, *KINDS),
     **how: float,
 ) -> Path:
     """One study as a folder of results; ``kinds`` keeps some of them, where a test needs no more."""
