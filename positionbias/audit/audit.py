@@ -29,7 +29,7 @@ from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval
 from positionbias.core.records import Query
 from positionbias.core.run import Run
-from positionbias.core.seeds import key64
+from positionbias.core.seeds import drawn_order
 from positionbias.core.shard_work import MapShards
 from positionbias.evaluation.evaluate import check_run
 from positionbias.evaluation.significance import clusters_by_passage
@@ -69,7 +69,7 @@ def make_task(
     qrels = collection.qrels(split)
     evidence = evidence_of(collection, split, qrels, settings.matching, level=settings.relevant_from, map_shards=map_shards)
     if queries is not None and queries < len(evidence.by_query):
-        drawn = sorted(evidence.query_ids, key=lambda query_id: (key64(settings.seed, "audit", query_id), query_id))
+        drawn = drawn_order(evidence.query_ids, settings.seed, "audit")
         evidence = evidence.of(drawn[:queries])
     kept = set(evidence.query_ids)
     chosen = [query for query in collection.queries(split) if query.query_id in kept]
@@ -207,7 +207,7 @@ class _Audit:
         system, task, settings = self.system, self.task, self.settings
         declared = {"pointwise": Nature(False, declared=True), "listwise": Nature(True, declared=True)}
         nature = declared.get(settings.lists) or nature_of(system, task, settings.seed)
-        ids = sorted(task.query_ids, key=lambda query_id: (key64(settings.seed, "needle", query_id), query_id))
+        ids = drawn_order(task.query_ids, settings.seed, "needle")
         few = min(PILOT, settings.needles)
         trials, _ = make_trials(task, ids, most=few, orders=ORDERS[0], seed=settings.seed)
         known = Asked()

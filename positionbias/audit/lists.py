@@ -11,7 +11,7 @@ import numpy as np
 from positionbias.audit.systems import System, Task
 from positionbias.core.records import Query
 from positionbias.core.run import Run
-from positionbias.core.seeds import key64
+from positionbias.core.seeds import drawn_order
 from positionbias.models.protocols import TextScorer
 
 __all__ = ["Nature", "OrderSlopes", "nature_of", "order_slopes"]
@@ -91,7 +91,7 @@ def _share(changes: Sequence[np.ndarray], spread: float) -> float:
 
 
 def _drawn(task: Task, seed: int) -> list[str]:
-    return sorted(task.candidates, key=lambda query_id: (key64(seed, "nature of a scorer", query_id), query_id))
+    return drawn_order(task.candidates, seed, "nature of a scorer")
 
 
 def _score(
@@ -128,7 +128,7 @@ def order_slopes(system: System, task: Task, query_ids: Sequence[str], seed: int
         ids = task.candidates[query_id].passage_ids if query_id in task.candidates else []
         if len(ids) < LEAST:
             continue
-        drawn = sorted(ids, key=lambda name: (key64(seed, "order of a list", query_id, name), name))
+        drawn = drawn_order(ids, seed, "order of a list", query_id)
         shifted = [*drawn[len(drawn) // 2 :], *drawn[: len(drawn) // 2]]
         lists[query_id] = [drawn, drawn[::-1], shifted, shifted[::-1]]
         asked += [(f"{query_id}\x1f{number}", query_id, order) for number, order in enumerate(lists[query_id])]

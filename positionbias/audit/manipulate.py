@@ -17,7 +17,7 @@ from positionbias.audit.systems import System, Task
 from positionbias.audit.trials import COLUMNS, PLACEBO_QUERY, Trial, text_name
 from positionbias.core.records import Qrel, Query
 from positionbias.core.run import Run
-from positionbias.core.seeds import key64
+from positionbias.core.seeds import drawn_order
 from positionbias.evaluation.measures import parse_measure, per_query
 from positionbias.ranking.scored import PassageTexts
 from positionbias.results.payloads import Contrast
@@ -229,7 +229,7 @@ def _answers(how: Manipulation, one: Trial, known: Asked) -> _Answers:
 
 
 def _shuffled(ids: Sequence[str], seed: int, query_id: str) -> list[str]:
-    return sorted(ids, key=lambda name: (key64(seed, "order of a list", query_id, name), name))
+    return drawn_order(ids, seed, "order of a list", query_id)
 
 
 def _by_id(run: Run, query_id: str) -> dict[str, float]:

@@ -13,7 +13,7 @@ from positionbias.audit.evidence import Evidence, FoundEvidence
 from positionbias.audit.perturb import Needle, move_sentence
 from positionbias.core.collection import Collection
 from positionbias.core.run import Run
-from positionbias.core.seeds import key64
+from positionbias.core.seeds import drawn_order, key64
 from positionbias.evaluation.response import Moved, response_curve
 from positionbias.results.buckets import ResponseCurve
 
@@ -54,7 +54,7 @@ def _version(query_id: str, place: int) -> str:
 
 def make_needles(collection: Collection, evidence: FoundEvidence, *, most: int, seed: int) -> Needles:
     """Versions for up to ``most`` queries, drawn by the seed; why the others that were drawn have none is counted."""
-    drawn = sorted(evidence.query_ids, key=lambda query_id: (key64(seed, "needle", query_id), query_id))
+    drawn = drawn_order(evidence.query_ids, seed, "needle")
     needles: dict[str, Needle] = {}
     counts: Counter[str] = Counter()
     for query_id in drawn:

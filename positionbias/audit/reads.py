@@ -15,7 +15,7 @@ from positionbias.audit.manipulate import Fits, Texts
 from positionbias.audit.systems import System, Task
 from positionbias.core.records import Query
 from positionbias.core.run import Run
-from positionbias.core.seeds import below, key64
+from positionbias.core.seeds import below, drawn_order
 from positionbias.models.protocols import PassageEncoder, Ranker
 from positionbias.text.sentences import parts_of
 
@@ -85,7 +85,7 @@ def cliff(system: System, task: Task, seed: int) -> float | None:
     made: dict[str, str] = {}
     lists, starts, ends = [], [], []
     queries = {query.query_id: query.text for query in task.queries}
-    for query_id in sorted(task.query_ids, key=lambda one: (key64(seed, "cliff", one), one))[:TRIED]:
+    for query_id in drawn_order(task.query_ids, seed, "cliff")[:TRIED]:
         item = task.evidence.by_query[query_id]
         parts = parts_of(task.collection.texts([item.passage_id])[0], item.start, item.end)
         if isinstance(parts, str):

@@ -155,7 +155,8 @@ def _plan(kind: str, given: dict[str, Any]) -> Any:
     from positionbias.positions.rotate import Rotation
     from positionbias.training.train import TrainPlan
 
-    shape: Any = kind_named(kind).shape
+    found = kind_named(kind)
+    shape: Any = found.shape
     own = {name: given.pop(name) for name in shape.__dataclass_fields__ if name in given}
     settle_warm_up(given)
     seed, rotate = given["seed"], given.pop("rotate")
@@ -163,8 +164,8 @@ def _plan(kind: str, given: dict[str, Any]) -> Any:
     for name in ("candidates", "trainset", "teacher_scores", "validation_candidates", "start", "word_vectors"):
         if given.get(name) is not None:
             given[name] = input_place(given[name])
-    if (usual := kind_named(kind).encoder) and given["encoder"] is None and given["start"] is None:
-        given["encoder"] = usual
+    if found.encoder and given["encoder"] is None and given["start"] is None:
+        given["encoder"] = found.encoder
     if given.get("encoder") is not None:
         given["encoder"] = str(model_place(given["encoder"]))
     if training.epochs is not None and stated("max_steps"):

@@ -7,14 +7,14 @@ removing one item changes no other's draw.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["below", "below_many", "choose", "choose_many", "generator", "key64", "keys128", "keys64"]
+__all__ = ["below", "below_many", "choose", "choose_many", "drawn_order", "generator", "key64", "keys128", "keys64"]
 
 _TWO_64 = 1 << 64
 _AT_ONCE = 1 << 21  # places of shuffled ranges, eight bytes each
@@ -35,6 +35,11 @@ def _digest(seed: int, purpose: str, parts: tuple[str | int, ...]) -> bytes:
 def key64(seed: int, purpose: str, *parts: str | int) -> int:
     """A 64-bit integer, uniform over keys: BLAKE2b of (seed, purpose, parts)."""
     return int.from_bytes(_digest(seed, purpose, parts)[:8], "little")
+
+
+def drawn_order(ids: Iterable[str], seed: int, purpose: str, *parts: str | int) -> list[str]:
+    """Return the ids in a uniform random order, keyed by (seed, purpose, parts, id): the first few are part of the first more."""
+    return sorted(ids, key=lambda one: (key64(seed, purpose, *parts, one), one))
 
 
 def below(bound: int, seed: int, purpose: str, *parts: str | int) -> int:

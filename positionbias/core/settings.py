@@ -66,7 +66,8 @@ class Setting:
             return f"at least {self.least}" if isinstance(value, int) else f"a number from {self.least}"
         low = f"from {self.least}" if self.least is not None else f"above {self.above}" if self.above is not None else ""
         high = f"to {self.most}" if self.most is not None else f"below {self.below}" if self.below is not None else ""
-        return f"a number {f'{low} {high}' if high.startswith('to') else ' and '.join(filter(None, (low, high)))}"
+        between = " " if high.startswith("to") else " and "
+        return f"a number {between.join(filter(None, (low, high)))}"
 
     def _advice(self, value: float) -> str:
         only_low = self.most is None and self.below is None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from positionbias.core.errors import InputError, SettingError
-from positionbias.core.seeds import key64
+from positionbias.core.seeds import drawn_order
 
 __all__ = ["FOLDS", "CrossValidated", "check_folds", "cross_validate", "query_folds"]
 
@@ -34,7 +34,7 @@ def query_folds(query_ids: Collection[str], *, folds: int = FOLDS, seed: int) ->
             f"cross-validation: wanted at least one query a fold; found {len(query_ids)} for {folds} folds; "
             "lower --folds, or judge more queries"
         )
-    drawn = sorted(query_ids, key=lambda query_id: (key64(seed, "fold", query_id), query_id))
+    drawn = drawn_order(query_ids, seed, "fold")
     return [sorted(drawn[fold::folds]) for fold in range(folds)]
 
 

@@ -23,7 +23,7 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.manifest import input_ref
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
-from positionbias.core.seeds import key64
+from positionbias.core.seeds import drawn_order
 from positionbias.core.shard_work import MapShards
 from positionbias.positions.answers import (
     SHARD_PASSAGES,
@@ -228,7 +228,7 @@ def _check_enough(collection: Collection, selection: Selection, fitting: int, fa
 
 def _drawn(query_ids: Sequence[str], selection: Selection) -> set[str]:
     """So many of them as are wanted, those of the smallest keys: fewer are part of more."""
-    return set(sorted(query_ids, key=lambda item: (key64(selection.seed, PURPOSE, item), item))[: selection.queries])
+    return set(drawn_order(query_ids, selection.seed, PURPOSE)[: selection.queries])
 
 
 def _find_starts(selection: Selection, shard: AnswerShard) -> _Starts:

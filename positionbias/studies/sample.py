@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from positionbias.core.collection import Collection
 from positionbias.core.records import Qrel
-from positionbias.core.seeds import key64
+from positionbias.core.seeds import drawn_order
 
 __all__ = ["drawn_queries", "judgements"]
 
@@ -14,7 +14,7 @@ __all__ = ["drawn_queries", "judgements"]
 def drawn_queries(qrels: Iterable[Qrel], number: int, seed: int) -> set[str]:
     """So many of the judged queries, or all where there are fewer."""
     judged = {qrel.query_id for qrel in qrels}
-    return set(sorted(judged, key=lambda query_id: key64(seed, "test queries", query_id))[:number])
+    return set(drawn_order(judged, seed, "test queries")[:number])
 
 
 def judgements(collection: Collection, tests: Sequence[str], number: int | None, seed: int) -> list[Qrel]:

@@ -33,7 +33,7 @@ from positionbias.core.manifest import (
 )
 from positionbias.core.publish import atomic_file
 from positionbias.core.run import Run, read_run, write_run
-from positionbias.core.seeds import key64
+from positionbias.core.seeds import drawn_order
 from positionbias.dense.encode import encode_collection
 from positionbias.dense.retrieve import retrieve_dense
 from positionbias.dense.vectors import Vectors
@@ -138,7 +138,7 @@ class Workshop(Artefacts):
 
         def made() -> Run:
             run = read_run(candidates)
-            return run.only(sorted(run, key=lambda query_id: key64(seed, "some queries", query_id))[:number], run.name)
+            return run.only(drawn_order(run, seed, "some queries")[:number], run.name)
 
         settings = {"split": split, "queries": number, "seed": seed}
         label = f"{candidates.stem}-of-{number}"

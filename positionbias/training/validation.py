@@ -9,7 +9,7 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
 from positionbias.core.records import Qrel, Query
 from positionbias.core.run import Run
-from positionbias.core.seeds import key64
+from positionbias.core.seeds import drawn_order
 from positionbias.evaluation.depth import tune_depth
 from positionbias.models.protocols import Ranker, TermEncoder
 from positionbias.probe.term_vectors import probe
@@ -41,7 +41,7 @@ class Validation:
         judged = {qrel.query_id for qrel in self.qrels}
         if number is None or number >= len(judged):
             return self
-        kept = set(sorted(judged, key=lambda query_id: key64(seed, "validation queries", query_id))[:number])
+        kept = set(drawn_order(judged, seed, "validation queries")[:number])
         if not (asked := [query_id for query_id in self.candidates if query_id in kept]):
             raise SettingError(
                 f"--validation-queries: wanted candidates of one of {number:,} drawn queries; found none; raise it"

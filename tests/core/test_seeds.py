@@ -128,3 +128,12 @@ def test_many_choices_are_those_of_one(counts: list[int], size: int, seed: int, 
     for row, name, count in zip(chosen.tolist(), names, counts, strict=True):
         one = choose(count, size, seed, "a purpose", name, "p é")
         assert row == one + [-1] * (size - len(one))
+
+
+def test_a_drawn_order_is_keyed_by_the_ids_alone() -> None:
+    ids = [f"q{number}" for number in range(30)]
+    order = seeds.drawn_order(ids, 1, "some queries")
+    assert order == seeds.drawn_order(reversed(ids), 1, "some queries")
+    assert order == sorted(ids, key=lambda one: seeds.key64(1, "some queries", one))
+    assert [one for one in order if one in ids[:10]] == seeds.drawn_order(ids[:10], 1, "some queries")
+    assert len({tuple(seeds.drawn_order(ids, *key)) for key in ((1, "a"), (2, "a"), (1, "b"), (1, "a", "c"))}) == 4
