@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from positionbias.core.collection import Collection
     from positionbias.core.records import Answer, Passage, Qrel, Query
     from positionbias.core.run import Run
+    from positionbias.ops.collections import merge, place, sample, select, show
+    from positionbias.ops.positions import histogram
     from positionbias.positions.rotate import rotate
     from positionbias.results.result import Result
 
@@ -33,7 +35,13 @@ _PUBLIC = {
     "Result": "results.result",
     "Run": "core.run",
     "audit_model": "api",
+    "histogram": "ops.positions",
+    "merge": "ops.collections",
+    "place": "ops.collections",
     "rotate": "positions.rotate",
+    "sample": "ops.collections",
+    "select": "ops.collections",
+    "show": "ops.collections",
 }
 
 __all__ = [
@@ -47,7 +55,13 @@ __all__ = [
     "Run",
     "__version__",
     "audit_model",
+    "histogram",
+    "merge",
+    "place",
     "rotate",
+    "sample",
+    "select",
+    "show",
 ]
 
 

@@ -11,21 +11,19 @@ import click
 
 from positionbias.cli.common import (
     Engine,
-    emit,
     engine_options,
     json_option,
     output_place,
     overwrite_option,
+    print_results,
     say,
-    seed_option,
-    words_option,
 )
+from positionbias.cli.settings_options import settings_as
+from positionbias.positions.rotate import Rotation
 
 if TYPE_CHECKING:
     from positionbias.core.shard_work import MapShards
     from positionbias.positions.raw_files import Pipe
-    from positionbias.positions.rotate import Rotation
-    from positionbias.results.result import Result
 
 __all__ = ["debias"]
 
@@ -34,16 +32,7 @@ PIPE = "-"
 
 @click.command()
 @click.argument("collection", metavar="COLLECTION|FILE|-")
-@words_option
-@click.option(
-    "--mode",
-    type=click.Choice(["words", "sentences"]),
-    default="words",
-    show_default=True,
-    help="Where a passage may be cut: before any word, or before any sentence (the paper's rejected pilot).",
-)
-@click.option("--no-identity", is_flag=True, help="Leave no passage of two or more words as it is.")
-@seed_option()
+@settings_as(Rotation, "rotation")
 @click.option(
     "--format",
     "kind",
@@ -65,10 +54,7 @@ PIPE = "-"
 @json_option
 def debias(
     collection: str,
-    words: Any,
-    mode: Any,
-    no_identity: bool,
-    seed: int,
+    rotation: Rotation,
     kind: Any,
     id_field: str | None,
     text_field: str | None,
@@ -85,15 +71,13 @@ def debias(
         zcat collection.tsv.gz | posbias debias - --format tsv > rotated.tsv
     """
     from positionbias.core.errors import SettingError
-    from positionbias.positions.rotate import Rotation
 
-    rotation = Rotation(words=words, mode=mode, identity=not no_identity, seed=seed)
     raw = _is_raw(collection)
     for flag, given in (("--format", kind), ("--id-field", id_field), ("--text-field", text_field)):
         if given is not None and not raw:
             raise SettingError(f"{flag}: wanted a raw file; found the collection {collection}; leave it out")
     with engine.open() as map_shards:
-        facts = engine.provenance
+        facts = engine.host
         if raw:
             _debias_raw(collection, out, rotation, kind, (id_field, text_field), map_shards, overwrite, facts, as_json)
         else:
@@ -130,7 +114,7 @@ def _debias_collection(
     place = output_place(out) if out is not None else beside.with_name(f"{beside.name}-rotated-{rotation.seed}")
     rotated = write_rotated(found, place, rotation, map_shards=map_shards, overwrite=overwrite, provenance=provenance)
     result = rotation_result(rotated)
-    emit([result], as_json=as_json, table=lambda: _rotation_text(result))
+    print_results([result], as_json=as_json)
     say(f"written to {rotated.path}; see what changed with: posbias histogram {collection} {out or place}")
 
 
@@ -174,14 +158,16 @@ def _debias_raw(
     )
     result = raw_result(rotated)
     if isinstance(place, Path):
-        emit([result], as_json=as_json, table=lambda: _rotation_text(result))
+        print_results([result], as_json=as_json)
         say(f"written to {place}, and what made it to {place}.manifest.json")
     elif as_json:  # standard output is taken by the data
         from positionbias.core.terminal import json_line
 
         sys.stderr.write(json_line({"results": [result.to_json()]}))
     else:
-        say(_rotation_text(result))
+        from positionbias.report.text import text_of
+
+        say(text_of([result]))
 
 
 def _open_pipe(source: str) -> Pipe:
@@ -195,32 +181,3 @@ def _open_pipe(source: str) -> Pipe:
         do = "give a file, a pipe, or - for standard input"
         raise bad_input(source, wanted="a file or a pipe", found="a device or socket", do=do)
     return Pipe(decompressed(Path(source).open("rb"), source), source)
-
-
-def _rotation_text(result: Result) -> str:
-    from msgspec import UNSET
-
-    from positionbias.results.collections import RotationFigures
-
-    figures = result.payload
-    assert isinstance(figures, RotationFigures)
-    lines = [f"{result.collection}: {result.count:,} passages, rotated {result.system}, seed {result.seed}"]
-    lines += [f"  {name.replace('_', ' ')}: {count:,}" for name, count in figures.passages.items()]
-    if (share := figures.share_without_inner_sentence_boundary) is not UNSET:
-        lines.append(f"  {share:.1%} of the passages have no inner sentence boundary, and cannot be rotated by sentences")
-    if figures.passages.get("without_white_space_inside"):
-        lines.append(
-            "  text without spaces (Chinese, Japanese, Thai) needs --words blingfire, which splits it at its punctuation"
-        )
-    for split, counts in figures.answers.items():
-        if counts.answers:
-            of = f" of {split}" if split else ""
-            cut = f"cut through and dropped {counts.cut:,} ({counts.cut / counts.answers:.1%})"
-            lines.append(f"  answers{of}: {counts.answers:,}; {cut}")
-        if counts.questions_dropped:
-            lines.append(f"  questions dropped, as every answer of theirs was cut through: {counts.questions_dropped:,}")
-    if figures.sha256:
-        lines.append(f"  SHA-256 of the file, uncompressed: {figures.sha256}")
-    if figures.passages_checksum:
-        lines.append(f"  checksum of the passages: {figures.passages_checksum}")
-    return "\n".join(lines)

@@ -246,7 +246,7 @@ def _remarks(results: Sequence[Result]) -> list[str]:
 
 
 def _tables(results: Sequence[Result]) -> str:
-    from positionbias.cli.show import aligned
+    from positionbias.report.collection_text import aligned
     from positionbias.results.payloads import Comparison, PerQuery
 
     means = [result for result in results if isinstance(result.payload, PerQuery)]

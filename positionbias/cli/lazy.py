@@ -12,7 +12,7 @@ __all__ = ["LazyGroup"]
 
 
 class LazyGroup(click.Group):
-    """``commands_at`` maps a command's name to its module, its name there, and its one line of help."""
+    """``commands_at`` maps a command's name to its module, its name there, and its one line of help; there stands a command, or an operation of which one is made."""
 
     def __init__(self, *args: Any, commands_at: Mapping[str, tuple[str, str, str]], **more: Any) -> None:
         super().__init__(*args, **more)
@@ -25,7 +25,12 @@ class LazyGroup(click.Group):
         if cmd_name not in self.commands_at:
             return None
         module, attribute, _ = self.commands_at[cmd_name]
-        return getattr(importlib.import_module(module), attribute)
+        found = getattr(importlib.import_module(module), attribute)
+        if isinstance(found, click.Command):
+            return found
+        from positionbias.cli.generate import command_of
+
+        return command_of(cmd_name, found)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

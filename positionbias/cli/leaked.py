@@ -62,7 +62,7 @@ def write_swaps(out: Path, swaps: Mapping[str, Sequence[Swap]], *, overwrite: bo
 
 def leaked_text(results: Sequence[Result]) -> str:
     """The tables of ``evaluation.leaked.leaked_results``, and what they can and cannot say."""
-    from positionbias.cli.show import aligned
+    from positionbias.report.collection_text import aligned
     from positionbias.results.leakage import LeakedAndClean
     from positionbias.results.select import of_type
 

@@ -161,8 +161,8 @@ def _by_bm25(
 
     if preset not in PRESETS:
         raise SettingError(f"--preset: wanted one of {', '.join(PRESETS)}; found {preset!r}; give one of these")
-    if backend == "lucene" and engine.name != "local":
-        raise SettingError(f"--engine: wanted local with --backend lucene; found {engine.name!r}; leave it out, or use bm25s")
+    if backend == "lucene" and engine.engine != "local":
+        raise SettingError(f"--engine: wanted local with --backend lucene; found {engine.engine!r}; leave it out, or use bm25s")
     known = PRESETS[preset]
     settings = Bm25Settings(known.k1 if k1 is None else k1, known.b if b is None else b)
     place = output_place(out)

@@ -1,17 +1,38 @@
-"""Command-line options made of what the fields of a settings dataclass say of themselves."""
+"""Command-line options made of what settings and the parameters of operations say of themselves."""
 
 from __future__ import annotations
 
-from dataclasses import fields
-from types import NoneType
-from typing import Any, get_args, get_type_hints
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+from typing import Any, Literal, get_args, get_origin
 
 import click
 
-from positionbias.cli.common import Decorator, all_of
-from positionbias.core.settings import Setting, flag_of, settings_of
+from positionbias.core.operation import REQUIRED, Parameter, made_of, settings_parameters
+from positionbias.core.settings import flag_of
 
-__all__ = ["settings_options"]
+__all__ = ["Decorator", "all_of", "option_of", "settings_as", "settings_options"]
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def all_of(*options: Decorator) -> Decorator:
+    """Return several options as one, in this order in the help."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+class _Ranged(click.IntRange):
+    """An integer whose range the help shows; the setting itself refuses what is outside, in its own words."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        return click.INT.convert(value, param, ctx)
 
 
 def settings_options(kind: type, *names: str, **defaults: Any) -> Decorator:
@@ -19,19 +40,57 @@ def settings_options(kind: type, *names: str, **defaults: Any) -> Decorator:
 
     ``defaults`` are this command's own, where they differ from the field's.
     """
-    declared, types = settings_of(kind), get_type_hints(kind)
-    given = {field.name: field.default for field in fields(kind)} | defaults
-    return all_of(
-        *(_option(name, types[name], given[name], declared[name]) for name in names or declared if not declared[name].hidden)
+    declared = {one.name: one for one in settings_parameters(kind, "")}
+    own = {name: replace(declared[name], default=value) for name, value in defaults.items()}
+    return all_of(*(option_of(own.get(name, declared[name])) for name in names or declared))
+
+
+def settings_as(kind: type, name: str) -> Decorator:
+    """Return the options of a settings dataclass, which the command gets as one argument ``name``."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(command)
+        def with_settings(*given: Any, **named: Any) -> Any:
+            own = {one.name: named.pop(one.name) for one in settings_parameters(kind, name)}
+            return command(*given, **named, **{name: made_of(kind, own)})
+
+        return settings_options(kind)(with_settings)
+
+    return decorate
+
+
+def option_of(parameter: Parameter) -> Decorator:
+    """Return the click option or argument of a parameter."""
+    of, default, kind = parameter.of, parameter.default, parameter.type
+    required = default is REQUIRED
+    if parameter.argument:
+        many: dict[str, Any] = {"nargs": -1} if parameter.many else {}
+        return click.argument(parameter.name, required=required, metavar=of.metavar or None, **many)
+    told = f"{of.help} [default: {of.absent}]" if default is None and of.absent else of.help
+    flags = (*(of.flags or (flag_of(parameter.name),)), parameter.name)
+    if kind is bool and default is True and of.flags:
+        return click.option(*flags, is_flag=True, flag_value=False, default=True, help=told)
+    if kind is bool and not default and not of.off:
+        return click.option(*flags, is_flag=True, help=told)
+    shown: dict[str, Any] = {} if default is None or required else {"default": default, "show_default": default != ()}
+    if kind is bool:
+        return click.option(f"{flags[0]}/--{of.off or flag_of(f'no_{parameter.name}')[2:]}", **shown, help=told)
+    return click.option(
+        *flags,
+        type=_click_type(kind, of),
+        required=required,
+        multiple=parameter.many,
+        metavar=of.metavar or None,
+        **shown,
+        help=told,
     )
 
 
-def _option(name: str, hint: Any, default: Any, of: Setting) -> Decorator:
-    told = f"{of.help} [default: {of.absent}]" if default is None and of.absent else of.help
-    shown: dict[str, Any] = {} if default is None else {"default": default, "show_default": True}
-    if hint is bool and not default and not of.off:
-        return click.option(flag_of(name), is_flag=True, help=told)
-    if hint is bool:
-        return click.option(f"{flag_of(name)}/--{of.off or flag_of(f'no_{name}')[2:]}", **shown, help=told)
-    (type_,) = (part for part in get_args(hint) or (hint,) if part is not NoneType) if not of.choices else (None,)
-    return click.option(flag_of(name), type=click.Choice(list(of.choices)) if of.choices else type_, **shown, help=told)
+def _click_type(kind: Any, of: Any) -> Any:
+    if of.choices or get_origin(kind) is Literal:
+        return click.Choice(list(of.choices or get_args(kind)))
+    if get_origin(kind) is tuple:
+        return tuple(_click_type(one, of) for one in get_args(kind))
+    if kind is int and of.least is not None:
+        return _Ranged(min=int(of.least), max=None if of.most is None else int(of.most))
+    return kind if kind in (int, float) else str

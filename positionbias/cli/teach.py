@@ -236,7 +236,7 @@ def _result(taught: TeacherScores, collection: Collection) -> Result:
 
 
 def _text(result: Result) -> str:
-    from positionbias.cli.show import aligned
+    from positionbias.report.collection_text import aligned
     from positionbias.results.artefacts import TeachingFigures
 
     figures = result.payload

@@ -317,12 +317,14 @@ def _unreadable(path: Path, names: Sequence[str], error: Exception) -> InputErro
     return bad_input(path, wanted=f"a table of {', '.join(names)}", found=str(error).splitlines()[0], do=_AGAIN)
 
 
-def find_collection(place: str | Path) -> Collection:
+def find_collection(place: Collection | str | Path) -> Collection:
     """Open a collection by folder or by its name under ``$POSBIAS_HOME``, tried in that order.
 
     Raises:
         InputError: neither exists; the line says the command that brings it.
     """
+    if isinstance(place, Collection):
+        return place
     places = (Path(place), home() / str(place))
     for path in places:
         recover(path)

@@ -12,9 +12,9 @@ from contextlib import contextmanager, suppress
 from typing import Any, Protocol, TextIO, TypeVar
 
 from positionbias.core.duration import duration_in_words
-from positionbias.core.terminal import guarded_streams, neutral, unguarded
+from positionbias.core.terminal import guarded_streams, neutral, to_person, unguarded
 
-__all__ = ["Progress", "in_worker", "is_quiet", "remark", "set_quiet", "step", "track"]
+__all__ = ["Progress", "in_worker", "is_quiet", "remark", "say", "set_quiet", "step", "track"]
 
 T = TypeVar("T")
 _quiet = False
@@ -142,6 +142,12 @@ def in_worker(*, quiet: bool) -> None:
     global _bars
     _bars = False
     set_quiet(quiet)
+
+
+def say(text: str = "") -> None:
+    """Say a line to a person, on standard error; nothing when quiet or in a worker."""
+    if not _quiet and _bars and sys.stderr is not None:
+        to_person(text)
 
 
 def remark(text: str) -> None:

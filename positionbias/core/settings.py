@@ -8,13 +8,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, Literal
 
 from positionbias.core.errors import SettingError
 
-__all__ = ["Setting", "check_settings", "flag_of", "setting", "settings_of"]
+__all__ = ["SEED_HELP", "Setting", "check_settings", "flag_of", "required_setting", "seed_setting", "setting", "settings_of"]
 
 _KEY = "setting"
+SEED_HELP = "Key of every random draw."
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,9 @@ class Setting:
     """What a field says of itself: ``help`` for a person, and which values it takes.
 
     ``least`` and ``most`` belong to the range, ``above`` and ``below`` do not. ``wanted`` says the range in words of its own, ``do`` what to do about a
-    value outside it. ``absent`` says in the help what None means. ``off`` is the flag of a switch that turns it off, without dashes; a ``hidden`` field has no option.
+    value outside it. ``absent`` says in the help what None means. ``flags`` are its flags where they are not its name's; ``metavar`` stands for a value
+    in the help. ``off`` is the flag of a switch that turns it off, without dashes; a ``hidden`` field has no option. ``place`` says that the value is
+    a path or name that is read, or one that is written: what is written is never what is read, nor in it.
     """
 
     help: str
@@ -34,8 +37,11 @@ class Setting:
     wanted: str = ""
     do: str = ""
     absent: str = ""
+    flags: Sequence[str] = ()
+    metavar: str = ""
     off: str = ""
     hidden: bool = False
+    place: Literal["", "read", "written"] = ""
 
     def check(self, flag: str, value: Any) -> None:
         """Refuse a value outside the range; None is in every range.
@@ -77,6 +83,16 @@ class Setting:
 def setting(default: Any, help: str, **of_it: Any) -> Any:
     """Return a dataclass field with a default, a help text, and the limits of ``Setting``."""
     return field(default=default, metadata={_KEY: Setting(help, **of_it)})
+
+
+def required_setting(help: str, **of_it: Any) -> Any:
+    """Return a dataclass field without a default, with a help text and the limits of ``Setting``."""
+    return field(metadata={_KEY: Setting(help, **of_it)})
+
+
+def seed_setting() -> Any:
+    """Return the field ``seed`` of settings with random draws."""
+    return setting(1, SEED_HELP, least=0)
 
 
 def settings_of(kind: type) -> Mapping[str, Setting]:

@@ -3,15 +3,50 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
 
 from positionbias.core.errors import SettingError
+from positionbias.core.settings import check_settings, setting
 from positionbias.core.shard_work import MapShards
 from positionbias.engine.local import processes
 
-__all__ = ["ENGINES", "open_engine"]
+__all__ = ["ENGINES", "Engine", "EngineName", "open_engine"]
 
-ENGINES = ("local", "ray")
+EngineName = Literal["local", "ray"]
+ENGINES: tuple[EngineName, ...] = get_args(EngineName)
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Where shards are worked on; what is made is the same everywhere.
+
+    Raises:
+        SettingError: an unknown engine, or fewer than one worker.
+    """
+
+    workers: int = setting(1, "Processes; the output is the same for any number.", least=1)
+    engine: EngineName = setting(
+        "local", "Processes on this machine, or a Ray cluster; the output is the same.", choices=ENGINES
+    )
+    address: str | None = setting(
+        None,
+        "The Ray cluster to use, with --engine ray; without it a Ray of this machine with --workers CPUs.",
+        metavar="HOST:PORT",
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    def open(self) -> AbstractContextManager[MapShards]:
+        """Give the engine's ``map_shards``, as ``open_engine``."""
+        return open_engine(self.engine, self.workers, self.address)
+
+    @property
+    def host(self) -> dict[str, Any]:
+        """What a manifest says of it, where comparisons do not look."""
+        return {"workers": self.workers, "engine": self.engine}
 
 
 @contextmanager

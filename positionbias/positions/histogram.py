@@ -14,9 +14,10 @@ from typing import Any, Literal
 import numpy as np
 
 from positionbias.core.collection import Collection
-from positionbias.core.errors import InputError, SettingError
+from positionbias.core.errors import InputError
 from positionbias.core.interval import Interval
 from positionbias.core.progress import track
+from positionbias.core.settings import check_settings, seed_setting, setting
 from positionbias.core.shard_work import MapShards
 from positionbias.positions.answers import AnswerCounts, locate_split
 from positionbias.positions.expectation import FIFTH, MEAN, TENTH, Spans
@@ -37,26 +38,18 @@ POINTS: tuple[Point, ...] = ("start", "midpoint")
 class HistogramOptions:
     """How positions are counted; checked when made.
 
-    ``point`` is what of an answer is placed: its first word (the default) or its middle. ``resamples`` of the
-    passages make the intervals.
-
     Raises:
         SettingError: a setting outside its range.
     """
 
     matching: Matching = field(default_factory=Matching)
-    point: Point = "start"
-    bins: int = 20
-    resamples: int = 1_000
-    seed: int = 1
+    point: Point = setting("start", "What of an answer is placed: its first word, or its middle.", choices=POINTS)
+    bins: int = setting(20, "Bins from a passage's start to its end.", least=1, most=1_000)
+    resamples: int = setting(1_000, "Resamples of the passages for the intervals.", least=100)
+    seed: int = seed_setting()
 
     def __post_init__(self) -> None:
-        if self.point not in POINTS:
-            raise SettingError(f"--point: wanted one of {', '.join(POINTS)}; found {self.point!r}")
-        if not 1 <= self.bins <= 1_000:
-            raise SettingError(f"--bins: wanted 1 to 1000; found {self.bins}")
-        if self.resamples < 100:
-            raise SettingError(f"--resamples: wanted at least 100; found {self.resamples}")
+        check_settings(self)
 
 
 def splits_with_answers(collection: Collection) -> list[str]:

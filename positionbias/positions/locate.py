@@ -12,9 +12,10 @@ from collections.abc import Collection as Group
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from positionbias.core.errors import InputError, SettingError
+from positionbias.core.errors import InputError
 from positionbias.core.records import Answer
-from positionbias.text.words import WORD_METHODS, WordMethod, split_words
+from positionbias.core.settings import check_settings, setting
+from positionbias.text.words import WORD_METHODS, WORDS_HELP, WordMethod, split_words
 
 __all__ = [
     "MATCHES",
@@ -75,22 +76,23 @@ class Words(NamedTuple):
 class Matching:
     """How answers are matched to words; checked when made.
 
-    ``words`` is what a word is; ``matches`` which of several matches count (all: the paper's); ``fold_case``
-    ignores case; ``offsets`` False ignores the source's offsets and matches every answer.
+    All matches count in the paper. ``offsets`` False ignores the source's offsets, and matches every answer.
 
     Raises:
         SettingError: an unknown method or choice of matches.
     """
 
-    words: WordMethod = "blingfire"
-    matches: Matches = "all"
-    fold_case: bool = False
-    offsets: bool = True
+    words: WordMethod = setting("blingfire", WORDS_HELP, choices=WORD_METHODS)
+    matches: Matches = setting(
+        "all",
+        "Which matches count of an answer that stands several times. Only where offsets are not used.",
+        choices=MATCHES,
+    )
+    fold_case: bool = setting(False, "Match without regard to case.")
+    offsets: bool = setting(True, "Match every answer, also where the source says where it stands.", flags=("--no-offsets",))
 
     def __post_init__(self) -> None:
-        for flag, value, known in (("--words", self.words, WORD_METHODS), ("--matches", self.matches, MATCHES)):
-            if value not in known:
-                raise SettingError(f"{flag}: wanted one of {', '.join(known)}; found {value!r}")
+        check_settings(self)
 
 
 class Located(NamedTuple):

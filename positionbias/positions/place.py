@@ -15,7 +15,7 @@ import hashlib
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import accumulate, pairwise
 from pathlib import Path
@@ -24,11 +24,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from positionbias.core.collection import Collection
-from positionbias.core.errors import SettingError, bad_input
+from positionbias.core.errors import bad_input
 from positionbias.core.files import sha256_file
 from positionbias.core.input_state import file_mark
 from positionbias.core.publish import refuse_existing
 from positionbias.core.records import Passage
+from positionbias.core.settings import check_settings, required_setting, seed_setting, setting
 from positionbias.core.shard_work import MapShards
 from positionbias.core.shards import read_shard, write_shard
 from positionbias.positions.answers import locate_split
@@ -52,20 +53,24 @@ MOVED, STAYED, WITHOUT = FATES = ("moved", "drawn_where_it_was", "without_a_kept
 class Placing:
     """Where evidence sentences are put, and which questions are kept; checked when made.
 
-    ``one_question`` keeps one question a passage; ``match_distance`` adds weights under which sentences have moved as far as by uniform placing.
-
     Raises:
         SettingError: a negative seed.
     """
 
-    density: Density = field(default_factory=Density)
-    one_question: bool = False
-    match_distance: bool = False
-    seed: int = 1
+    density: Density = required_setting(
+        "Where evidence sentences stand: uniform, front:X, end:X or middle:X with X from 0 (uniform) to 1, the planted collection's "
+        "front-loading; or a histogram, as of `posbias histogram msmarco-qa --split train --json`.",
+        metavar="DENSITY|FILE",
+    )
+    one_question: bool = setting(False, "Keep one drawn question a passage, not all of its evidence sentence.")
+    match_distance: bool = setting(
+        False,
+        "Add a weight to every question, under which all arms have moved sentences equally far: as far as uniform placing does.",
+    )
+    seed: int = seed_setting()
 
     def __post_init__(self) -> None:
-        if self.seed < 0:
-            raise SettingError(f"--seed: wanted 0 or more; found {self.seed}")
+        check_settings(self)
 
     def record(self) -> dict[str, Any]:
         """The settings, as a manifest has them."""

@@ -14,9 +14,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from positionbias.core.errors import SettingError
 from positionbias.core.seeds import below
-from positionbias.text.words import WORD_METHODS, WordMethod, sentence_starts, word_spans
+from positionbias.core.settings import check_settings, seed_setting, setting
+from positionbias.text.words import WORD_METHODS, WORDS_HELP, WordMethod, sentence_starts, word_spans
 
 __all__ = ["MODES", "Mode", "Rotation", "cut_offset", "draw_cut", "move_span", "rotate", "rotate_at", "unit_starts"]
 
@@ -37,15 +37,17 @@ class Rotation:
         SettingError: an unknown method or mode, or a negative seed.
     """
 
-    words: WordMethod = "blingfire"
-    mode: Mode = "words"
-    identity: bool = True
-    seed: int = 1
+    words: WordMethod = setting("blingfire", WORDS_HELP, choices=WORD_METHODS)
+    mode: Mode = setting(
+        "words",
+        "Where a passage may be cut: before any word, or before any sentence (the paper's rejected pilot).",
+        choices=MODES,
+    )
+    identity: bool = setting(True, "Leave no passage of two or more words as it is.", flags=("--no-identity",))
+    seed: int = seed_setting()
 
     def __post_init__(self) -> None:
-        _check(self.words, self.mode)
-        if self.seed < 0:
-            raise SettingError(f"--seed: wanted 0 or more; found {self.seed}")
+        check_settings(self)
 
     def cut(self, text: str, *key: str | int, purpose: str = PURPOSE) -> int:
         """``cut_offset`` under these settings; stored passages use their id alone as ``key``."""
@@ -143,6 +145,4 @@ def move_span(start: int, end: int, cut: int, length: int) -> tuple[int, int] | 
 
 
 def _check(words: Any, mode: Any) -> None:
-    for flag, value, known in (("--words", words, WORD_METHODS), ("--mode", mode, MODES)):
-        if value not in known:
-            raise SettingError(f"{flag}: wanted one of {', '.join(known)}; found {value!r}")
+    Rotation(words=words, mode=mode)

@@ -24,6 +24,7 @@ from positionbias.core.manifest import input_ref
 from positionbias.core.progress import track
 from positionbias.core.publish import refuse_existing
 from positionbias.core.seeds import drawn_order
+from positionbias.core.settings import check_settings, required_setting, seed_setting, setting
 from positionbias.core.shard_work import MapShards
 from positionbias.positions.answers import (
     SHARD_PASSAGES,
@@ -95,18 +96,22 @@ class Selection:
         SettingError: a setting outside its range.
     """
 
-    answers_in: AnswerRange
-    split: str = "train"
-    several: Several = "all"
-    queries: int | None = None
+    answers_in: AnswerRange = required_setting(
+        "Relative positions from LOW up to, and without, HIGH, in which a kept query's answers start: 0:0.2 is the first fifth.",
+        metavar="LOW:HIGH",
+    )
+    split: str = setting("train", "The split to select from; the others stay as they are.")
+    several: Several = setting(
+        "all",
+        "Of a query with several answers, or one that stands several times: whether all of their starts must lie there, or any.",
+        choices=SEVERAL,
+    )
+    queries: int | None = setting(None, "Draw N of those that fit; by default all are kept.", least=1, metavar="N")
     matching: Matching = field(default_factory=Matching)
-    seed: int = 1
+    seed: int = seed_setting()
 
     def __post_init__(self) -> None:
-        if self.several not in SEVERAL:
-            raise SettingError(f"--several: wanted one of {', '.join(SEVERAL)}; found {self.several!r}")
-        if self.queries is not None and self.queries < 1:
-            raise SettingError(f"--queries: wanted a number from 1; found {self.queries}")
+        check_settings(self)
 
     def record(self) -> dict[str, Any]:
         """The settings, as a manifest has them."""

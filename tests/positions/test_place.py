@@ -66,7 +66,11 @@ def test_a_passage_by_hand(make_collection: MakeCollection, tmp_path: Path) -> N
     original = make_collection({"p": TEXT, "elsewhere": "One. Two."}, answers)
     assert [TEXT[a.start : a.end] for a in answers if a.passage_id == "p" and a.start] == ["left", "Bert left", "Carl"]
     with pytest.raises(InputError, match="found none"):  # "b" is relevant to a passage that is too short
-        place(make_collection({"p": TEXT, "elsewhere": "One. Two."}, answers[:3], name="short"), tmp_path / "x", Placing())
+        place(
+            make_collection({"p": TEXT, "elsewhere": "One. Two."}, answers[:3], name="short"),
+            tmp_path / "x",
+            Placing(Density()),
+        )
     texts = {}
     for name, density in (
         ("first", FIRST),

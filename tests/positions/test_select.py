@@ -286,7 +286,7 @@ def test_what_does_not_fit_is_one_clear_line(tmp_path: Path) -> None:
         select(whole, whole.path, Selection(FRONT))
     with pytest.raises(SettingError, match="--several: wanted one of all, any; found 'most'"):
         Selection(FRONT, several="most")  # type: ignore[arg-type]
-    with pytest.raises(SettingError, match="--queries: wanted a number from 1; found 0"):
+    with pytest.raises(SettingError, match="--queries: wanted at least 1; found 0"):
         Selection(FRONT, queries=0)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["whole"]
 

@@ -15,7 +15,7 @@ __all__ = ["suspect_text"]
 
 def suspect_text(results: Sequence[Result]) -> str:
     """A paragraph a suspicion, a table for each pair of query sets, and the limits of all."""
-    from positionbias.cli.show import aligned
+    from positionbias.report.collection_text import aligned
     from positionbias.results.contamination import QuerySetMeans
     from positionbias.results.select import of_type
     from positionbias.results.suspicion import LIMITS, Suspicion

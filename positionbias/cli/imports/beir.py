@@ -36,7 +36,7 @@ def beir(folder: str, titles: bool, out: str, overwrite: bool, engine: Engine, a
             titles=titles,
             map_shards=map_shards,
             overwrite=overwrite,
-            provenance=engine.provenance,
+            provenance=engine.host,
         )
     source = collection.manifest.content["source"]
     corpus = source["corpus"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from positionbias.cli.common import all_of, emit, say
+from positionbias.cli.common import all_of, print_results, say
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
@@ -52,13 +52,11 @@ def attachments(given: tuple[tuple[str, str, str], ...]) -> list[Attachment]:
 
 def report_import(collection: Collection, out: str, as_json: bool) -> None:
     """Print what the new collection holds, and where it is."""
-    from positionbias.cli.show import counts_table
     from positionbias.text.statistics import collection_counts
 
     if drawn := collection.manifest.content.get("validation"):
         _say_drawn(drawn)
-    results = collection_counts(collection)
-    emit(results, as_json=as_json, table=lambda: counts_table(results))
+    print_results(collection_counts(collection), as_json=as_json)
     say(f"written to {collection.path}; look at it with: posbias show {out}")
 
 

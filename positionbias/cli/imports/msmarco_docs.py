@@ -66,7 +66,7 @@ def msmarco_docs(
             skip=skip,
             map_shards=map_shards,
             overwrite=overwrite,
-            provenance=engine.provenance,
+            provenance=engine.host,
         )
     report_release(collection)
     report_import(collection, out, as_json)

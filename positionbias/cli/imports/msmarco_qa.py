@@ -50,7 +50,7 @@ def msmarco_qa(
             selected_only=selected_only,
             map_shards=map_shards,
             overwrite=overwrite,
-            provenance=engine.provenance,
+            provenance=engine.host,
         )
     source = collection.manifest.content["source"]
     say(f"{source['passages']['read']:,} passages read, {source['passages']['distinct']:,} distinct")

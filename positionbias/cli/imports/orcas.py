@@ -48,7 +48,7 @@ def orcas(
             skip=skip,
             map_shards=map_shards,
             overwrite=overwrite,
-            provenance=engine.provenance,
+            provenance=engine.host,
         )
     report_release(collection)
     report_import(collection, out, as_json)

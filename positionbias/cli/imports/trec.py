@@ -83,7 +83,7 @@ def trec(
             reading=reading,
             map_shards=map_shards,
             overwrite=overwrite,
-            provenance=engine.provenance,
+            provenance=engine.host,
         )
     _say_source(collection.manifest.content["source"], encoding)
     report_import(collection, out, as_json)

@@ -52,7 +52,7 @@ def tripclick(
             skip=skip,
             map_shards=map_shards,
             overwrite=overwrite,
-            provenance=engine.provenance,
+            provenance=engine.host,
         )
     source = collection.manifest.content["source"]
     report_release(collection)

@@ -64,8 +64,8 @@ def target_of_folder(place: Path) -> str | None:
 
 def beside_text(results: Iterable[Result]) -> str:
     """The published results as lines; empty where there are none."""
-    from positionbias.cli.show import aligned
     from positionbias.leakage.published import PAPER
+    from positionbias.report.collection_text import aligned
     from positionbias.results.figures import Figures
     from positionbias.results.leakage_pairs import LIKE_FOR_LIKE, PUBLISHED
     from positionbias.results.select import of_type

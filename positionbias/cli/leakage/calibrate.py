@@ -130,7 +130,7 @@ def _results(score: str, found: Calibration, labelled: Labelled, given: float | 
 
 def _text(results: Sequence[Result]) -> str:
     """What each score's threshold is and how sure, the table, and the prevalence."""
-    from positionbias.cli.show import aligned
+    from positionbias.report.collection_text import aligned
     from positionbias.results.leakage_pairs import PRECISION_AT, PREVALENCE, LeakShare, ThresholdFigures
     from positionbias.results.select import of_type
 

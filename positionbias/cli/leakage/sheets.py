@@ -43,10 +43,10 @@ def sample(
     PAIRS is the folder that posbias leakage find wrote, with a --threshold as low as --above. Each drawn pair keeps the number of pairs that it
     stands for, and calibrate counts it so.
     """
-    from positionbias.cli.show import aligned
     from positionbias.leakage.pairs import read_pairs
     from positionbias.leakage.sample import SampleSettings, stratified_sample
     from positionbias.leakage.sheet import write_sheet
+    from positionbias.report.collection_text import aligned
     from positionbias.results.leakage_pairs import SAMPLE, SampleFigures
     from positionbias.results.result import Result
 
@@ -150,7 +150,7 @@ def _results(found: Review, name: str, seed: int, pairs: int) -> list[Result]:
 
 
 def _text(results: list[Result]) -> str:
-    from positionbias.cli.show import aligned
+    from positionbias.report.collection_text import aligned
     from positionbias.results.leakage_pairs import KappaFigures, LabelCounts, ReviewFigures
     from positionbias.results.select import of_type
 

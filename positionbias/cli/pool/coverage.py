@@ -46,7 +46,7 @@ def coverage(
 
 def coverage_text(results: Sequence[Result]) -> str:
     """A row a kind, a pair of columns a depth."""
-    from positionbias.cli.show import aligned
+    from positionbias.report.collection_text import aligned
     from positionbias.results.pools import CoverageFigures, TaskFigures
     from positionbias.results.select import of_type
 

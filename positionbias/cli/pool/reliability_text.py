@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from positionbias.cli.show import aligned
 from positionbias.core.interval import Interval
+from positionbias.report.collection_text import aligned
 from positionbias.results.payloads import Finding
 from positionbias.results.pools import (
     ChangeFigures,

@@ -83,7 +83,7 @@ def verdict_text(results: Sequence[Result]) -> str:
 
 
 def _open_orders(compared: ComparisonsFigures) -> str:
-    from positionbias.cli.show import aligned
+    from positionbias.report.collection_text import aligned
 
     open_ = [(one.probability, one) for one in compared.comparisons if one.says == "open" and one.probability is not None]
     if not open_:

@@ -20,11 +20,12 @@ from positionbias.cli.common import (
     output_place,
     say,
     seed_option,
-    words_option,
     workers_option,
 )
 from positionbias.cli.quick import DEPTH, quick_study_option
+from positionbias.cli.settings_options import settings_options
 from positionbias.cli.studies.models import Decorator, model_options, models_of
+from positionbias.positions.rotate import Rotation
 
 if TYPE_CHECKING:
     from positionbias.report.table import Table
@@ -226,7 +227,7 @@ def study_options(*, both_texts: bool = True) -> Decorator:
         _repeat_options,
         _candidate_options,
         _measure_options,
-        words_option,
+        settings_options(Rotation, "words"),
     )
     sizes = {"depth": DEPTH, "train_depth": DEPTH, "test_queries": 1_000}
     if both_texts:
@@ -247,7 +248,6 @@ def study_options(*, both_texts: bool = True) -> Decorator:
 def _settings(given: dict[str, Any]) -> StudySettings:
     """The study's settings; what makes them is taken out of ``given``."""
     from positionbias.firststage.bm25 import Bm25Settings
-    from positionbias.positions.rotate import Rotation
     from positionbias.studies.position_bias import StudySettings
 
     quick, seed = given["quick"], given.pop("seed")

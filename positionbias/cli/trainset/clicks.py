@@ -86,7 +86,7 @@ def clicks(
             settings,
             map_shards=map_shards,
             overwrite=overwrite,
-            **engine.provenance,
+            **engine.host,
         )
     results = load_results(place / QUALITY)
     emit(results, as_json=as_json, table=lambda: _text(results))

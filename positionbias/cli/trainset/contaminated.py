@@ -90,7 +90,7 @@ def contaminated(
 
 def _text(result: Result) -> str:
     """A line an origin, and what was left out, by cause; missing passages of targets by id."""
-    from positionbias.cli.show import aligned
+    from positionbias.report.collection_text import aligned
     from positionbias.results.contamination import ContaminatedSet
     from positionbias.results.select import of_type
 

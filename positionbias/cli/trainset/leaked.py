@@ -150,7 +150,7 @@ def _runs(sources: tuple[str, ...], given: tuple[str, ...]) -> dict[str, Path]:
 
 def _text(results: Sequence[Result]) -> str:
     """A line a set, and what all have been drawn from."""
-    from positionbias.cli.show import aligned
+    from positionbias.report.collection_text import aligned
     from positionbias.results.leakage import DrawnSet
     from positionbias.results.select import of_type
 

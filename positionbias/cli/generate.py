@@ -1,0 +1,38 @@
+"""A command made of an operation: its options from the operation's parameters, its help from the docstring, its output from what comes back."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from positionbias.cli.common import all_of, json_option, print_results
+from positionbias.cli.settings_options import option_of
+from positionbias.core.operation import gathered, parameters_of
+
+__all__ = ["command_of"]
+
+
+def command_of(name: str, operation: Callable[..., Any]) -> click.Command:
+    """Return the command ``name``, which calls the operation and prints the results of what it returns."""
+
+    def run(as_json: bool, **given: Any) -> None:
+        from positionbias.ops.outcome import results_of
+
+        print_results(results_of(operation(**gathered(operation, given))), as_json=as_json)
+
+    options = all_of(*map(option_of, parameters_of(operation)), json_option)
+    return click.command(name, help=help_of(operation))(options(run))
+
+
+def help_of(operation: Callable[..., Any]) -> str:
+    """Return the docstring for readers of the command's help: without its sections and Python examples, parameters under their flags."""
+    text = inspect.getdoc(inspect.unwrap(operation)) or ""
+    text = re.split(r"\n\n(?:Args|Returns|Raises|Source):", text)[0]
+    flags = {one.name: one.flag for one in parameters_of(operation)}
+    text = re.sub(r"``(\w+)``", lambda found: flags.get(found[1], found[1]), text)
+    blocks = [block for block in text.split("\n\n") if not block.lstrip().startswith(">>>")]
+    return "\n\n".join(f"\b\n{block.replace('    ', '  ')}" if block.startswith("    ") else block for block in blocks)

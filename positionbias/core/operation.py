@@ -1,0 +1,189 @@
+"""Public operations: one function each, which Python calls as it stands and the command line through options made of its parameters.
+
+A parameter says of itself what a field of settings does: ``Annotated[int, Setting(…)]``, or it is a settings dataclass, whose fields then are
+options. Parameters before the ``*`` are the command's arguments. ``operation`` checks what is given, in Python as on the command line.
+"""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
+from functools import cache, wraps
+from types import NoneType, SimpleNamespace, UnionType
+from typing import Annotated, Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from positionbias.core.places import Place, refuse_inputs
+from positionbias.core.settings import SEED_HELP, Setting, flag_of, settings_of
+
+__all__ = [
+    "Out",
+    "Overwrite",
+    "Parameter",
+    "SavedTo",
+    "Seed",
+    "gathered",
+    "made_of",
+    "operation",
+    "parameters_of",
+    "settings_parameters",
+]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+REQUIRED = inspect.Parameter.empty
+
+Seed = Annotated[int, Setting(SEED_HELP, least=0)]
+Out = Annotated[Place, Setting("Where to write. A plain name lands under $POSBIAS_HOME.", metavar="PATH|NAME", place="written")]
+SavedTo = Annotated[
+    Place | None,
+    Setting(
+        "Save the results as a folder, for posbias report. A plain name lands under $POSBIAS_HOME.",
+        metavar="PATH|NAME",
+        place="written",
+    ),
+]
+Overwrite = Annotated[bool, Setting("Replace what stands at --out.")]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One argument or option: of the operation itself, or of the settings that its parameter ``owner`` holds.
+
+    ``type`` is that of a single value, without None; ``many`` says that several may be given.
+    """
+
+    name: str
+    owner: str
+    type: Any
+    many: bool
+    default: Any
+    of: Setting
+    argument: bool = False
+
+    @property
+    def flag(self) -> str:
+        """What errors call it: its last flag, or for an argument its metavar."""
+        if self.argument:
+            return self.of.metavar.strip("[]….") or self.name.upper()
+        return self.of.flags[-1] if self.of.flags else flag_of(self.name)
+
+
+@cache
+def parameters_of(function: Callable[..., Any]) -> Sequence[Parameter]:
+    """Return the arguments and options of an operation, in the order of its signature.
+
+    Raises:
+        TypeError: a parameter that says nothing of itself.
+    """
+    return tuple(_parameters(inspect.unwrap(function)))
+
+
+def _parameters(function: Any) -> Iterator[Parameter]:
+    annotations = {name: hint for name, hint in function.__annotations__.items() if name != "return"}
+    bare = SimpleNamespace(__annotations__=annotations)
+    hints = get_type_hints(bare, function.__globals__, include_extras=True)
+    for name, parameter in inspect.signature(function).parameters.items():
+        hint, default = hints[name], parameter.default
+        if get_origin(hint) is Annotated and isinstance(setting := get_args(hint)[1], Setting):
+            argument = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
+            yield Parameter(name, name, *_single(get_args(hint)[0]), default, setting, argument)
+        elif _holds_settings(kind := _plain(hint)):
+            yield from settings_parameters(kind, name)
+        else:
+            raise TypeError(f"{function.__name__}: parameter {name} has no Setting and is no settings dataclass")
+
+
+def settings_parameters(kind: Any, owner: str) -> Iterator[Parameter]:
+    """Give a parameter for each field of a settings dataclass that says something of itself, and of the settings in it."""
+    declared, hints = settings_of(kind), get_type_hints(kind)
+    for field in fields(kind):
+        if _holds_settings(inner := _plain(hints[field.name])):
+            yield from settings_parameters(inner, owner)
+        elif field.name in declared and not declared[field.name].hidden:
+            yield Parameter(field.name, owner, *_single(hints[field.name]), _default(field), declared[field.name])
+
+
+def _holds_settings(kind: Any) -> bool:
+    """Whether a type is a dataclass of settings, and none that is read from one text."""
+    return is_dataclass(kind) and not hasattr(kind, "parse")
+
+
+def _default(field: Field[Any]) -> Any:
+    if field.default_factory is not MISSING:
+        return field.default_factory()
+    return REQUIRED if field.default is MISSING else field.default
+
+
+def _plain(hint: Any) -> Any:
+    """A type without None."""
+    if get_origin(hint) in (Union, UnionType):
+        left = [part for part in get_args(hint) if part is not NoneType]
+        return left[0] if len(left) == 1 else str
+    return hint
+
+
+def _single(hint: Any) -> tuple[Any, bool]:
+    """The type of one value, and whether several may be given."""
+    plain = _plain(hint)
+    if get_origin(plain) is Sequence or (get_origin(plain) is tuple and get_args(plain)[-1] is ...):
+        return _plain(get_args(plain)[0]), True
+    return plain, False
+
+
+def gathered(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the operation's arguments made of single values: settings dataclasses take theirs by their fields' names."""
+    bare = inspect.unwrap(function)
+    annotations = {name: hint for name, hint in bare.__annotations__.items() if name != "return"}
+    hints = get_type_hints(SimpleNamespace(__annotations__=annotations), bare.__globals__)
+    return {name: _value(name, _plain(hint), given) for name, hint in hints.items()}
+
+
+def made_of(kind: Any, given: Mapping[str, Any]) -> Any:
+    """Return settings of this kind made of single values by their fields' names."""
+    return _value("", kind, given)
+
+
+def _value(name: str, kind: Any, given: Mapping[str, Any]) -> Any:
+    if _holds_settings(kind):
+        hints, held = get_type_hints(kind), {one.name for one in settings_parameters(kind, name)}
+        inner = {field: _plain(hint) for field, hint in hints.items() if field in held or _holds_settings(_plain(hint))}
+        return kind(**{field: _value(field, hint, given) for field, hint in inner.items()})
+    value = given[name]
+    return kind.parse(value) if isinstance(value, str) and hasattr(kind, "parse") else value
+
+
+def operation(function: Callable[P, R]) -> Callable[P, R]:
+    """Check what a public function is given before it begins: each value against its setting, and that no output is an input.
+
+    The parameters are described in its docstring.
+    """
+
+    @wraps(function)
+    def checked(*given: P.args, **named: P.kwargs) -> R:
+        bound = inspect.signature(function).bind(*given, **named)
+        bound.apply_defaults()
+        own = [one for one in parameters_of(function) if one.name == one.owner]
+        for one in own:
+            value = bound.arguments[one.name]
+            for item in value if one.many and value is not None else (value,):
+                one.of.check(one.flag, item)
+        written = {one.flag: bound.arguments[one.name] for one in own if one.of.place == "written"}
+        refuse_inputs(written, (bound.arguments[one.name] for one in own if one.of.place == "read"))
+        return function(*given, **named)
+
+    checked.__doc__ = _described(function)
+    return checked
+
+
+def _described(function: Callable[..., Any]) -> str:
+    """The docstring with a section on the arguments before those on results and errors."""
+    text = inspect.getdoc(function) or ""
+    lines = []
+    for name in inspect.signature(function).parameters:
+        of = [one for one in parameters_of(function) if one.owner == name]
+        told = of[0].of.help if of[0].name == name else "; ".join(f"``{one.name}``: {one.of.help}" for one in of)
+        lines += textwrap.wrap(f"{name}: {told}", 128, initial_indent="    ", subsequent_indent="        ")
+    head, section, tail = text.partition("\n\nReturns:")
+    return f"{head}\n\nArgs:\n{chr(10).join(lines)}{section}{tail}"

@@ -1,0 +1,90 @@
+"""What a name or path given by a person means, and that nothing is written over what is read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from positionbias.core.errors import SettingError
+
+if TYPE_CHECKING:
+    from positionbias.core.collection import Collection
+
+    CollectionLike: TypeAlias = Collection | str | Path
+else:
+    CollectionLike = str | Path  # for who reads annotations, and shall not import pyarrow for it
+
+__all__ = ["CollectionLike", "Place", "input_place", "model_place", "output_place", "refuse_inputs"]
+
+Place: TypeAlias = str | Path
+
+
+def output_place(out: Place) -> Path:
+    """Return the path that an output means: a plain name (no separator, no dot) lands under $POSBIAS_HOME."""
+    if isinstance(out, str) and Path(out).name == out and "." not in out:
+        from positionbias.core.files import home
+
+        return home() / out
+    return Path(out)
+
+
+def input_place(name: Place) -> Path:
+    """Return the path that a file to read means: as given where it exists, else a plain name under $POSBIAS_HOME."""
+    from positionbias.core.publish import recover
+
+    for place in (Path(name), output_place(name)):
+        recover(place)
+    return Path(name) if Path(name).exists() else output_place(name)
+
+
+def model_place(name: Place) -> Path | str:
+    """Return what a model's name means: a folder as ``input_place`` finds it, else the name itself, which may be a hub id or ``minilm``."""
+    place = input_place(name)
+    return place if place.exists() else str(name)
+
+
+def refuse_inputs(outputs: Mapping[str, Any], inputs: Iterable[Any]) -> None:
+    """Compare every output, by its flag, with everything that is read.
+
+    Raises:
+        SettingError: an output is an input, a folder that holds one, or a place in an artefact that is one.
+    """
+    read = [(text, place) for given in inputs for text in _texts(given) for place in _places(text)]
+    for flag, value in outputs.items():
+        for written in _texts(value):
+            for place in _places(written) or [output_place(written)]:
+                for text, given in read:
+                    if problem := _meets(place, given):
+                        raise SettingError(
+                            f"{flag}: wanted a place apart from what is read; found {written}, {problem} {text}; give another"
+                        )
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """All names and paths in a value; of NAME=PATH both the whole and the path."""
+    if isinstance(value, tuple | list):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, str | Path) or hasattr(value, "path"):
+        text = str(getattr(value, "path", value))
+        yield from filter(None, (text, text.partition("=")[2]))
+
+
+def _places(text: str) -> list[Path]:
+    """The paths that an argument may mean, as far as they are there."""
+    return [place for place in dict.fromkeys((Path(text), output_place(text))) if os.path.exists(place)]
+
+
+def _meets(place: Path, given: Path) -> str:
+    """How an output touches an input, in words; empty if it does not."""
+    from positionbias.core.seal import MANIFEST
+
+    if os.path.exists(place) and os.path.samefile(place, given):
+        return "which is the input"
+    if given.resolve() in place.resolve().parents and (given / MANIFEST).is_file():
+        return "which stands in the input"
+    if place.is_dir() and not place.is_symlink() and place.resolve() in given.resolve().parents:
+        return "which holds the input"
+    return ""

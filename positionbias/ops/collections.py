@@ -1,0 +1,231 @@
+"""Collections made of collections, and what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
+
+from positionbias.core.errors import SettingError
+from positionbias.core.operation import Out, Overwrite, Seed, operation
+from positionbias.core.places import CollectionLike, output_place
+from positionbias.core.progress import say
+from positionbias.core.settings import Setting
+from positionbias.engine.choose import Engine
+from positionbias.positions.place import Placing
+from positionbias.positions.select import Selection
+
+if TYPE_CHECKING:
+    from positionbias.core.collection import Collection
+    from positionbias.results.result import Result
+
+__all__ = ["Contents", "merge", "place", "sample", "select", "show"]
+
+Source = Annotated[CollectionLike, Setting("A collection, its folder, or its name under $POSBIAS_HOME.", place="read")]
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a collection holds, as ``show`` gives it."""
+
+    results: Sequence[Result]
+
+
+@operation
+def show(collection: Source, *, engine: Engine = Engine()) -> Contents:
+    """Say what a collection holds: passages, queries, judgements and answers a split, lengths, and what made it.
+
+    Lengths are in BlingFire words. Re-rankers read the first 200 words of a passage and the first 30 of a query: the share
+    of longer ones is printed.
+
+    Raises:
+        InputError: it is not there, or cannot be read.
+    """
+    from positionbias.core.collection import find_collection
+    from positionbias.text.statistics import collection_statistics
+
+    with engine.open() as map_shards:
+        return Contents(collection_statistics(find_collection(collection), map_shards))
+
+
+@operation
+def merge(
+    collections: Annotated[
+        Sequence[str], Setting("Collections, each under its prefix.", metavar="NAME=COLLECTION…", place="read")
+    ],
+    *,
+    apart: Annotated[bool, Setting("Keep splits of one name apart: A's split train is A.train.")] = False,
+    engine: Engine = Engine(),
+    out: Out,
+    overwrite: Overwrite = False,
+) -> Collection:
+    """Write two or more collections as one: what A calls 17 is A:17 there, queries and passages alike.
+
+    Splits of one name become one split, so that a model can be trained across corpora; their judgement sets of one name likewise.
+    With ``apart`` each keeps its own, to train on one corpus and test on another. Nothing is de-duplicated.
+
+        posbias merge msm=msmarco squad=squad --out both
+        posbias merge msm=msmarco robust=robust04 --apart --out both
+
+    Returns:
+        The merged collection.
+
+    Raises:
+        SettingError: fewer than two, or a prefix that is no plain word.
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+    """
+    from positionbias.core.collection import find_collection
+    from positionbias.corpora.merge import merge as write_merged
+
+    opened = {prefix: find_collection(place) for prefix, place in _named(collections).items()}
+    with engine.open() as map_shards:
+        merged = write_merged(
+            opened, output_place(out), apart=apart, map_shards=map_shards, overwrite=overwrite, provenance=engine.host
+        )
+    say(f"written to {merged.path}; look at it with: posbias show {out}")
+    return merged
+
+
+def _named(collections: Sequence[str]) -> dict[str, str]:
+    named: dict[str, str] = {}
+    for given in collections:
+        prefix, equals, place = given.partition("=")
+        if not (equals and prefix and place):
+            raise SettingError(f"COLLECTION: wanted NAME=COLLECTION, as in A=msmarco B=squad; found {given!r}; name each")
+        if prefix in named:
+            raise SettingError(f"COLLECTION: wanted a name of its own for each; found {prefix!r} twice; give another")
+        named[prefix] = place
+    return named
+
+
+@operation
+def sample(
+    collection: Source,
+    *,
+    queries: Annotated[int, Setting("Queries to draw of each split, at most.", least=1, metavar="N")],
+    passages: Annotated[
+        int,
+        Setting(
+            "Passages in all: those judged for the drawn queries or answering them, and others drawn up to M.",
+            least=1,
+            metavar="M",
+        ),
+    ],
+    splits: Annotated[Sequence[str], Setting("A split to keep; all by default; may be given again.", flags=("--split",))] = (),
+    seed: Seed = 1,
+    engine: Engine = Engine(),
+    out: Out,
+    overwrite: Overwrite = False,
+) -> Collection:
+    """Write N queries a split of ``collection`` and M passages: all that is judged for these queries, and others beside it.
+
+    What is drawn depends on the seed and its id alone: the sample of fewer is part of the sample of more. Where more than M passages are
+    judged, nothing is written, and how many is said.
+
+    Returns:
+        The sample.
+
+    Raises:
+        SettingError: more passages are judged than are wanted.
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+    """
+    from positionbias.core.collection import find_collection
+    from positionbias.corpora.sample import sample as write_sample
+
+    with engine.open() as map_shards:
+        drawn = write_sample(
+            find_collection(collection),
+            output_place(out),
+            queries=queries,
+            passages=passages,
+            splits=splits,
+            seed=seed,
+            map_shards=map_shards,
+            overwrite=overwrite,
+            provenance=engine.host,
+        )
+    say(f"written to {drawn.path}; look at it with: posbias show {out}")
+    return drawn
+
+
+@operation
+def select(
+    collection: Source,
+    *,
+    selection: Selection,
+    by: Annotated[
+        CollectionLike | None,
+        Setting(
+            "Choose by the answers of this collection: of a rotated collection, keep the queries that its original would.",
+            metavar="ORIGINAL",
+            place="read",
+        ),
+    ] = None,
+    engine: Engine = Engine(),
+    out: Out,
+    overwrite: Overwrite = False,
+) -> Collection:
+    """Write ``collection`` with only those queries of a split whose answers start in one part of their passages.
+
+    So a real collection gets a known position bias with its own language. Passages, judgements of kept queries and the other splits stay.
+
+        posbias select squad --answers-in 0:0.2 --split train --out squad-front
+
+    Returns:
+        The collection with these queries.
+
+    Raises:
+        SettingError: more queries are wanted than there are.
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+    """
+    from positionbias.core.collection import find_collection
+    from positionbias.positions.select import select as write_selected
+
+    with engine.open() as map_shards:
+        selected = write_selected(
+            find_collection(collection),
+            output_place(out),
+            selection,
+            by=find_collection(by) if by is not None else None,
+            map_shards=map_shards,
+            overwrite=overwrite,
+            provenance=engine.host,
+        )
+    say(f"written to {selected.path}; see where its answers are with: posbias histogram {out}")
+    return selected
+
+
+@operation
+def place(
+    collection: Source, *, placing: Placing, engine: Engine = Engine(), out: Out, overwrite: Overwrite = False
+) -> Collection:
+    """Write ``collection`` with its evidence at places drawn from a density: real text whose positions are set.
+
+    Each passage of three or more sentences keeps the questions of the one sentence that answers most of them; that sentence moves, the others
+    keep their order. All other questions are dropped and counted, in every split. Of one collection and seed, every density keeps the same
+    questions, passages and words, so that models trained on two of them differ by position alone.
+
+        posbias place squad --density front:0.8 --out squad-front
+        posbias place squad --density uniform --out squad-uniform
+
+    Returns:
+        The placed collection.
+
+    Raises:
+        SettingError: no question can be kept.
+        OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+    """
+    from positionbias.core.collection import find_collection
+    from positionbias.positions.place import place as write_placed
+
+    with engine.open() as map_shards:
+        placed = write_placed(
+            find_collection(collection),
+            output_place(out),
+            placing,
+            map_shards=map_shards,
+            overwrite=overwrite,
+            provenance=engine.host,
+        )
+    say(f"written to {placed.path}; what was moved where stands in {placed.path / 'placed'}")
+    return placed

@@ -1,0 +1,102 @@
+"""What operations give back: measurements with what made them, to print, save and look into; and the results behind an artefact."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from positionbias.core.places import Place, output_place
+from positionbias.core.progress import say
+from positionbias.results.result import Result, save_results
+
+__all__ = ["Measurements", "Read", "results_of", "save_if_asked"]
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """An input of an operation: the part it played, where it lies, its content as a checksum."""
+
+    role: str
+    path: Path
+    checksum: str
+
+
+@dataclass(frozen=True, slots=True)
+class Measurements:
+    """The results of an operation, and what made them.
+
+    ``packages`` are those whose versions the results depend on; ``host`` is what comparisons skip (workers, engine).
+    """
+
+    results: Sequence[Result]
+    command: str
+    settings: Mapping[str, Any]
+    read: Sequence[Read]
+    seed: int | None = None
+    name: str = ""
+    licence: str = ""
+    notes: Sequence[str] = ()
+    packages: Sequence[str] = ()
+    host: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        from positionbias.report.text import text_of
+
+        return text_of(self.results)
+
+    def save(self, out: Place, *, overwrite: bool = False) -> Path:
+        """Write the results as a folder, for reports; return where it stands.
+
+        Raises:
+            OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
+        """
+        from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
+
+        place = output_place(out)
+        manifest = Manifest(
+            kind="results",
+            name=self.name or place.name,
+            command=self.command,
+            settings=self.settings,
+            seed=self.seed,
+            inputs=tuple(input_ref(item.role, item.path, item.checksum, artefact=place) for item in self.read),
+            licence=self.licence,
+            notes=tuple(self.notes),
+            versions=package_versions(*self.packages),
+            provenance=provenance(**self.host),
+        )
+        save_results(place, self.results, manifest, overwrite=overwrite)
+        return place
+
+
+def save_if_asked(found: Measurements, out: Place | None, *, overwrite: bool) -> Measurements:
+    """Save the results where a place was given, and say so; return them."""
+    if out is not None:
+        say(f"saved to {found.save(out, overwrite=overwrite)}; for a page: posbias report {out}")
+    return found
+
+
+def results_of(outcome: Any) -> Sequence[Result]:
+    """Return the results of what an operation gave back: its own, or what a collection's manifest counts."""
+    from positionbias.core.collection import Collection
+
+    if not isinstance(outcome, Collection):
+        return outcome.results
+    match outcome.manifest.command:
+        case "debias":
+            from positionbias.positions.debias import rotation_result
+
+            return [rotation_result(outcome)]
+        case "select":
+            from positionbias.positions.select import selection_result
+
+            return [selection_result(outcome)]
+        case "place":
+            from positionbias.positions.place import placement_results
+
+            return placement_results(outcome)
+    from positionbias.text.statistics import collection_counts
+
+    return collection_counts(outcome)

@@ -1,0 +1,41 @@
+"""Where answers sit, as text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from positionbias.report.table import as_text
+from positionbias.report.tables import outcomes_table, positions_table
+from positionbias.results.result import Result
+
+__all__ = ["positions_text"]
+
+
+def positions_text(results: Sequence[Result]) -> str:
+    """Return the tables of positions and of what happened to answers, and what they do not hold."""
+    parts = [as_text(positions_table(results)), as_text(outcomes_table(results)), *map(_remarks, results)]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _remarks(result: Result) -> str:
+    """What the tables do not hold: how much of the total variation may be chance, and what differs by cause."""
+    figures: Any = result.payload.figures  # type: ignore[union-attr]
+    variation, check = figures["total_variation"], figures.get("offset_check")
+    lines = [
+        f"{result.collection}, {result.split}: {figures['sample']['spans']:,} spans in {figures['sample']['passages']:,} passages"
+    ]
+    if variation["by_chance"] is not None:
+        lines.append(
+            f"  total variation {variation['value']:.3f}; unbiased positions give {variation['by_chance']:.3f} by chance alone, "
+            f"95 % of the time below {variation['by_chance_high']:.3f}"
+        )
+    if check:
+        share = check["among_matches"] / check["spans"]
+        lines.append(
+            f"  {check['among_matches']:,} of {check['spans']:,} offset spans ({share:.2%}) are among the words' matches"
+        )
+        lines += [f"    missed: {cause} {count:,}" for cause, count in check["missed"].items()]
+        lines += [f"    extra match: {cause} {count:,}" for cause, count in check["extra"].items()]
+    lines += [f"  unmatched: {cause} {count:,}" for cause, count in figures.get("unmatched", {}).items()]
+    return "\n".join(lines)
