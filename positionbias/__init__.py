@@ -19,6 +19,18 @@ if TYPE_CHECKING:
     from positionbias.core.records import Answer, Passage, Qrel, Query
     from positionbias.core.run import Run
     from positionbias.ops.collections import merge, place, sample, select, show
+    from positionbias.ops.imports import (
+        import_beir,
+        import_irds,
+        import_msmarco,
+        import_msmarco_docs,
+        import_msmarco_qa,
+        import_orcas,
+        import_planted,
+        import_squad,
+        import_trec,
+        import_tripclick,
+    )
     from positionbias.ops.positions import histogram
     from positionbias.positions.rotate import rotate
     from positionbias.results.result import Result
@@ -36,6 +48,16 @@ _PUBLIC = {
     "Run": "core.run",
     "audit_model": "api",
     "histogram": "ops.positions",
+    "import_beir": "ops.imports",
+    "import_irds": "ops.imports",
+    "import_msmarco": "ops.imports",
+    "import_msmarco_docs": "ops.imports",
+    "import_msmarco_qa": "ops.imports",
+    "import_orcas": "ops.imports",
+    "import_planted": "ops.imports",
+    "import_squad": "ops.imports",
+    "import_trec": "ops.imports",
+    "import_tripclick": "ops.imports",
     "merge": "ops.collections",
     "place": "ops.collections",
     "rotate": "positions.rotate",
@@ -56,6 +78,16 @@ __all__ = [
     "__version__",
     "audit_model",
     "histogram",
+    "import_beir",
+    "import_irds",
+    "import_msmarco",
+    "import_msmarco_docs",
+    "import_msmarco_qa",
+    "import_orcas",
+    "import_planted",
+    "import_squad",
+    "import_trec",
+    "import_tripclick",
     "merge",
     "place",
     "rotate",
