@@ -8,7 +8,25 @@ from typing import Any
 
 import click
 
+from positionbias.core.settings import check_whole
+
 __all__ = ["LazyGroup"]
+
+
+def _check_whole_numbers(command: click.Command) -> None:
+    """Have each whole number that a command, or one below it, is given checked."""
+    for below in getattr(command, "commands", {}).values():
+        _check_whole_numbers(below)
+    for param in command.params:
+        if isinstance(param.type, click.types.IntParamType) and param.callback is None:
+            param.callback = _whole
+
+
+def _whole(context: click.Context, param: click.Parameter, given: Any) -> Any:
+    for value in given if isinstance(given, tuple) else (given,):
+        if value is not None:
+            check_whole(param.opts[-1], value)
+    return given
 
 
 class LazyGroup(click.Group):
@@ -25,7 +43,9 @@ class LazyGroup(click.Group):
         if cmd_name not in self.commands_at:
             return None
         module, attribute, _ = self.commands_at[cmd_name]
-        return getattr(importlib.import_module(module), attribute)
+        command = getattr(importlib.import_module(module), attribute)
+        _check_whole_numbers(command)
+        return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

@@ -12,9 +12,10 @@ from typing import Any
 
 from positionbias.core.errors import SettingError
 
-__all__ = ["Setting", "check_settings", "flag_of", "setting", "settings_of"]
+__all__ = ["Setting", "check_settings", "check_whole", "flag_of", "setting", "settings_of"]
 
 _KEY = "setting"
+_MOST, _MOST_SEED = 2**31 - 1, 2**63 - 1  # the product of two counts fits into 64 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,8 @@ class Setting:
                 known = self.wanted or f"one of {', '.join(self.choices)}"
                 raise SettingError(f"{flag}: wanted {known}; found {value!r}; {self.do or 'pick one'}")
             return
+        if isinstance(value, int):
+            check_whole(flag, value)
         if not self._holds(value):
             raise SettingError(f"{flag}: wanted {self._range(value)}; found {value}; {self.do or self._advice(value)}")
 
@@ -72,6 +75,16 @@ class Setting:
     def _advice(self, value: float) -> str:
         only_low = self.most is None and self.below is None
         return "raise it" if only_low and isinstance(value, int) else "give another"
+
+
+def check_whole(flag: str, value: int) -> None:
+    """Refuse a whole number that libraries cannot hold: one beyond 32 bits, or 64 for a seed.
+
+    Raises:
+        SettingError: it is beyond.
+    """
+    if value > (most := _MOST_SEED if flag.startswith("--seed") else _MOST):
+        raise SettingError(f"{flag}: wanted a whole number up to {most:,}; found {value}; lower it")
 
 
 def setting(default: Any, help: str, **of_it: Any) -> Any:
