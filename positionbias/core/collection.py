@@ -49,7 +49,6 @@ ANSWERS = pa.schema(
         ("end", pa.int64()),
     ]
 )
-_INDEXES = (INDEX.name, "bm25s", "lucene")
 _OPTIONAL = frozenset({"fields", "start", "end"})
 _AGAIN = "restore it from a copy, or make the collection again"
 
@@ -198,10 +197,10 @@ class Collection:
         """Where indexes over this collection live.
 
         Raises:
-            InputError: it, or a folder of indexes in it, is a link, by which somebody else's collection would have us write elsewhere.
+            InputError: it, or something in it, is a link, by which somebody else's collection would have us read or write elsewhere.
         """
         folder = self.path / CACHE
-        refuse_links(folder, *(folder / name for name in _INDEXES))
+        refuse_links(folder)
         return folder
 
     # -- splits --------------------------------------------------------------------------------------

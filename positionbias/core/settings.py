@@ -12,10 +12,21 @@ from typing import Any, Literal
 
 from positionbias.core.errors import SettingError
 
-__all__ = ["SEED_HELP", "Setting", "check_settings", "flag_of", "required_setting", "seed_setting", "setting", "settings_of"]
+__all__ = [
+    "SEED_HELP",
+    "Setting",
+    "check_settings",
+    "check_whole",
+    "flag_of",
+    "required_setting",
+    "seed_setting",
+    "setting",
+    "settings_of",
+]
 
 _KEY = "setting"
 SEED_HELP = "Key of every random draw."
+_MOST, _MOST_SEED = 2**31 - 1, 2**63 - 1  # the product of two counts fits into 64 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +67,8 @@ class Setting:
                 known = self.wanted or f"one of {', '.join(self.choices)}"
                 raise SettingError(f"{flag}: wanted {known}; found {value!r}; {self.do or 'pick one'}")
             return
+        if isinstance(value, int):
+            check_whole(flag, value)
         if not self._holds(value):
             raise SettingError(f"{flag}: wanted {self._range(value)}; found {value}; {self.do or self._advice(value)}")
 
@@ -78,6 +91,16 @@ class Setting:
     def _advice(self, value: float) -> str:
         only_low = self.most is None and self.below is None
         return "raise it" if only_low and isinstance(value, int) else "give another"
+
+
+def check_whole(flag: str, value: int) -> None:
+    """Refuse a whole number that libraries cannot hold: one beyond 32 bits, or 64 for a seed.
+
+    Raises:
+        SettingError: it is beyond.
+    """
+    if value > (most := _MOST_SEED if flag.startswith("--seed") else _MOST):
+        raise SettingError(f"{flag}: wanted a whole number up to {most:,}; found {value}; lower it")
 
 
 def setting(default: Any, help: str, **of_it: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -261,15 +260,17 @@ def test_a_manifest_that_hides_the_answers_is_refused(small_collection: Collecti
         Collection(small_collection.path).answers("test")
 
 
-@pytest.mark.parametrize("inside", ["cache", "cache/bm25s"])
+@pytest.mark.parametrize(
+    "inside", ["cache", "cache/bm25s", "cache/passages/records.npy", "cache/bm25s/k1-0.9-b-0.4/manifest.json"]
+)
 def test_a_cache_that_leads_elsewhere_is_refused(small_collection: Collection, tmp_path: Path, inside: str) -> None:
-    place = small_collection.path / inside
-    (tmp_path / "elsewhere").mkdir()
-    shutil.rmtree(place, ignore_errors=True)
-    place.parent.mkdir(exist_ok=True)
-    place.symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(InputError, match="wanted a folder; found a link"):
-        _ = Collection(small_collection.path).cache
+    place, elsewhere = small_collection.path / inside, tmp_path / "elsewhere"
+    if place.exists():
+        place.rename(elsewhere)
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.symlink_to(elsewhere)
+    with pytest.raises(InputError, match=f"{inside}: wanted a (folder|file); found a link; remove it"):
+        Collection(small_collection.path).find(["p-lamp"])
 
 
 def test_more_passages_than_any_machine_holds_are_refused(small_collection: Collection) -> None:

@@ -29,6 +29,7 @@ class Lamp:
     ("changes", "complaint"),
     [
         ({"oil": 0}, "--oil: wanted at least 1; found 0; raise it"),
+        ({"oil": 2**31}, "--oil: wanted a whole number up to 2,147,483,647; found 2147483648; lower it"),
         ({"share": 0.0}, "--share: wanted a number above 0 to 1; found 0.0; give another"),
         ({"share": 1.5}, "--share: wanted a number above 0 to 1; found 1.5; give another"),
         ({"width": float("inf")}, "--width: wanted a number from 0; found inf; give another"),
