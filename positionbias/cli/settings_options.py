@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields
 from types import NoneType
 from typing import Any, get_args, get_type_hints
 
 import click
 
-from positionbias.cli.common import Decorator, all_of
 from positionbias.core.settings import Setting, flag_of, settings_of
 
-__all__ = ["settings_options"]
+__all__ = ["Decorator", "all_of", "settings_options"]
+
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def all_of(*options: Decorator) -> Decorator:
+    """Several options as one, in this order in the help."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 def settings_options(kind: type, *names: str, **defaults: Any) -> Decorator:
@@ -29,9 +42,11 @@ def settings_options(kind: type, *names: str, **defaults: Any) -> Decorator:
 def _option(name: str, hint: Any, default: Any, of: Setting) -> Decorator:
     told = f"{of.help} [default: {of.absent}]" if default is None and of.absent else of.help
     shown: dict[str, Any] = {} if default is None else {"default": default, "show_default": True}
+    flag = of.flag or flag_of(name)
     if hint is bool and not default and not of.off:
-        return click.option(flag_of(name), is_flag=True, help=told)
+        return click.option(flag, name, is_flag=True, help=told)
     if hint is bool:
-        return click.option(f"{flag_of(name)}/--{of.off or flag_of(f'no_{name}')[2:]}", **shown, help=told)
+        return click.option(f"{flag}/--{of.off or flag_of(f'no_{name}')[2:]}", name, **shown, help=told)
     (type_,) = (part for part in get_args(hint) or (hint,) if part is not NoneType) if not of.choices else (None,)
-    return click.option(flag_of(name), type=click.Choice(list(of.choices)) if of.choices else type_, **shown, help=told)
+    type_ = click.Choice(list(of.choices)) if of.choices else type_
+    return click.option(flag, name, type=type_, metavar=of.metavar, **shown, help=told)

@@ -23,6 +23,7 @@ class Setting:
 
     ``least`` and ``most`` belong to the range, ``above`` and ``below`` do not. ``wanted`` says the range in words of its own, ``do`` what to do about a
     value outside it. ``absent`` says in the help what None means. ``off`` is the flag of a switch that turns it off, without dashes; a ``hidden`` field has no option.
+    ``flag`` is its option where that is not named for the field, ``metavar`` what stands for a value in the help.
     """
 
     help: str
@@ -35,6 +36,8 @@ class Setting:
     do: str = ""
     absent: str = ""
     off: str = ""
+    flag: str = ""
+    metavar: str | None = None
     hidden: bool = False
 
     def check(self, flag: str, value: Any) -> None:
@@ -91,7 +94,7 @@ def check_settings(settings: Any) -> None:
         SettingError: the first that is outside; the message names its flag.
     """
     for name, declared in settings_of(type(settings)).items():
-        declared.check(flag_of(name), getattr(settings, name))
+        declared.check(declared.flag or flag_of(name), getattr(settings, name))
 
 
 def flag_of(name: str) -> str:
