@@ -11,12 +11,10 @@ __all__ = ["sample"]
 
 @click.command()
 @click.argument("collection")
-@click.option(
-    "--queries", type=click.IntRange(min=1), required=True, metavar="N", help="Queries to draw of each split, at most."
-)
+@click.option("--queries", type=int, required=True, metavar="N", help="Queries to draw of each split, at most.")
 @click.option(
     "--passages",
-    type=click.IntRange(min=1),
+    type=int,
     required=True,
     metavar="M",
     help="Passages in all: those judged for the drawn queries or answering them, and others drawn up to M.",
