@@ -139,13 +139,11 @@ def _train(kind: str, given: dict[str, Any]) -> None:
 
 
 def _say_before(found: Any, plan: Any, place: Path, *, yes: bool) -> None:
-    from positionbias.studies.calibrate import Calibration
-    from positionbias.studies.estimate import training
+    from positionbias.studies.estimate import Estimator, training
     from positionbias.training.state import unfinished
 
-    work, _ = training(found, plan, unfinished(place), Calibration())
-    each = work.seconds_each()
-    seconds = None if each is None else each * work.amount
+    work, _ = training(found, plan, unfinished(place))
+    seconds = Estimator({}).seconds(work)
     say_before(f"training of {work.amount:,.0f} steps", seconds, yes=yes, shorter="--quick is a small one")
 
 

@@ -216,6 +216,10 @@ class Collection:
                 f"{self.path}: wanted split {split!r}; found {', '.join(self.splits) or 'no splits'}; give one of these to --split"
             )
 
+    def count_queries(self, split: str) -> int:
+        """Return how many queries the split has: 0 of one that is not there."""
+        return self._facts.splits[split].queries if split in self._facts.splits else 0
+
     def queries(self, split: str) -> list[Query]:
         """The queries of a split."""
         self._require(split)

@@ -7,15 +7,16 @@ from typing import Any
 
 from positionbias.core.errors import SettingError
 from positionbias.core.settings import check_settings, seed_setting, setting
-from positionbias.planted.clicks import DEFAULT_CLICK_RATE, MOST_ANSWERS
 from positionbias.planted.fresh import FRESH
 from positionbias.planted.grammar import FIRST_NAMES, SECOND_NAMES
 from positionbias.planted.leaks import MOST_PER_QUERY
 
 __all__ = ["DEFAULT_FRONT_LOADING", "SPLITS", "THINGS", "PlantedSettings"]
 
-DEFAULT_FRONT_LOADING = 0.7
+DEFAULT_FRONT_LOADING, DEFAULT_CLICK_RATE = 0.7, 0.3
+MOST_ANSWERS = 9
 THINGS = len(FIRST_NAMES) * len(SECOND_NAMES)
+MOST_QUERIES = THINGS // 2
 SPLITS = ("train", "validation", "test")
 
 
@@ -39,7 +40,14 @@ class PlantedSettings:
         metavar="0..1",
         do="0 is uniform",
     )
-    queries: int = setting(14_000, "Queries in all, over the three splits.", metavar="N")
+    queries: int = setting(
+        14_000,
+        "Queries in all, over the three splits.",
+        least=20,
+        most=MOST_QUERIES,
+        wanted=f"20 to {MOST_QUERIES:,} (half of the names there are)",
+        metavar="N",
+    )
     passages: int = setting(112_000, "Passages in all.", metavar="N")
     validation_share: float = 0.03
     test_share: float = 0.22
@@ -62,17 +70,20 @@ class PlantedSettings:
         metavar="N",
     )
     click_rate: float = setting(
-        DEFAULT_CLICK_RATE, "The chance that a passage that answers was clicked.", above=0, below=1, metavar="0..1"
+        DEFAULT_CLICK_RATE,
+        "The chance that a passage that answers was clicked.",
+        above=0,
+        below=1,
+        wanted="a chance above 0 and below 1",
+        metavar="0..1",
     )
 
     def __post_init__(self) -> None:
         check_settings(self)
-        most = THINGS // 2
-        if not 20 <= self.queries <= most:
-            raise SettingError(f"--queries: wanted 20 to {most:,} (half of the names there are); found {self.queries:,}")
-        if not 0 <= self.fresh_queries <= most - self.queries:
+        most = MOST_QUERIES - self.queries
+        if not 0 <= self.fresh_queries <= most:
             raise SettingError(
-                f"--fresh-queries: wanted 0 to {most - self.queries:,} (half of the names there are, less --queries); found {self.fresh_queries:,}"
+                f"--fresh-queries: wanted 0 to {most:,} (half of the names there are, less --queries); found {self.fresh_queries:,}"
             )
         if self.paraphrased and self.leaked_queries:
             raise SettingError(
