@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from positionbias.core.places import Place, output_place
 from positionbias.core.progress import say
-from positionbias.results.result import Result, save_results
+
+if TYPE_CHECKING:
+    from positionbias.results.result import Result
 
 __all__ = ["Measurements", "Read", "results_of", "save_if_asked"]
 
@@ -53,6 +55,7 @@ class Measurements:
             OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
         """
         from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
+        from positionbias.results.result import save_results
 
         place = output_place(out)
         manifest = Manifest(

@@ -144,7 +144,7 @@ def test_the_version_is_the_packages(run_posbias: RunPosbias) -> None:
         ),
         (
             ["import", "planted", "--out", "x", "--seed", "-1"],
-            "posbias: posbias import planted: Invalid value for '--seed': -1",
+            "posbias: --seed: wanted at least 0; found -1; raise it",
         ),
         (["export", "nowhere", "--to", "squad", "--out", "x"], "posbias: nowhere: wanted a collection"),
         (["completion", "tcsh"], "posbias: posbias completion: Invalid value for '{bash|zsh|fish}': 'tcsh' is not one of"),
@@ -250,7 +250,7 @@ def test_an_input_that_ends_early_is_not_taken_for_ctrl_c(
     def show() -> None:
         raise EOFError("Compressed file ended early")
 
-    monkeypatch.setattr("positionbias.cli.show.show", show)
+    monkeypatch.setattr("positionbias.ops.collections.show", show)
     with pytest.raises(SystemExit) as stop:
         main(["show"])
     assert stop.value.code == 2
@@ -265,7 +265,7 @@ def test_a_commands_own_exit_code_is_passed_on(monkeypatch: pytest.MonkeyPatch, 
         if raised is not None:
             context.exit(raised)
 
-    monkeypatch.setattr("positionbias.cli.show.show", show)
+    monkeypatch.setattr("positionbias.ops.collections.show", show)
     with pytest.raises(SystemExit) as stop:
         main(["show"])
     assert stop.value.code == code
