@@ -97,7 +97,7 @@ def detection(collection: Collection, encoder: str) -> list[str]:
 
 
 def _named(settings: FindSettings) -> str:
-    lexical, semantic = f"Jaccard {settings.lexical.jaccard:g}", f"cosine {settings.nearest.floor:g}"
+    lexical, semantic = f"Jaccard {settings.lexical.jaccard:g}", f"cosine {settings.floor:g}"
     return {"lexical": f"lexical, {lexical}", "semantic": f"semantic, {semantic}"}.get(
         settings.detector, f"both, {semantic}, {lexical}"
     )

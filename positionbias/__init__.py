@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         import_tripclick,
     )
     from positionbias.ops.positions import histogram
+    from positionbias.ops.trainsets import draw_clicks, draw_contaminated, draw_leaked
     from positionbias.positions.rotate import rotate
     from positionbias.results.result import Result
 
@@ -47,6 +48,9 @@ _PUBLIC = {
     "Result": "results.result",
     "Run": "core.run",
     "audit_model": "api",
+    "draw_clicks": "ops.trainsets",
+    "draw_contaminated": "ops.trainsets",
+    "draw_leaked": "ops.trainsets",
     "histogram": "ops.positions",
     "import_beir": "ops.imports",
     "import_irds": "ops.imports",
@@ -77,6 +81,9 @@ __all__ = [
     "Run",
     "__version__",
     "audit_model",
+    "draw_clicks",
+    "draw_contaminated",
+    "draw_leaked",
     "histogram",
     "import_beir",
     "import_irds",

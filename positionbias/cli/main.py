@@ -39,7 +39,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "encode": ("positionbias.cli.encode", "encode", "A collection's passages as vectors, for dense retrieval."),
     "vectors": ("positionbias.cli.vectors", "vectors", "Word vectors to start TK from."),
     "encoder": ("positionbias.cli.encoder", "encoder", "A small encoder to start from, with random weights."),
-    "trainset": ("positionbias.cli.trainset", "trainset", "Training sets made to order."),
+    "trainset": ("positionbias.cli.groups", "trainset", "Training sets made to order."),
     "teach": ("positionbias.cli.teach", "teach", "A teacher's scores of training passages, for distillation."),
     "train": ("positionbias.cli.train", "train", "Train a re-ranker."),
     "rerank": ("positionbias.cli.rerank", "rerank", "Re-rank candidates with a trained model."),

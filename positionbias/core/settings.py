@@ -107,7 +107,7 @@ def check_settings(settings: Any) -> None:
         SettingError: the first that is outside; the message names its flag.
     """
     for name, declared in settings_of(type(settings)).items():
-        declared.check(flag_of(name), getattr(settings, name))
+        declared.check(declared.flags[-1] if declared.flags else flag_of(name), getattr(settings, name))
 
 
 def flag_of(name: str) -> str:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.seeds import key64
-from positionbias.leakage.pairs import Pair, best_by_pair
+from positionbias.core.settings import check_settings, seed_setting, setting
+from positionbias.leakage.pairs import SCORES, Pair, best_by_pair
 
 __all__ = ["SampleSettings", "Stratum", "stratified_sample"]
 
@@ -27,17 +28,14 @@ class SampleSettings:
         SettingError: a setting outside its range.
     """
 
-    pairs: int = 100
-    above: float = 0.8
-    strata: int = 10
-    score: str = "cosine"
-    seed: int = 1
+    pairs: int = setting(100, "Pairs to draw.")
+    above: float = setting(0.8, "The lowest score of a pair.", least=0, below=1, wanted="a score from 0 to below 1")
+    strata: int = setting(10, "Parts of equal width, from --above to 1.", least=1)
+    score: str = setting("cosine", "What similar means.", choices=SCORES)
+    seed: int = seed_setting()
 
     def __post_init__(self) -> None:
-        if not 0 <= self.above < 1:
-            raise SettingError(f"--above: wanted a score from 0 to below 1; found {self.above:g}; 0.8 is the paper's")
-        if self.strata < 1:
-            raise SettingError(f"--strata: wanted a number from 1; found {self.strata}")
+        check_settings(self)
         if self.pairs < self.strata:
             raise SettingError(
                 f"--pairs: wanted at least one a stratum, {self.strata}; found {self.pairs}; raise it, or lower --strata"
