@@ -20,7 +20,7 @@ from positionbias.core.progress import step
 from positionbias.core.settings import check_settings, setting
 from positionbias.leakage.lexical import LexicalSettings, Rarity, TermIndex, TextTerms, read_terms
 from positionbias.leakage.nearest import Encode, NearestSettings, encoded, encoded_blocks, nearest
-from positionbias.leakage.pairs import LEXICAL, SEMANTIC
+from positionbias.leakage.pairs import LEXICAL, SEMANTIC, Pair
 from positionbias.leakage.queries import FIELDS, FieldText, TrainSource, is_empty
 from positionbias.leakage.reformulation import guess_type
 
@@ -81,6 +81,13 @@ class FoundPair:
     def by_meaning(self) -> bool:
         """Whether the semantic detector found it."""
         return SEMANTIC in self.found_by
+
+    def as_pair(self) -> Pair:
+        """Return it as it is read back from a file."""
+        scores = {"cosine": self.cosine, "jaccard": self.jaccard, "containment": self.containment}
+        there = {name: score for name, score in scores.items() if score is not None}
+        texts = {self.field: self.test_text}
+        return Pair(self.train_id, self.test_id, there, self.train_text, texts, self.field, found_by=self.found_by)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,17 @@ ids) are smallest, and each stands for the stratum's pairs over its drawn ones: 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.seeds import key64
 from positionbias.core.settings import check_settings, seed_setting, setting
 from positionbias.leakage.pairs import SCORES, Pair, best_by_pair
+from positionbias.results.leakage_pairs import SAMPLE, SampleFigures
+from positionbias.results.result import Result
 
-__all__ = ["SampleSettings", "Stratum", "stratified_sample"]
+__all__ = ["SampleSettings", "Stratum", "sample_result", "stratified_sample"]
 
 PURPOSE = "leakage sample"
 
@@ -82,6 +84,17 @@ def stratified_sample(pairs: Iterable[Pair], settings: SampleSettings) -> tuple[
         for low, high, part, count in zip(edges, edges[1:], held, counts, strict=False)
     ]
     return sorted(drawn, key=lambda pair: key[pair.ids]), strata
+
+
+def sample_result(name: str, strata: Sequence[Stratum], settings: SampleSettings) -> Result:
+    """Return how many pairs there are, and how many were drawn, in each stratum."""
+    rows: dict[str, str] = {}
+    for part in strata:
+        where = f"{part.low:.3f} to {part.high:.3f}"
+        rows |= {f"{where} pairs": f"{part.pairs:,}", f"{where} drawn": f"{part.drawn:,}"}
+    drawn = sum(part.drawn for part in strata)
+    figures = SampleFigures(score=settings.score, rows=rows, drawn=drawn)
+    return Result(SAMPLE, name, "", settings.score, settings.seed, float(drawn), None, drawn, figures)
 
 
 def _shared_out(there: list[int], wanted: int) -> list[int]:
