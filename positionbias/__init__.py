@@ -31,7 +31,10 @@ if TYPE_CHECKING:
         import_trec,
         import_tripclick,
     )
+    from positionbias.ops.leakage import clean, find_leakage
+    from positionbias.ops.leakage_labels import calibrate_leakage, review_pairs, sample_pairs
     from positionbias.ops.positions import histogram
+    from positionbias.ops.trainsets import draw_clicks, draw_contaminated, draw_leaked
     from positionbias.positions.rotate import rotate
     from positionbias.results.result import Result
 
@@ -47,6 +50,12 @@ _PUBLIC = {
     "Result": "results.result",
     "Run": "core.run",
     "audit_model": "api",
+    "calibrate_leakage": "ops.leakage_labels",
+    "clean": "ops.leakage",
+    "draw_clicks": "ops.trainsets",
+    "draw_contaminated": "ops.trainsets",
+    "draw_leaked": "ops.trainsets",
+    "find_leakage": "ops.leakage",
     "histogram": "ops.positions",
     "import_beir": "ops.imports",
     "import_irds": "ops.imports",
@@ -60,8 +69,10 @@ _PUBLIC = {
     "import_tripclick": "ops.imports",
     "merge": "ops.collections",
     "place": "ops.collections",
+    "review_pairs": "ops.leakage_labels",
     "rotate": "positions.rotate",
     "sample": "ops.collections",
+    "sample_pairs": "ops.leakage_labels",
     "select": "ops.collections",
     "show": "ops.collections",
 }
@@ -77,6 +88,12 @@ __all__ = [
     "Run",
     "__version__",
     "audit_model",
+    "calibrate_leakage",
+    "clean",
+    "draw_clicks",
+    "draw_contaminated",
+    "draw_leaked",
+    "find_leakage",
     "histogram",
     "import_beir",
     "import_irds",
@@ -90,8 +107,10 @@ __all__ = [
     "import_tripclick",
     "merge",
     "place",
+    "review_pairs",
     "rotate",
     "sample",
+    "sample_pairs",
     "select",
     "show",
 ]
