@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from positionbias.core.records import Answer, Passage, Qrel, Query
     from positionbias.core.run import Run
     from positionbias.ops.collections import merge, place, sample, select, show
+    from positionbias.ops.evaluation import ensemble, evaluate
     from positionbias.ops.positions import histogram
     from positionbias.positions.rotate import rotate
     from positionbias.results.result import Result
@@ -35,6 +36,8 @@ _PUBLIC = {
     "Result": "results.result",
     "Run": "core.run",
     "audit_model": "api",
+    "ensemble": "ops.evaluation",
+    "evaluate": "ops.evaluation",
     "histogram": "ops.positions",
     "merge": "ops.collections",
     "place": "ops.collections",
@@ -55,6 +58,8 @@ __all__ = [
     "Run",
     "__version__",
     "audit_model",
+    "ensemble",
+    "evaluate",
     "histogram",
     "merge",
     "place",

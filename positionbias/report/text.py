@@ -11,7 +11,9 @@ __all__ = ["TEXTS", "text_of"]
 
 # the first result's payload -> the module in this part, and the function there, that writes all of them
 TEXTS = {
+    "EnsembleFigures": ("evaluation_text", "ensemble_text"),
     "PassageFigures": ("collection_text", "collection_text"),
+    "PerQuery": ("evaluation_text", "evaluation_text"),
     "PlacementFigures": ("collection_text", "placement_text"),
     "PositionHistogram": ("position_text", "positions_text"),
     "RotationFigures": ("collection_text", "rotation_text"),

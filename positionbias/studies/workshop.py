@@ -275,7 +275,7 @@ class Workshop(Artefacts):
         def made() -> Run:
             first = read_run(candidates)
             reranked = [apply_depth(first, read_run(path), depth, name=name) for name, path in runs.items()]
-            return fuse(reranked, "z-scores", scored=[depth] * len(reranked)).run
+            return fuse(reranked, scored=[depth] * len(reranked)).run
 
         settings = {"split": split, "depth": depth, "by": "z-scores", "models": list(runs), "below": "the candidates' order"}
         return self.derived_run(label, "ensemble", settings, {"candidates": candidates, **runs}, made, work=None)
