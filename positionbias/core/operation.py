@@ -49,7 +49,7 @@ Overwrite = Annotated[bool, Setting("Replace what stands at --out.")]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One argument or option: of the operation itself, or of the settings that its parameter ``owner`` holds.
+    """One argument or option: of the operation itself (``owner`` is empty), or of the settings that its parameter ``owner`` holds.
 
     ``type`` is that of a single value, without None; ``many`` says that several may be given.
     """
@@ -88,7 +88,7 @@ def _parameters(function: Any) -> Iterator[Parameter]:
         hint, default = hints[name], parameter.default
         if get_origin(hint) is Annotated and isinstance(setting := get_args(hint)[1], Setting):
             argument = parameter.kind is not inspect.Parameter.KEYWORD_ONLY
-            yield Parameter(name, name, *_single(get_args(hint)[0]), default, setting, argument)
+            yield Parameter(name, "", *_single(get_args(hint)[0]), default, setting, argument)
         elif _holds_settings(kind := _plain(hint)):
             yield from settings_parameters(kind, name)
         else:
@@ -164,7 +164,7 @@ def operation(function: Callable[P, R]) -> Callable[P, R]:
     def checked(*given: P.args, **named: P.kwargs) -> R:
         bound = inspect.signature(function).bind(*given, **named)
         bound.apply_defaults()
-        own = [one for one in parameters_of(function) if one.name == one.owner]
+        own = [one for one in parameters_of(function) if not one.owner]
         for one in own:
             value = bound.arguments[one.name]
             for item in value if one.many and value is not None else (value,):
@@ -182,8 +182,8 @@ def _described(function: Callable[..., Any]) -> str:
     text = inspect.getdoc(function) or ""
     lines = []
     for name in inspect.signature(function).parameters:
-        of = [one for one in parameters_of(function) if one.owner == name]
-        told = of[0].of.help if of[0].name == name else "; ".join(f"``{one.name}``: {one.of.help}" for one in of)
+        of = [one for one in parameters_of(function) if (one.owner or one.name) == name]
+        told = of[0].of.help if not of[0].owner else "; ".join(f"``{one.name}``: {one.of.help}" for one in of)
         lines += textwrap.wrap(f"{name}: {told}", 128, initial_indent="    ", subsequent_indent="        ")
     head, section, tail = text.partition("\n\nReturns:")
     return f"{head}\n\nArgs:\n{chr(10).join(lines)}{section}{tail}"
