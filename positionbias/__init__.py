@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from positionbias.ops.collections import merge, place, sample, select, show
     from positionbias.ops.evaluation import ensemble, evaluate
     from positionbias.ops.positions import histogram
+    from positionbias.ops.probe import ats, mats
     from positionbias.positions.rotate import rotate
     from positionbias.results.result import Result
 
@@ -35,10 +36,12 @@ _PUBLIC = {
     "Query": "core.records",
     "Result": "results.result",
     "Run": "core.run",
+    "ats": "ops.probe",
     "audit_model": "api",
     "ensemble": "ops.evaluation",
     "evaluate": "ops.evaluation",
     "histogram": "ops.positions",
+    "mats": "ops.probe",
     "merge": "ops.collections",
     "place": "ops.collections",
     "rotate": "positions.rotate",
@@ -57,10 +60,12 @@ __all__ = [
     "Result",
     "Run",
     "__version__",
+    "ats",
     "audit_model",
     "ensemble",
     "evaluate",
     "histogram",
+    "mats",
     "merge",
     "place",
     "rotate",

@@ -22,7 +22,8 @@ def command_of(name: str, operation: Callable[..., Any]) -> click.Command:
     def run(as_json: bool, **given: Any) -> None:
         from positionbias.ops.outcome import results_of
 
-        print_results(results_of(operation(**gathered(operation, given))), as_json=as_json)
+        outcome = operation(**gathered(operation, given))
+        print_results(results_of(outcome), as_json=as_json, form=getattr(outcome, "form", ""))
 
     options = all_of(*map(option_of, parameters_of(operation)), json_option)
     return click.command(name, help=help_of(operation))(options(run))

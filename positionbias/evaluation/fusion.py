@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal, get_args
 
 import msgspec
 import numpy as np
@@ -24,45 +23,17 @@ from positionbias.core.manifest import (
 )
 from positionbias.core.publish import atomic_file, refuse_existing
 from positionbias.core.run import Run, order_by_score, read_run, strictly_decreasing, write_run
-from positionbias.core.settings import check_settings, setting
+from positionbias.evaluation.fusing import Fusing, Fusion, K
 from positionbias.results.result import Result
 from positionbias.results.runs import ENSEMBLE, EnsembleFigures, Missing
 
-__all__ = ["FUSIONS", "Fused", "Fusing", "Fusion", "K", "equal_again", "fuse", "fuse_runs", "z_scores"]
+__all__ = ["Fused", "equal_again", "fuse", "fuse_runs", "z_scores"]
 
-Fusion = Literal["z-scores", "reciprocal-ranks"]
-FUSIONS: tuple[Fusion, ...] = get_args(Fusion)
-K = 60  # Cormack et al.'s
 NOTES = (
     "what a run has not, by its name: queries, passages, queries whose scores are all equal, passages below its re-ranking depth",
     "z-scores: population deviation; equal scores give zeros, and a missing passage the run's least for the query; a re-ranked run's "
     "scores count down to its depth, and what no run scored stands last, by the sum of 1 / (60 + rank) [decision]",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Fusing:
-    """How runs become one.
-
-    Raises:
-        SettingError: a setting out of range, or ``k`` without reciprocal ranks.
-    """
-
-    by: Fusion = setting(
-        "z-scores", "The mean of each run's z-scores of a query, or the sum of 1 / (k + rank).", choices=FUSIONS
-    )
-    k: int | None = setting(None, "Of reciprocal ranks.", least=0, absent=str(K))
-    depth: int | None = setting(None, "Passages of each run and query that are taken.", least=1, absent="all")
-
-    def __post_init__(self) -> None:
-        check_settings(self)
-        if self.k is not None and self.by != "reciprocal-ranks":
-            raise SettingError(f"--k: wanted --by reciprocal-ranks beside it; found --by {self.by}; leave --k out")
-
-    @property
-    def constant(self) -> int:
-        """The k of reciprocal ranks."""
-        return K if self.k is None else self.k
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,13 +13,14 @@ from positionbias.core.operation import Out, Overwrite, SavedTo, operation
 from positionbias.core.places import CollectionLike, Place, input_place, output_place
 from positionbias.core.progress import say
 from positionbias.core.settings import Setting, check_settings, seed_setting, setting
-from positionbias.evaluation.fusion import Fused, Fusing
+from positionbias.evaluation.fusing import Fusing
 from positionbias.ops.outcome import Measurements, Read, refuse_outputs, save_if_asked
 
 if TYPE_CHECKING:
     from positionbias.core.collection import Collection
     from positionbias.core.records import Qrel
     from positionbias.core.run import Run
+    from positionbias.evaluation.fusion import Fused
     from positionbias.results.result import Result
 
 __all__ = ["Measuring", "ensemble", "evaluate"]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from positionbias.core.places import Place, output_place
 from positionbias.core.progress import say
-from positionbias.results.result import Result, save_results
+
+if TYPE_CHECKING:
+    from positionbias.results.result import Result
 
 __all__ = ["Measurements", "Read", "refuse_outputs", "results_of", "save_if_asked"]
 
@@ -34,7 +36,8 @@ class Read:
 class Measurements:
     """The results of an operation, and what made them.
 
-    ``packages`` are those whose versions the results depend on; ``host`` is what comparisons skip (workers, engine).
+    ``packages`` are those whose versions the results depend on; ``host`` is what comparisons skip (workers, engine). ``form`` names their
+    text where their payload has several.
     """
 
     results: Sequence[Result]
@@ -47,11 +50,12 @@ class Measurements:
     notes: Sequence[str] = ()
     packages: Sequence[str] = ()
     host: Mapping[str, Any] = field(default_factory=dict)
+    form: str = ""
 
     def __str__(self) -> str:
         from positionbias.report.text import text_of
 
-        return text_of(self.results)
+        return text_of(self.results, self.form)
 
     def save(self, out: Place, *, overwrite: bool = False) -> Path:
         """Write the results as a folder, for reports; return where it stands.
@@ -60,6 +64,7 @@ class Measurements:
             OutputExistsError: something stands at ``out`` and ``overwrite`` is false.
         """
         from positionbias.core.manifest import Manifest, input_ref, package_versions, provenance
+        from positionbias.results.result import save_results
 
         place = output_place(out)
         manifest = Manifest(

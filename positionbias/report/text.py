@@ -9,8 +9,11 @@ from positionbias.results.result import Result
 
 __all__ = ["TEXTS", "text_of"]
 
-# the first result's payload -> the module in this part, and the function there, that writes all of them
+# the first result's payload, or a form that was asked for -> the module in this part, and the function there, that writes all of them
 TEXTS = {
+    "AtsCurve": ("probe_text", "mats_text"),
+    "ats": ("probe_text", "ats_text"),
+    "ats_csv": ("probe_text", "ats_csv"),
     "EnsembleFigures": ("evaluation_text", "ensemble_text"),
     "PassageFigures": ("collection_text", "collection_text"),
     "PerQuery": ("evaluation_text", "evaluation_text"),
@@ -21,8 +24,8 @@ TEXTS = {
 }
 
 
-def text_of(results: Sequence[Result]) -> str:
-    """Return the results in words and tables."""
-    module, name = TEXTS[type(results[0].payload).__name__]
+def text_of(results: Sequence[Result], form: str = "") -> str:
+    """Return the results in words and tables, in the form that is named, or that of the first payload."""
+    module, name = TEXTS[form or type(results[0].payload).__name__]
     text: str = getattr(import_module(f"positionbias.report.{module}"), name)(results)
     return text

@@ -43,6 +43,7 @@ from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
+from positionbias.probe.settings import ProbeSettings
 from positionbias.probe.term_vectors import probe_model
 from positionbias.ranking.config import pick_device
 from positionbias.ranking.rerank import rerank_run
@@ -309,7 +310,7 @@ class Workshop(Artefacts):
         place = self.folder / "probes" / f"{model.name}-on-{on}"
 
         def make() -> None:
-            (result,) = probe_model(load_checkpoint(model), Collection(collection), passages=passages, seed=seed)
+            (result,) = probe_model(load_checkpoint(model), Collection(collection), ProbeSettings(passages=passages, seed=seed))
             self._save(place, [replace(result, facts=facts)], "mats", settings, {"model": model, "collection": collection})
 
         settings = {"passages": passages, "seed": seed, "facts": asdict(facts)}

@@ -16,7 +16,8 @@ from positionbias.core.errors import InputError, OutputExistsError, SettingError
 from positionbias.core.files import sha256_file
 from positionbias.core.manifest import Manifest, input_ref, manifest_path, read_manifest, write_manifest
 from positionbias.core.run import Run, read_run, strictly_decreasing, write_run
-from positionbias.evaluation.fusion import FUSIONS, Fusing, equal_again, fuse, fuse_runs, z_scores
+from positionbias.evaluation.fusing import FUSIONS, Fusing
+from positionbias.evaluation.fusion import equal_again, fuse, fuse_runs, z_scores
 from positionbias.results.result import Result
 from positionbias.results.runs import Missing
 

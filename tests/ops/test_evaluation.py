@@ -10,7 +10,7 @@ import positionbias
 from positionbias.core.collection import Collection
 from positionbias.core.errors import OutputExistsError, SettingError
 from positionbias.core.run import read_run
-from positionbias.evaluation.fusion import Fusing
+from positionbias.evaluation.fusing import Fusing
 from positionbias.ops.evaluation import Measuring
 from positionbias.results.result import load_results
 

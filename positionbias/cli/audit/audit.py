@@ -52,13 +52,13 @@ def audit(
       posbias audit squad bm25.run splade.run
     """
     from positionbias.audit.audit import audit as run_audit
-    from positionbias.cli.probe import parse_layers
     from positionbias.core.publish import refuse_existing
+    from positionbias.probe.settings import layers_of
     from positionbias.report.audit_text import audit_text
 
     if out:
         refuse_existing(output_place(out), overwrite=overwrite)
-    settings = audited.settings(**chosen, layers=parse_layers(layers), **more)
+    settings = audited.settings(**chosen, layers=layers_of(layers), **more)
     task, systems = audited.open(settings)
     results = run_audit(task, systems, settings, tell=say)
     if out:
