@@ -14,10 +14,10 @@ TYPE_CHECKING = False  # typing's own costs milliseconds in which ``posbias`` co
 if TYPE_CHECKING:
     from typing import Any
 
-    from positionbias.api import Audit, audit_model
     from positionbias.core.collection import Collection
     from positionbias.core.records import Answer, Passage, Qrel, Query
     from positionbias.core.run import Run
+    from positionbias.ops.audit import Audit, audit_model, audit_systems, check
     from positionbias.ops.collections import merge, place, sample, select, show
     from positionbias.ops.evaluation import ensemble, evaluate
     from positionbias.ops.positions import histogram
@@ -29,7 +29,7 @@ __version__ = "0.1.0"
 
 _PUBLIC = {
     "Answer": "core.records",
-    "Audit": "api",
+    "Audit": "ops.audit",
     "Collection": "core.collection",
     "Passage": "core.records",
     "Qrel": "core.records",
@@ -37,7 +37,9 @@ _PUBLIC = {
     "Result": "results.result",
     "Run": "core.run",
     "ats": "ops.probe",
-    "audit_model": "api",
+    "audit_model": "ops.audit",
+    "audit_systems": "ops.audit",
+    "check": "ops.audit",
     "ensemble": "ops.evaluation",
     "evaluate": "ops.evaluation",
     "histogram": "ops.positions",
@@ -62,6 +64,8 @@ __all__ = [
     "__version__",
     "ats",
     "audit_model",
+    "audit_systems",
+    "check",
     "ensemble",
     "evaluate",
     "histogram",

@@ -11,6 +11,7 @@ __all__ = ["TEXTS", "text_of"]
 
 # the first result's payload, or a form that was asked for -> the module in this part, and the function there, that writes all of them
 TEXTS = {
+    "Verdict": ("audit_text", "audit_text"),
     "AtsCurve": ("probe_text", "mats_text"),
     "ats": ("probe_text", "ats_text"),
     "ats_csv": ("probe_text", "ats_csv"),
