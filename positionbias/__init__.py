@@ -20,6 +20,18 @@ if TYPE_CHECKING:
     from positionbias.ops.audit import Audit, audit_model, audit_systems, check
     from positionbias.ops.collections import merge, place, sample, select, show
     from positionbias.ops.evaluation import ensemble, evaluate
+    from positionbias.ops.imports import (
+        import_beir,
+        import_irds,
+        import_msmarco,
+        import_msmarco_docs,
+        import_msmarco_qa,
+        import_orcas,
+        import_planted,
+        import_squad,
+        import_trec,
+        import_tripclick,
+    )
     from positionbias.ops.positions import histogram
     from positionbias.ops.probe import ats, mats
     from positionbias.positions.rotate import rotate
@@ -43,6 +55,16 @@ _PUBLIC = {
     "ensemble": "ops.evaluation",
     "evaluate": "ops.evaluation",
     "histogram": "ops.positions",
+    "import_beir": "ops.imports",
+    "import_irds": "ops.imports",
+    "import_msmarco": "ops.imports",
+    "import_msmarco_docs": "ops.imports",
+    "import_msmarco_qa": "ops.imports",
+    "import_orcas": "ops.imports",
+    "import_planted": "ops.imports",
+    "import_squad": "ops.imports",
+    "import_trec": "ops.imports",
+    "import_tripclick": "ops.imports",
     "mats": "ops.probe",
     "merge": "ops.collections",
     "place": "ops.collections",
@@ -69,6 +91,16 @@ __all__ = [
     "ensemble",
     "evaluate",
     "histogram",
+    "import_beir",
+    "import_irds",
+    "import_msmarco",
+    "import_msmarco_docs",
+    "import_msmarco_qa",
+    "import_orcas",
+    "import_planted",
+    "import_squad",
+    "import_trec",
+    "import_tripclick",
     "mats",
     "merge",
     "place",

@@ -11,8 +11,9 @@ from positionbias.core.errors import InputError, SettingError
 from positionbias.core.records import Query
 from positionbias.core.run import Run
 from positionbias.dense.exact import exact_search, least_memory, queries_at_once
-from positionbias.dense.passage_blocks import OnDisk, RowTexts
+from positionbias.dense.passage_blocks import RowTexts
 from positionbias.dense.queries import DenseQueries
+from positionbias.dense.settings import OnDisk
 from positionbias.dense.single_vectors import SingleVectors
 from positionbias.dense.streamed import StreamedVectors
 from positionbias.dense.vectors import Vectors

@@ -13,7 +13,7 @@ from positionbias.core.places import Place
 from positionbias.core.settings import check_settings, declared_setting, flag_of, seed_setting, setting
 from positionbias.evaluation.buckets import SQUAD_POSQ, Buckets
 from positionbias.models.kinds import READ_AS
-from positionbias.positions.locate import Matching
+from positionbias.positions.settings import Matching
 from positionbias.probe.settings import Layers, layers_of
 
 if TYPE_CHECKING:

@@ -19,12 +19,12 @@ from positionbias.core.progress import say
 from positionbias.core.terminal import json_line
 from positionbias.engine.choose import Engine
 from positionbias.models.kinds import READ_AS
-from positionbias.positions.locate import Matching
+from positionbias.positions.settings import Matching
+from positionbias.ranking.config import DEVICES, RankingConfig, pick_device
 
 if TYPE_CHECKING:
     import torch
 
-    from positionbias.ranking.config import RankingConfig
     from positionbias.results.result import Result
 
 __all__ = [
@@ -87,23 +87,11 @@ class Ranking:
     config: RankingConfig
 
 
-def compute_options(
-    *,
-    device: str = "Where to compute; auto is the GPU where there is one.",
-    precision: str = "Of matrix products; auto is float32 on a CPU and bfloat16 on a GPU, or float16 on one without.",
-    batch_tokens: str = "Padded tokens in a batch; 0 leaves it to the device.",
-) -> Decorator:
-    """``--device``, ``--precision`` and ``--batch-tokens`` as they were given, with what their help says here: nothing is imported for them."""
+def compute_options(*, device: str = "Where to compute; auto is the GPU where there is one.") -> Decorator:
+    """``--device``, with what its help says here, ``--precision`` and ``--batch-tokens`` as they were given: no torch is imported for them."""
     return all_of(
-        click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True, help=device),
-        click.option(
-            "--precision",
-            type=click.Choice(["auto", "float32", "bfloat16", "float16"]),
-            default="auto",
-            show_default=True,
-            help=precision,
-        ),
-        click.option("--batch-tokens", type=click.IntRange(min=0), default=0, show_default=True, help=batch_tokens),
+        click.option("--device", type=click.Choice(DEVICES), default=DEVICES[0], show_default=True, help=device),
+        settings_options(RankingConfig, "precision", "batch_tokens"),
     )
 
 
@@ -112,8 +100,6 @@ def ranking_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def with_ranking(*given: Any, device: str, precision: Any, batch_tokens: int, **named: Any) -> Any:
-        from positionbias.ranking.config import RankingConfig, pick_device
-
         return command(*given, ranking=Ranking(pick_device(device), RankingConfig(batch_tokens, precision)), **named)
 
     return compute_options()(with_ranking)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
@@ -62,6 +63,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
 # The commands that answer by their exit code: 1, a check failed; 3, it could not tell. From any other command these are a bug.
 _CHECKS = frozenset({"check"})
 _VERDICTS = frozenset({1, 3})
+_OUT_OF_MEMORY = re.compile("(allocate|out of) memory")  # how torch says so
 
 
 class _ReaderGone(Exception):
@@ -227,8 +229,10 @@ def _run(arguments: list[str]) -> int:
         place = f"{error.filename}: " if error.filename else ""
         _complain(f"{place}wanted to read or write; found: {error.strerror or error}; check the path and the disk")
         return 2
-    except MemoryError as error:
-        found = str(error) or "none left"
+    except (MemoryError, RuntimeError) as error:
+        if not isinstance(error, MemoryError) and not _OUT_OF_MEMORY.search(str(error)):
+            raise
+        found = str(error).splitlines()[0] if str(error) else "none left"
         _complain(f"wanted more memory; found: {found}; give the command less at once (fewer --workers), or more memory")
         return 2
     except SystemExit as stop:  # click's end of answering a shell that asks for completions; commands' own are renamed above

@@ -16,6 +16,7 @@ __all__ = [
     "SEED_HELP",
     "Setting",
     "check_settings",
+    "check_whole",
     "declared_setting",
     "flag_of",
     "required_setting",
@@ -26,6 +27,7 @@ __all__ = [
 
 _KEY = "setting"
 SEED_HELP = "Key of every random draw."
+_MOST, _MOST_SEED = 2**31 - 1, 2**63 - 1  # the product of two counts fits into 64 bits
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,8 @@ class Setting:
                 known = self.wanted or f"one of {', '.join(self.choices)}"
                 raise SettingError(f"{flag}: wanted {known}; found {value!r}; {self.do or 'pick one'}")
             return
+        if isinstance(value, int):
+            check_whole(flag, value)
         if not self._holds(value):
             raise SettingError(f"{flag}: wanted {self._range(value)}; found {value}; {self.do or self._advice(value)}")
 
@@ -90,6 +94,16 @@ class Setting:
     def _advice(self, value: float) -> str:
         only_low = self.most is None and self.below is None
         return "raise it" if only_low and isinstance(value, int) else "give another"
+
+
+def check_whole(flag: str, value: int) -> None:
+    """Refuse a whole number that libraries cannot hold: one beyond 32 bits, or 64 for a seed.
+
+    Raises:
+        SettingError: it is beyond.
+    """
+    if value > (most := _MOST_SEED if flag.startswith("--seed") else _MOST):
+        raise SettingError(f"{flag}: wanted a whole number up to {most:,}; found {value}; lower it")
 
 
 def setting(default: Any, help: str, **of_it: Any) -> Any:
@@ -124,7 +138,7 @@ def check_settings(settings: Any) -> None:
         SettingError: the first that is outside; the message names its flag.
     """
     for name, declared in settings_of(type(settings)).items():
-        declared.check(flag_of(name), getattr(settings, name))
+        declared.check(declared.flags[-1] if declared.flags else flag_of(name), getattr(settings, name))
 
 
 def flag_of(name: str) -> str:

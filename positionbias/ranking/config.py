@@ -1,4 +1,4 @@
-"""How a re-ranker's arithmetic is done: batch size, precision, device."""
+"""How a re-ranker's arithmetic is done: batch size, precision, device. Torch is imported when it is to be done."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ class RankingConfig:
     ``precision`` ``auto`` is float32 on a CPU, and on a GPU bfloat16, or float16 where it knows none.
     """
 
-    batch_tokens: int = setting(0, "Padded tokens in a batch; 0 leaves it to the device.", least=0)
+    batch_tokens: int = setting(
+        0, "Padded tokens in a batch; 0 leaves it to the device.", least=0, do="0 leaves it to the device"
+    )
     precision: Precision = setting(
         "auto",
         "Of matrix products; auto is float32 on a CPU and bfloat16 on a GPU, or float16 on one without.",

@@ -41,12 +41,10 @@ from positionbias.pooling.systems import RunFiles, System, find_runs, kinds_of, 
 from positionbias.results.payloads import Finding
 from positionbias.results.pools import RECOGNISED, TASK, PublishedTask
 from positionbias.results.result import RESULTS, Result, load_results, save_results
-from positionbias.studies.step import Steps, Work
+from positionbias.studies.estimate import Work
+from positionbias.studies.step import Steps
 
 __all__ = ["PoolingSettings", "PoolingTask", "pooling"]
-
-SCORED_RUN = 3e-5  # seconds for one run under one pool by one measure, on one of two cores of an AMD EPYC
-PERMUTED_RUN = 4e-6  # the same where kinds are permuted: scores alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +118,7 @@ def pooling(settings: PoolingSettings, steps: Steps) -> Path:
         name = f"Pools: {', '.join(parts)}"
         save_results(place, results, _manifest(name, settings.record(), refs, settings.pools.seed), overwrite=True)
 
-    work = Work("results of pools joined", len(inputs), lambda: 0.05)
+    work = Work("results of pools joined", len(inputs), by=0.05)
     return steps.make("measure", place, settings.record(), inputs, make, work=work)
 
 
@@ -216,10 +214,10 @@ class _Task:
             save_results(place, measure(), manifest, overwrite=True)
 
         runs = len(self.found.files)
-        unit, seconds = ("runs × measures × pools", SCORED_RUN)
-        if name == "kinds":
-            unit, seconds = (f"{unit} of permuted kinds", PERMUTED_RUN)
-        work = Work(unit, runs * len(self.measures) * pools, lambda: seconds)
+        amount = runs * len(self.measures) * pools
+        work = Work("runs × measures × pools", amount, by=3e-5)
+        if name == "kinds":  # scores alone
+            work = Work("runs × measures × pools of permuted kinds", amount, by=4e-6)
         note = f"{pools:,} pools, {runs:,} runs" if pools > 1 else f"{runs:,} runs"
         return self.steps.make(f"{self.given.name}/{name}", place, settings, self.checksums, make, work=work, note=note)
 

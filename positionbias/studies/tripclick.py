@@ -16,13 +16,12 @@ from positionbias.core.collection import Collection
 from positionbias.core.groups import Groups
 from positionbias.results.result import Facts, Result
 from positionbias.results.tripclick import ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
-from positionbias.studies import estimate
 from positionbias.studies.artefacts import as_ended
 from positionbias.studies.tripclick_checks import check_study
 from positionbias.studies.tripclick_sets import drawn_from, write_study_set
 from positionbias.studies.tripclick_settings import Negatives, Ranker, TripClickSettings
 from positionbias.studies.tripclick_trials import Trial, TripClickStudy
-from positionbias.studies.workshop import Workshop
+from positionbias.studies.workshop import Workshop, drawing
 
 __all__ = ["NOTES", "tripclick"]
 
@@ -97,7 +96,7 @@ class _Study:
         if of.stored is not None:
             inputs["training set"] = Groups(of.stored).checksum
         name = f"{self.shop.prefix}trainset-{of.name}"
-        work = estimate.drawing(self._triples())
+        work = drawing(self._triples())
         return self.shop.steps.make(name, place, drawn_from(of, settings), inputs, make, work=work)
 
     def _triples(self) -> int:

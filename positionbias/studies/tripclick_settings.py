@@ -117,7 +117,7 @@ class TripClickSettings:
     test_relevant_from: int = 1
     seeds: tuple[int, ...] = (1,)
     candidates: Mapping[str, Path] = field(default_factory=dict)
-    bm25: Bm25Settings = field(default_factory=lambda: Bm25Settings(0.9, 0.4))
+    bm25: Bm25Settings = field(default_factory=Bm25Settings)
     seed: int = 1
 
     def __post_init__(self) -> None:

@@ -76,6 +76,18 @@ def test_every_command_explains_itself_and_its_options() -> None:
                 assert parameter.help, f"{name} {parameter.opts[0]}"
 
 
+def test_a_whole_number_beyond_64_bits_is_refused_by_every_option(capsys: pytest.CaptureFixture[str]) -> None:
+    options = [(name, option.opts[0]) for name, command in commands().items() for option in command.params
+               if isinstance(option.type, click.types.IntParamType)]  # fmt: skip
+    assert len(options) > 400
+    for name, flag in options:
+        with pytest.raises(SystemExit) as stop:
+            main([*name.split(), flag, str(2**80)])
+        out, err = capsys.readouterr()
+        assert (stop.value.code, out, err.count("\n")) == (2, "", 1), (name, flag)
+        assert flag in err, (name, flag)
+
+
 WITHOUT_JSON = {"completion"}
 WITHOUT_SEED = {
     "encode",
@@ -132,7 +144,7 @@ def test_the_version_is_the_packages(run_posbias: RunPosbias) -> None:
         ),
         (
             ["import", "planted", "--out", "x", "--seed", "-1"],
-            "posbias: posbias import planted: Invalid value for '--seed': -1",
+            "posbias: --seed: wanted at least 0; found -1; raise it",
         ),
         (["export", "nowhere", "--to", "squad", "--out", "x"], "posbias: nowhere: wanted a collection"),
         (["completion", "tcsh"], "posbias: posbias completion: Invalid value for '{bash|zsh|fish}': 'tcsh' is not one of"),
@@ -238,7 +250,7 @@ def test_an_input_that_ends_early_is_not_taken_for_ctrl_c(
     def show() -> None:
         raise EOFError("Compressed file ended early")
 
-    monkeypatch.setattr("positionbias.cli.show.show", show)
+    monkeypatch.setattr("positionbias.ops.collections.show", show)
     with pytest.raises(SystemExit) as stop:
         main(["show"])
     assert stop.value.code == 2
@@ -253,7 +265,7 @@ def test_a_commands_own_exit_code_is_passed_on(monkeypatch: pytest.MonkeyPatch, 
         if raised is not None:
             context.exit(raised)
 
-    monkeypatch.setattr("positionbias.cli.show.show", show)
+    monkeypatch.setattr("positionbias.ops.collections.show", show)
     with pytest.raises(SystemExit) as stop:
         main(["show"])
     assert stop.value.code == code

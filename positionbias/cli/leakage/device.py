@@ -5,13 +5,14 @@ from __future__ import annotations
 import click
 
 from positionbias.cli.common import Decorator, Ranking
+from positionbias.ranking.config import DEVICES, RankingConfig, pick_device
 
 __all__ = ["device_option", "on_device"]
 
 device_option: Decorator = click.option(
     "--device",
-    type=click.Choice(["auto", "cpu", "cuda"]),
-    default="auto",
+    type=click.Choice(DEVICES),
+    default=DEVICES[0],
     show_default=True,
     help="Where --encoder computes; auto is the GPU where there is one.",
 )
@@ -23,6 +24,4 @@ def on_device(device: str) -> Ranking:
     Raises:
         SettingError: a GPU that is not there.
     """
-    from positionbias.ranking.config import RankingConfig, pick_device
-
     return Ranking(pick_device(device), RankingConfig())

@@ -9,8 +9,10 @@ import click
 from positionbias.cli.common import all_of, out_option
 from positionbias.cli.leakage.material import Drawn, material_options
 from positionbias.cli.quick import quick_study_option
+from positionbias.cli.settings_options import settings_options
 from positionbias.cli.studies.common import Running, keys, run_options, runs_by_split, seeds_option
 from positionbias.cli.studies.models import Decorator, model_options, models_of
+from positionbias.firststage.settings import Bm25Settings
 
 __all__ = ["leakage"]
 
@@ -35,8 +37,7 @@ _measuring_options: Decorator = all_of(
     seeds_option,
     click.option("--epochs", type=int, default=1, show_default=True, help="Passes over a training set."),
     click.option("--depth", type=int, default=100, show_default=True, help="Candidates a test query."),
-    click.option("--k1", type=float, default=0.9, show_default=True, help="Of BM25."),
-    click.option("--b", type=float, default=0.4, show_default=True, help="Of BM25."),
+    settings_options(Bm25Settings),
     click.option(
         "--candidates", multiple=True, metavar="SPLIT=RUN", help="A run to take instead of BM25's; may be given again."
     ),
@@ -67,7 +68,6 @@ def leakage(
       posbias study leakage both --target robust --source msmarco --pairs leaks --models knrm --models tk --out leaking
     """  # fmt: skip
     from positionbias.core.collection import find_collection
-    from positionbias.firststage.bm25 import Bm25Settings
     from positionbias.leakage.trainsets import SIZES
     from positionbias.studies.leakage import LeakageSettings
     from positionbias.studies.leakage import leakage as run_study

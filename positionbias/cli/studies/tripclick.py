@@ -9,8 +9,10 @@ import click
 
 from positionbias.cli.common import all_of, input_place, out_option
 from positionbias.cli.quick import quick_study_option
+from positionbias.cli.settings_options import settings_options
 from positionbias.cli.studies.common import Running, keys, run_options, runs_by_split, seeds_option
 from positionbias.cli.studies.models import Decorator, model_options, models_of, starts_of
+from positionbias.firststage.settings import Bm25Settings
 
 if TYPE_CHECKING:
     from positionbias.studies.model_settings import ModelSettings
@@ -116,8 +118,7 @@ _measuring_options: Decorator = all_of(
         show_default=True,
         help="How nearest passages are found in dense retrieval.",
     ),
-    click.option("--k1", type=float, default=0.9, show_default=True, help="Of BM25."),
-    click.option("--b", type=float, default=0.4, show_default=True, help="Of BM25."),
+    settings_options(Bm25Settings),
     click.option(
         "--candidates", multiple=True, metavar="SPLIT=RUN", help="A run to take instead of BM25's; may be given again."
     ),
@@ -159,7 +160,6 @@ def tripclick(
       posbias study tripclick clicks --tests test:true --models tk --negatives-of original=passed-over --truth true --cleaned --out bad
     """  # fmt: skip
     from positionbias.core.collection import find_collection
-    from positionbias.firststage.bm25 import Bm25Settings
     from positionbias.studies.tripclick import tripclick as run_study
     from positionbias.studies.tripclick_settings import JudgedSplit, TripClickSettings
 
