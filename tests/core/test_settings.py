@@ -20,7 +20,7 @@ class Lamp:
     colour: str = setting("red", "Of the glass.", choices=("red", "green"))
     hours: int | None = setting(None, "Until it is put out.", least=1, absent="all night")
     lit: bool = setting(True, "Whether it burns.", off="dark")
-    wind: int = setting(0, "Outside.", least=0, flag="--lamp-wind", metavar="M/S")
+    wind: int = setting(0, "Outside.", least=0, flags=("--lamp-wind",), metavar="M/S")
 
     def __post_init__(self) -> None:
         check_settings(self)
