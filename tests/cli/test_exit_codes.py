@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 import pytest
+import torch
 
 from positionbias import __version__
 from positionbias.cli.internal_error import describe
@@ -129,6 +130,15 @@ def test_what_is_no_bug_exits_with_2(
 ) -> None:
     assert ends(monkeypatch, raises(error)) == 2
     assert capsys.readouterr().err == f"{line}\n"
+    assert reports(posbias_home) == []
+
+
+@pytest.mark.parametrize("shape", [(1 << 60,), (1 << 40, 1 << 40)])
+def test_a_tensor_that_no_memory_holds_is_no_bug(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], posbias_home: Path, shape: tuple[int, ...]
+) -> None:
+    assert ends(monkeypatch, lambda: torch.empty(shape)) == 2
+    assert capsys.readouterr().err.startswith("posbias: wanted more memory; found: ")
     assert reports(posbias_home) == []
 
 
