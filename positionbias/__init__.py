@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         import_trec,
         import_tripclick,
     )
+    from positionbias.ops.pools import pool_coverage, pool_reliability, pool_verdict
     from positionbias.ops.positions import histogram
     from positionbias.positions.rotate import rotate
     from positionbias.results.result import Result
@@ -60,6 +61,9 @@ _PUBLIC = {
     "import_tripclick": "ops.imports",
     "merge": "ops.collections",
     "place": "ops.collections",
+    "pool_coverage": "ops.pools",
+    "pool_reliability": "ops.pools",
+    "pool_verdict": "ops.pools",
     "rotate": "positions.rotate",
     "sample": "ops.collections",
     "select": "ops.collections",
@@ -90,6 +94,9 @@ __all__ = [
     "import_tripclick",
     "merge",
     "place",
+    "pool_coverage",
+    "pool_reliability",
+    "pool_verdict",
     "rotate",
     "sample",
     "select",

@@ -170,11 +170,23 @@ def operation(function: Callable[P, R]) -> Callable[P, R]:
             for item in value if one.many and value is not None else (value,):
                 one.of.check(one.flag, item)
         written = {one.flag: bound.arguments[one.name] for one in own if one.of.place == "written"}
-        refuse_inputs(written, (bound.arguments[one.name] for one in own if one.of.place == "read"))
+        read = [value for argument in bound.arguments.values() if is_dataclass(argument) for value in _read_by(argument)]
+        read += [bound.arguments[one.name] for one in own if one.of.place == "read"]
+        refuse_inputs(written, read)
         return function(*given, **named)
 
     checked.__doc__ = _described(function)
     return checked
+
+
+def _read_by(settings: Any) -> Iterator[Any]:
+    """What settings, and the settings in them, name as read."""
+    for name, declared in settings_of(type(settings)).items():
+        if declared.place == "read":
+            yield getattr(settings, name)
+    for field in fields(settings):
+        if is_dataclass(inner := getattr(settings, field.name)):
+            yield from _read_by(inner)
 
 
 def _described(function: Callable[..., Any]) -> str:

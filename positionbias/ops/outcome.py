@@ -11,7 +11,7 @@ from positionbias.core.places import Place, output_place
 from positionbias.core.progress import say
 from positionbias.results.result import Result, save_results
 
-__all__ = ["Measurements", "Read", "results_of", "save_if_asked"]
+__all__ = ["Measurements", "Read", "refuse_outputs", "results_of", "save_if_asked"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +21,13 @@ class Read:
     role: str
     path: Path
     checksum: str
+
+    @staticmethod
+    def file(role: str, path: Path) -> Read:
+        """Return a file as an input."""
+        from positionbias.core.files import sha256_file
+
+        return Read(role, path, sha256_file(path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +76,19 @@ class Measurements:
         )
         save_results(place, self.results, manifest, overwrite=overwrite)
         return place
+
+
+def refuse_outputs(*outputs: Place | None, overwrite: bool) -> None:
+    """Refuse outputs that are there, before the work begins.
+
+    Raises:
+        OutputExistsError: something stands at one of them, and ``overwrite`` is false or it is not ours.
+    """
+    from positionbias.core.publish import refuse_existing
+
+    for out in outputs:
+        if out is not None:
+            refuse_existing(output_place(out), overwrite=overwrite)
 
 
 def save_if_asked(found: Measurements, out: Place | None, *, overwrite: bool) -> Measurements:

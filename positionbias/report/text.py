@@ -5,22 +5,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from importlib import import_module
 
+from positionbias.results.payloads import Finding
 from positionbias.results.result import Result
 
 __all__ = ["TEXTS", "text_of"]
 
-# the first result's payload -> the module in this part, and the function there, that writes all of them
+# the first result's payload that is no finding -> the module in this part, and the function there, that writes all of them
 TEXTS = {
     "PassageFigures": ("collection_text", "collection_text"),
     "PlacementFigures": ("collection_text", "placement_text"),
     "PositionHistogram": ("position_text", "positions_text"),
     "RotationFigures": ("collection_text", "rotation_text"),
     "SelectionFigures": ("collection_text", "selection_text"),
+    "TaskFigures": ("pool_text", "pools_text"),
+    "UnjudgedFigures": ("pool_text", "verdict_text"),
 }
 
 
 def text_of(results: Sequence[Result]) -> str:
     """Return the results in words and tables."""
-    module, name = TEXTS[type(results[0].payload).__name__]
+    first = next(result.payload for result in results if not isinstance(result.payload, Finding))
+    module, name = TEXTS[type(first).__name__]
     text: str = getattr(import_module(f"positionbias.report.{module}"), name)(results)
     return text
