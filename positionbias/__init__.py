@@ -31,8 +31,11 @@ if TYPE_CHECKING:
         import_trec,
         import_tripclick,
     )
+    from positionbias.ops.leakage import clean, find_leakage
+    from positionbias.ops.leakage_labels import calibrate_leakage, review_pairs, sample_pairs
     from positionbias.ops.pools import pool_coverage, pool_reliability, pool_verdict
     from positionbias.ops.positions import histogram
+    from positionbias.ops.trainsets import draw_clicks, draw_contaminated, draw_leaked
     from positionbias.positions.rotate import rotate
     from positionbias.results.result import Result
 
@@ -48,6 +51,12 @@ _PUBLIC = {
     "Result": "results.result",
     "Run": "core.run",
     "audit_model": "api",
+    "calibrate_leakage": "ops.leakage_labels",
+    "clean": "ops.leakage",
+    "draw_clicks": "ops.trainsets",
+    "draw_contaminated": "ops.trainsets",
+    "draw_leaked": "ops.trainsets",
+    "find_leakage": "ops.leakage",
     "histogram": "ops.positions",
     "import_beir": "ops.imports",
     "import_irds": "ops.imports",
@@ -64,8 +73,10 @@ _PUBLIC = {
     "pool_coverage": "ops.pools",
     "pool_reliability": "ops.pools",
     "pool_verdict": "ops.pools",
+    "review_pairs": "ops.leakage_labels",
     "rotate": "positions.rotate",
     "sample": "ops.collections",
+    "sample_pairs": "ops.leakage_labels",
     "select": "ops.collections",
     "show": "ops.collections",
 }
@@ -81,6 +92,12 @@ __all__ = [
     "Run",
     "__version__",
     "audit_model",
+    "calibrate_leakage",
+    "clean",
+    "draw_clicks",
+    "draw_contaminated",
+    "draw_leaked",
+    "find_leakage",
     "histogram",
     "import_beir",
     "import_irds",
@@ -97,8 +114,10 @@ __all__ = [
     "pool_coverage",
     "pool_reliability",
     "pool_verdict",
+    "review_pairs",
     "rotate",
     "sample",
+    "sample_pairs",
     "select",
     "show",
 ]

@@ -7,8 +7,8 @@ from typing import Any, Literal, get_args
 
 from positionbias.core.errors import SettingError
 from positionbias.evaluation.buckets import SQUAD_POSQ, Buckets
-from positionbias.positions.locate import Matching
 from positionbias.positions.rotate import Rotation
+from positionbias.positions.settings import Matching
 
 __all__ = ["MEASURES", "RETRIEVAL_DEPTH", "RETRIEVAL_MEASURES", "AuditSettings", "Lists"]
 

@@ -18,7 +18,7 @@ from positionbias.core.progress import say
 from positionbias.core.terminal import json_line
 from positionbias.engine.choose import Engine
 from positionbias.models.kinds import KINDS
-from positionbias.positions.locate import Matching
+from positionbias.positions.settings import Matching
 from positionbias.ranking.config import DEVICES, RankingConfig, pick_device
 
 if TYPE_CHECKING:

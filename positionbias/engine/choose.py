@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from positionbias.core.errors import SettingError
 from positionbias.core.settings import check_settings, setting
-from positionbias.core.shard_work import MapShards
-from positionbias.engine.local import processes
+
+if TYPE_CHECKING:
+    from positionbias.core.shard_work import MapShards
 
 __all__ = ["ENGINES", "Engine", "EngineName", "open_engine"]
 
@@ -62,6 +63,8 @@ def open_engine(engine: str = "local", workers: int = 1, address: str | None = N
     if engine == "local":
         if address is not None:
             raise SettingError(f"--address: wanted with --engine ray only; found {address!r}; add --engine ray")
+        from positionbias.engine.local import processes
+
         place = processes(workers)
     else:
         from positionbias.engine.ray import ray_tasks

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
-from positionbias.core.collection_writer import CollectionWriter
 from positionbias.core.errors import SettingError
 from positionbias.core.records import Answer, Qrel, Query, relevant_passages
 from positionbias.core.seeds import key64
 from positionbias.core.settings import check_settings, seed_setting, setting
+
+if TYPE_CHECKING:
+    from positionbias.core.collection_writer import CollectionWriter
 
 __all__ = [
     "HeldOut",

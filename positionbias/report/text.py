@@ -12,12 +12,20 @@ __all__ = ["TEXTS", "text_of"]
 
 # the first result's payload that is no finding -> the module in this part, and the function there, that writes all of them
 TEXTS = {
+    "CandidateCounts": ("leakage_text", "candidates_text"),
+    "ContaminatedSet": ("trainset_text", "contaminated_text"),
+    "DrawnSet": ("trainset_text", "leaked_text"),
+    "LeakShare": ("leakage_text", "calibration_text"),
     "PassageFigures": ("collection_text", "collection_text"),
     "PlacementFigures": ("collection_text", "placement_text"),
     "PositionHistogram": ("position_text", "positions_text"),
+    "QueriesRemoved": ("leakage_text", "removed_text"),
+    "ReviewFigures": ("leakage_text", "review_text"),
     "RotationFigures": ("collection_text", "rotation_text"),
+    "SampleFigures": ("leakage_text", "sample_text"),
     "SelectionFigures": ("collection_text", "selection_text"),
     "TaskFigures": ("pool_text", "pools_text"),
+    "TripleFigures": ("trainset_text", "clicks_text"),
     "UnjudgedFigures": ("pool_text", "verdict_text"),
 }
 

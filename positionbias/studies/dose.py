@@ -16,8 +16,8 @@ from typing import Any
 
 from positionbias.core.collection import Collection
 from positionbias.core.errors import SettingError
-from positionbias.positions.locate import Matching
-from positionbias.positions.select import AnswerRange, Selection, Several, count_fitting, select
+from positionbias.positions.select import count_fitting, select
+from positionbias.positions.settings import AnswerRange, Matching, Selection, Several
 from positionbias.studies.dose_measured import measure_doses
 from positionbias.studies.estimate import Work
 from positionbias.studies.position_bias import (

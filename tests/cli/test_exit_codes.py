@@ -44,7 +44,7 @@ def raises(error: BaseException) -> Callable[[], Any]:
 
 def ends(monkeypatch: pytest.MonkeyPatch, run: Callable[[], Any], name: str = "show") -> int:
     """The exit code of a command that does ``run`` and nothing else."""
-    module = {"show": "positionbias.cli.show.show", "check": "positionbias.cli.audit.check"}[name]
+    module = {"show": "positionbias.ops.collections.show", "check": "positionbias.cli.audit.check"}[name]
     monkeypatch.setattr(module, click.Command(name, callback=run))
     with pytest.raises(SystemExit) as stop:
         main([name])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import pty
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
@@ -59,13 +61,23 @@ def test_help_loads_no_heavy_library() -> None:
     assert listed == set(COMMANDS)
 
 
-def test_no_commands_help_loads_a_heavy_library() -> None:
+def heavy_of(names: Iterable[str]) -> str:
+    """The heavy libraries that are loaded once these commands have given their help."""
     calls = "\n".join(
-        f"try: main({[*name.split(), '--help']!r})\nexcept SystemExit as stop: assert stop.code == 0" for name in commands()
+        f"try: main({[*name.split(), '--help']!r})\nexcept SystemExit as stop: assert stop.code == 0" for name in names
     )
     code = f"from positionbias.cli.main import main\n{calls}\n{FIND_HEAVY}"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()[-1]
+
+
+# their settings stand in modules that read collections and vectors; torch they may not load either
+WITH_ARRAYS = {"leakage find", "leakage sample", "trainset clicks", "trainset contaminated", "trainset leaked", "study leakage"}
+
+
+def test_no_commands_help_loads_a_heavy_library() -> None:
+    names = commands().keys()
+    assert heavy_of(names - WITH_ARRAYS) == "[]"
+    assert set(ast.literal_eval(heavy_of(WITH_ARRAYS))) <= {"numpy", "pyarrow", "scipy"}
 
 
 def test_every_command_explains_itself_and_its_options() -> None:
@@ -144,7 +156,7 @@ def test_the_version_is_the_packages(run_posbias: RunPosbias) -> None:
         ),
         (
             ["import", "planted", "--out", "x", "--seed", "-1"],
-            "posbias: posbias import planted: Invalid value for '--seed': -1",
+            "posbias: --seed: wanted at least 0; found -1; raise it",
         ),
         (["export", "nowhere", "--to", "squad", "--out", "x"], "posbias: nowhere: wanted a collection"),
         (["completion", "tcsh"], "posbias: posbias completion: Invalid value for '{bash|zsh|fish}': 'tcsh' is not one of"),
@@ -250,7 +262,7 @@ def test_an_input_that_ends_early_is_not_taken_for_ctrl_c(
     def show() -> None:
         raise EOFError("Compressed file ended early")
 
-    monkeypatch.setattr("positionbias.cli.show.show", show)
+    monkeypatch.setattr("positionbias.ops.collections.show", show)
     with pytest.raises(SystemExit) as stop:
         main(["show"])
     assert stop.value.code == 2
@@ -265,7 +277,7 @@ def test_a_commands_own_exit_code_is_passed_on(monkeypatch: pytest.MonkeyPatch, 
         if raised is not None:
             context.exit(raised)
 
-    monkeypatch.setattr("positionbias.cli.show.show", show)
+    monkeypatch.setattr("positionbias.ops.collections.show", show)
     with pytest.raises(SystemExit) as stop:
         main(["show"])
     assert stop.value.code == code
