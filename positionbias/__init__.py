@@ -14,11 +14,12 @@ TYPE_CHECKING = False  # typing's own costs milliseconds in which ``posbias`` co
 if TYPE_CHECKING:
     from typing import Any
 
-    from positionbias.api import Audit, audit_model
     from positionbias.core.collection import Collection
     from positionbias.core.records import Answer, Passage, Qrel, Query
     from positionbias.core.run import Run
+    from positionbias.ops.audit import Audit, audit_model, audit_systems, check
     from positionbias.ops.collections import merge, place, sample, select, show
+    from positionbias.ops.evaluation import ensemble, evaluate
     from positionbias.ops.imports import (
         import_beir,
         import_irds,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from positionbias.ops.leakage_labels import calibrate_leakage, review_pairs, sample_pairs
     from positionbias.ops.pools import pool_coverage, pool_reliability, pool_verdict
     from positionbias.ops.positions import histogram
+    from positionbias.ops.probe import ats, mats
     from positionbias.ops.trainsets import draw_clicks, draw_contaminated, draw_leaked
     from positionbias.positions.rotate import rotate
     from positionbias.results.result import Result
@@ -43,20 +45,25 @@ __version__ = "0.1.0"
 
 _PUBLIC = {
     "Answer": "core.records",
-    "Audit": "api",
+    "Audit": "ops.audit",
     "Collection": "core.collection",
     "Passage": "core.records",
     "Qrel": "core.records",
     "Query": "core.records",
     "Result": "results.result",
     "Run": "core.run",
-    "audit_model": "api",
     "calibrate_leakage": "ops.leakage_labels",
     "clean": "ops.leakage",
     "draw_clicks": "ops.trainsets",
     "draw_contaminated": "ops.trainsets",
     "draw_leaked": "ops.trainsets",
     "find_leakage": "ops.leakage",
+    "ats": "ops.probe",
+    "audit_model": "ops.audit",
+    "audit_systems": "ops.audit",
+    "check": "ops.audit",
+    "ensemble": "ops.evaluation",
+    "evaluate": "ops.evaluation",
     "histogram": "ops.positions",
     "import_beir": "ops.imports",
     "import_irds": "ops.imports",
@@ -68,6 +75,7 @@ _PUBLIC = {
     "import_squad": "ops.imports",
     "import_trec": "ops.imports",
     "import_tripclick": "ops.imports",
+    "mats": "ops.probe",
     "merge": "ops.collections",
     "place": "ops.collections",
     "pool_coverage": "ops.pools",
@@ -91,6 +99,7 @@ __all__ = [
     "Result",
     "Run",
     "__version__",
+    "ats",
     "audit_model",
     "calibrate_leakage",
     "clean",
@@ -98,6 +107,10 @@ __all__ = [
     "draw_contaminated",
     "draw_leaked",
     "find_leakage",
+    "audit_systems",
+    "check",
+    "ensemble",
+    "evaluate",
     "histogram",
     "import_beir",
     "import_irds",
@@ -109,6 +122,7 @@ __all__ = [
     "import_squad",
     "import_trec",
     "import_tripclick",
+    "mats",
     "merge",
     "place",
     "pool_coverage",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
+from positionbias.audit.settings import MEMORY
 from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.records import Query
@@ -20,10 +21,9 @@ from positionbias.models.checkpoint import Checkpoint
 from positionbias.ranking.config import RankingConfig
 from positionbias.results.audit import RetrievalFigures
 
-__all__ = ["MEMORY", "WHOLE", "Retriever", "fitting_vectors"]
+__all__ = ["WHOLE", "Retriever", "fitting_vectors"]
 
 WHOLE = "whole collection"
-MEMORY = 4.0  # GiB of a search
 
 
 class Retriever:

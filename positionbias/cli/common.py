@@ -12,12 +12,13 @@ import click
 from click.core import ParameterSource
 
 from positionbias.cli.guard import guarded
-from positionbias.cli.settings_options import Decorator, all_of, settings_as, settings_options
+from positionbias.cli.settings_options import Decorator, all_of, option_of, settings_as, settings_options
+from positionbias.core.operation import Parameter
 from positionbias.core.places import input_place, model_place, output_place
 from positionbias.core.progress import say
 from positionbias.core.terminal import json_line
 from positionbias.engine.choose import Engine
-from positionbias.models.kinds import KINDS
+from positionbias.models.kinds import READ_AS
 from positionbias.positions.settings import Matching
 from positionbias.ranking.config import DEVICES, RankingConfig, pick_device
 
@@ -71,11 +72,7 @@ def overwrite_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option("--overwrite", is_flag=True, help="Replace what stands at --out.")(guarded(command))
 
 
-kind_option: Decorator = click.option(
-    "--kind",
-    type=click.Choice(["cross-encoder", "bi-encoder", "multi-vector", "sparse", *KINDS]),
-    help="What the model is, where its files do not say: bi-encoder for a plain encoder, mono_t5 for a T5. [default: what its files say]",
-)
+kind_option: Decorator = option_of(Parameter("kind", "kind", str, False, None, READ_AS))
 workers_option: Decorator = settings_options(Engine, "workers")
 engine_options: Decorator = settings_as(Engine, "engine")
 
@@ -114,11 +111,11 @@ def stated(name: str) -> bool:
     return source not in (None, ParameterSource.DEFAULT, ParameterSource.DEFAULT_MAP)
 
 
-def print_results(results: Sequence[Result], *, as_json: bool, beside: Mapping[str, Any] | None = None) -> None:
-    """Print results on standard output: one JSON object, in which ``beside`` stands before them, or as text."""
+def print_results(results: Sequence[Result], *, as_json: bool, form: str = "", beside: Mapping[str, Any] | None = None) -> None:
+    """Print results on standard output: one JSON object, in which ``beside`` stands before them, or as text in a form of ``report.text``."""
     from positionbias.report.text import text_of
 
-    emit(results, as_json=as_json, table=lambda: text_of(results), beside=beside)
+    emit(results, as_json=as_json, table=lambda: text_of(results, form), beside=beside)
 
 
 def emit(

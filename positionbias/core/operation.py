@@ -150,7 +150,12 @@ def _value(name: str, kind: Any, given: Mapping[str, Any]) -> Any:
         hints, held = get_type_hints(kind), {one.name for one in settings_parameters(kind, name)}
         inner = {field: _plain(hint) for field, hint in hints.items() if field in held or _holds_settings(_plain(hint))}
         return kind(**{field: _value(field, hint, given) for field, hint in inner.items()})
+    single, many = _single(kind)
     value = given[name]
+    return tuple(_read(single, item) for item in value) if many and value is not None else _read(single, value)
+
+
+def _read(kind: Any, value: Any) -> Any:
     return kind.parse(value) if isinstance(value, str) and hasattr(kind, "parse") else value
 
 
@@ -169,24 +174,18 @@ def operation(function: Callable[P, R]) -> Callable[P, R]:
             value = bound.arguments[one.name]
             for item in value if one.many and value is not None else (value,):
                 one.of.check(one.flag, item)
-        written = {one.flag: bound.arguments[one.name] for one in own if one.of.place == "written"}
-        read = [value for argument in bound.arguments.values() if is_dataclass(argument) for value in _read_by(argument)]
-        read += [bound.arguments[one.name] for one in own if one.of.place == "read"]
-        refuse_inputs(written, read)
+        places = [(one, _place(one, bound.arguments)) for one in parameters_of(function) if one.of.place]
+        written = {one.flag: value for one, value in places if one.of.place == "written"}
+        refuse_inputs(written, (value for one, value in places if one.of.place == "read"))
         return function(*given, **named)
 
     checked.__doc__ = _described(function)
     return checked
 
 
-def _read_by(settings: Any) -> Iterator[Any]:
-    """What settings, and the settings in them, name as read."""
-    for name, declared in settings_of(type(settings)).items():
-        if declared.place == "read":
-            yield getattr(settings, name)
-    for field in fields(settings):
-        if is_dataclass(inner := getattr(settings, field.name)):
-            yield from _read_by(inner)
+def _place(parameter: Parameter, arguments: Mapping[str, Any]) -> Any:
+    """What was given for a place: an argument of its own, or a field of settings."""
+    return getattr(arguments[parameter.owner], parameter.name, None) if parameter.owner else arguments[parameter.name]
 
 
 def _described(function: Callable[..., Any]) -> str:

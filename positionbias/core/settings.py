@@ -17,6 +17,7 @@ __all__ = [
     "Setting",
     "check_settings",
     "check_whole",
+    "declared_setting",
     "flag_of",
     "required_setting",
     "seed_setting",
@@ -35,7 +36,8 @@ class Setting:
 
     ``least`` and ``most`` belong to the range, ``above`` and ``below`` do not. ``wanted`` says the range in words of its own, ``do`` what to do about a
     value outside it. ``absent`` says in the help what None means. ``flags`` are its flags where they are not its name's; ``metavar`` stands for a value
-    in the help. ``off`` is the flag of a switch that turns it off, without dashes; a ``hidden`` field has no option. ``place`` says that the value is
+    in the help. ``off`` is the flag of a switch that turns it off, without dashes; ``switch`` has two of the choices, each with a flag of its
+    own instead of a value; a ``hidden`` field has no option. ``place`` says that the value is
     a path or name that is read, or one that is written: what is written is never what is read, nor in it.
     """
 
@@ -51,6 +53,7 @@ class Setting:
     flags: Sequence[str] = ()
     metavar: str = ""
     off: str = ""
+    switch: Sequence[str] = ()
     hidden: bool = False
     place: Literal["", "read", "written"] = ""
 
@@ -106,6 +109,11 @@ def check_whole(flag: str, value: int) -> None:
 def setting(default: Any, help: str, **of_it: Any) -> Any:
     """Return a dataclass field with a default, a help text, and the limits of ``Setting``."""
     return field(default=default, metadata={_KEY: Setting(help, **of_it)})
+
+
+def declared_setting(default: Any, of: Setting) -> Any:
+    """Return a dataclass field with a default, which says of itself what another place declares."""
+    return field(default=default, metadata={_KEY: of})
 
 
 def required_setting(help: str, **of_it: Any) -> Any:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from positionbias.core.errors import SettingError
-from positionbias.core.settings import check_settings, setting
+from positionbias.core.settings import check_settings, setting, settings_of
 
 if TYPE_CHECKING:
     from positionbias.core.shard_work import MapShards
 
-__all__ = ["ENGINES", "Engine", "EngineName", "open_engine"]
+__all__ = ["ENGINES", "Engine", "EngineName", "Workers", "open_engine"]
 
 EngineName = Literal["local", "ray"]
 ENGINES: tuple[EngineName, ...] = get_args(EngineName)
@@ -48,6 +48,9 @@ class Engine:
     def host(self) -> dict[str, Any]:
         """What a manifest says of it, where comparisons do not look."""
         return {"workers": self.workers, "engine": self.engine}
+
+
+Workers = Annotated[int, settings_of(Engine)["workers"]]
 
 
 @contextmanager

@@ -11,10 +11,8 @@ from positionbias.core.places import Place, output_place
 from positionbias.core.progress import say
 
 if TYPE_CHECKING:
-    from positionbias.results.result import Result
-
-if TYPE_CHECKING:
     from positionbias.core.manifest import Manifest
+    from positionbias.results.result import Result
 
 __all__ = ["Measurements", "Read", "refuse_outputs", "results_of", "save_if_asked", "text_of"]
 
@@ -40,7 +38,7 @@ class Measurements:
     """The results of an operation, and what made them.
 
     ``packages`` are those whose versions the results depend on; ``host`` is what comparisons skip (workers, engine). ``content`` is what the
-    manifest counts; ``remarks`` are lines of text that stand below the tables and in no result.
+    manifest counts; ``form`` names their text where their payload has several; ``remarks`` are lines that stand below it and in no result.
     """
 
     results: Sequence[Result]
@@ -55,11 +53,12 @@ class Measurements:
     host: Mapping[str, Any] = field(default_factory=dict)
     content: Mapping[str, Any] = field(default_factory=dict)
     remarks: Sequence[str] = ()
+    form: str = ""
 
     def __str__(self) -> str:
         from positionbias.report.text import text_of
 
-        return "\n".join([text_of(self.results), *self.remarks])
+        return "\n".join([text_of(self.results, self.form), *self.remarks])
 
     def save(self, out: Place, *, overwrite: bool = False) -> Path:
         """Write the results as a folder, for reports; return where it stands.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, get_args
 
 from positionbias.core.errors import SettingError
@@ -11,7 +11,7 @@ from positionbias.core.settings import check_settings, setting
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["DEVICES", "PRECISIONS", "Precision", "RankingConfig", "pick_device"]
+__all__ = ["DEVICES", "PRECISIONS", "Computing", "Precision", "RankingConfig", "pick_device"]
 
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
@@ -47,7 +47,8 @@ class RankingConfig:
         import torch
 
         if self.precision != "auto":
-            return getattr(torch, self.precision)
+            dtype: torch.dtype = getattr(torch, self.precision)
+            return dtype
         if device.type != "cuda":
             return torch.float32
         return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
@@ -58,6 +59,25 @@ class RankingConfig:
 
         dtype = self.dtype(device)
         return torch.autocast(device.type, dtype=dtype, enabled=dtype != torch.float32)
+
+
+@dataclass(frozen=True, slots=True)
+class Computing:
+    """Where and how a model computes."""
+
+    device: str = setting("auto", "Where to compute; auto is the GPU where there is one.", choices=DEVICES)
+    config: RankingConfig = field(default_factory=RankingConfig)
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+
+    def pick_device(self) -> torch.device:
+        """Return the device.
+
+        Raises:
+            SettingError: a GPU that is not there.
+        """
+        return pick_device(self.device)
 
 
 def pick_device(name: str) -> torch.device:

@@ -44,6 +44,7 @@ from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
 from positionbias.models.checkpoint import Checkpoint, load_checkpoint
 from positionbias.positions.debias import debias
 from positionbias.positions.rotate import Rotation
+from positionbias.probe.settings import ProbeSettings
 from positionbias.probe.term_vectors import probe_model
 from positionbias.ranking.config import pick_device
 from positionbias.ranking.rerank import rerank_run
@@ -288,7 +289,7 @@ class Workshop(Artefacts):
         def made() -> Run:
             first = read_run(candidates)
             reranked = [apply_depth(first, read_run(path), depth, name=name) for name, path in runs.items()]
-            return fuse(reranked, "z-scores", scored=[depth] * len(reranked)).run
+            return fuse(reranked, scored=[depth] * len(reranked)).run
 
         settings = {"split": split, "depth": depth, "by": "z-scores", "models": list(runs), "below": "the candidates' order"}
         return self.derived_run(label, "ensemble", settings, {"candidates": candidates, **runs}, made, work=None)
@@ -322,7 +323,7 @@ class Workshop(Artefacts):
         place = self.folder / "probes" / f"{model.name}-on-{on}"
 
         def make() -> None:
-            (result,) = probe_model(load_checkpoint(model), Collection(collection), passages=passages, seed=seed)
+            (result,) = probe_model(load_checkpoint(model), Collection(collection), ProbeSettings(passages=passages, seed=seed))
             self._save(place, [replace(result, facts=facts)], "mats", settings, {"model": model, "collection": collection})
 
         settings = {"passages": passages, "seed": seed, "facts": asdict(facts)}

@@ -146,8 +146,8 @@ def test_runs_on_leaked_and_clean_queries(
 
 def test_swaps_want_leaked_queries_and_two_runs(run_posbias: RunPosbias) -> None:
     given = ["evaluate", "one.run", "--collection", "./small", "--all-swaps", "swaps.tsv"]
-    assert "--all-swaps goes with --leaked" in run_posbias(*given).stderr
-    assert "one run has no order; give two or more" in run_posbias(*given, "--leaked", "found").stderr
+    assert "--all-swaps: wanted --leaked and two runs or more beside it; found no --leaked" in run_posbias(*given).stderr
+    assert "found one run, which has no order; give both" in run_posbias(*given, "--leaked", "found").stderr
 
 
 @pytest.mark.parametrize(
