@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     )
     from positionbias.ops.leakage import clean, find_leakage
     from positionbias.ops.leakage_labels import calibrate_leakage, review_pairs, sample_pairs
+    from positionbias.ops.pools import pool_coverage, pool_reliability, pool_verdict
     from positionbias.ops.positions import histogram
     from positionbias.ops.probe import ats, mats
     from positionbias.ops.trainsets import draw_clicks, draw_contaminated, draw_leaked
@@ -77,6 +78,9 @@ _PUBLIC = {
     "mats": "ops.probe",
     "merge": "ops.collections",
     "place": "ops.collections",
+    "pool_coverage": "ops.pools",
+    "pool_reliability": "ops.pools",
+    "pool_verdict": "ops.pools",
     "review_pairs": "ops.leakage_labels",
     "rotate": "positions.rotate",
     "sample": "ops.collections",
@@ -121,6 +125,9 @@ __all__ = [
     "mats",
     "merge",
     "place",
+    "pool_coverage",
+    "pool_reliability",
+    "pool_verdict",
     "review_pairs",
     "rotate",
     "sample",

@@ -6,7 +6,7 @@ import click
 
 from positionbias.cli.lazy import LazyGroup
 
-__all__ = ["leakage", "trainset"]
+__all__ = ["leakage", "pool", "trainset"]
 
 # name -> (module, operation, one line of help)
 LEAKAGE = {
@@ -24,6 +24,19 @@ LEAKAGE = {
     ),
     "clean": ("positionbias.ops.leakage", "clean", "A collection without the training queries that leak."),
 }
+POOL = {
+    "coverage": (
+        "positionbias.ops.pools",
+        "pool_coverage",
+        "Relevant documents that each kind of system finds, by pool depth.",
+    ),
+    "reliability": (
+        "positionbias.ops.pools",
+        "pool_reliability",
+        "How pools made from one kind of system judge systems of each kind.",
+    ),
+    "verdict": ("positionbias.ops.pools", "pool_verdict", "Can an existing collection judge this one new run?"),
+}
 TRAINSET = {
     "leaked": ("positionbias.ops.trainsets", "draw_leaked", "Sets with a known number of queries that leak test queries."),
     "contaminated": (
@@ -38,6 +51,11 @@ TRAINSET = {
 @click.group(cls=LazyGroup, commands_at=LEAKAGE)
 def leakage() -> None:
     """Which training queries near-duplicate test queries: find them, check them by hand, remove them."""
+
+
+@click.group(cls=LazyGroup, commands_at=POOL)
+def pool() -> None:
+    """Can a test collection judge a system that did not help to make it: what pools hold, and what they do to scores."""
 
 
 @click.group(cls=LazyGroup, commands_at=TRAINSET)

@@ -51,7 +51,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "audit": ("positionbias.ops.audit", "audit_systems", "Is any model, or a run, position-biased?"),
     "check": ("positionbias.cli.check", "check", "Hold models to limits on position bias: pass, fail or cannot tell."),
     "leakage": ("positionbias.cli.groups", "leakage", "Do training queries near-duplicate test queries?"),
-    "pool": ("positionbias.cli.pool", "pool", "Can a test collection judge systems that did not help to make it?"),
+    "pool": ("positionbias.cli.groups", "pool", "Can a test collection judge systems that did not help to make it?"),
     "contamination": ("positionbias.cli.contamination", "contamination", "Has a model seen the test set?"),
     "study": ("positionbias.cli.studies", "study", "A paper's study, end to end, on your collection."),
     "verify": ("positionbias.cli.verify", "verify", "Are artefacts what they were when they were written?"),

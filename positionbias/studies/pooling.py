@@ -31,12 +31,13 @@ from positionbias.pooling.judged_runs import JudgedRuns, judge_runs
 from positionbias.pooling.kind_effects import PERMUTATIONS, POOLS, kind_effects
 from positionbias.pooling.kind_results import kind_results
 from positionbias.pooling.leave_out import leave_out, leave_out_results
-from positionbias.pooling.pools import NOTES, PoolSettings, pool_kinds
+from positionbias.pooling.pools import NOTES, pool_kinds
 from positionbias.pooling.published import PAPER, paper_task
 from positionbias.pooling.relabelled import relabelled, relabelled_results
 from positionbias.pooling.reliability import Reliability, reliability
 from positionbias.pooling.reliability_results import reliability_results
 from positionbias.pooling.scores import PoolMeasure, pool_measures
+from positionbias.pooling.settings import CoverageSettings, PoolSettings
 from positionbias.pooling.systems import RunFiles, System, find_runs, kinds_of, read_runs, read_systems, runs_checksum
 from positionbias.results.payloads import Finding
 from positionbias.results.pools import RECOGNISED, TASK, PublishedTask
@@ -222,10 +223,8 @@ class _Task:
         return self.steps.make(f"{self.given.name}/{name}", place, settings, self.checksums, make, work=work, note=note)
 
     def _coverage(self) -> list[Result]:
-        depth, deepest = self.settings.pools.depth, self.settings.deepest
-        return coverage_results(
-            self.judged, collection=self.given.name, depth=depth, deepest=deepest, level=self.given.relevant_from
-        )
+        settings = CoverageSettings(self.settings.pools.depth, self.settings.deepest, self.given.relevant_from)
+        return coverage_results(self.judged, settings, collection=self.given.name)
 
     @cached_property
     def _measured(self) -> Reliability:
