@@ -230,14 +230,14 @@ def test_a_report_that_cannot_be_written_is_shown(
 
 INJECTED = """
 import click, sys
-from positionbias.cli import show
+from positionbias.ops import collections
 from positionbias.cli.main import main
 
 def fail():
     sys.stdout.write("half a result")
     None + 1
 
-show.show = click.Command("show", callback=fail)
+collections.show = click.Command("show", callback=fail)
 main()
 """
 
