@@ -63,7 +63,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
 # The commands that answer by their exit code: 1, a check failed; 3, it could not tell. From any other command these are a bug.
 _CHECKS = frozenset({"check"})
 _VERDICTS = frozenset({1, 3})
-_OUT_OF_MEMORY = re.compile("(allocate|out of) memory")  # how torch says so
+_OUT_OF_MEMORY = re.compile("(allocate|out of) memory|Storage size calculation overflowed")  # how torch says so
 
 
 class _ReaderGone(Exception):

@@ -31,6 +31,8 @@ def all_of(*options: Decorator) -> Decorator:
 class _Ranged(click.IntRange):
     """An integer whose range the help shows; the setting itself refuses what is outside, in its own words."""
 
+    name = "integer"
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         return click.INT.convert(value, param, ctx)
 

@@ -27,7 +27,9 @@ __all__ = [
 
 _KEY = "setting"
 SEED_HELP = "Key of every random draw."
-_MOST, _MOST_SEED = 2**31 - 1, 2**63 - 1  # the product of two counts fits into 64 bits
+_MOST = 10**9  # twice as many fit into 32 bits, and the product of two into 64
+# at 2,048 threads torch ends by a segmentation fault
+_MOST_OF = {"--seed": 2**63 - 1, "--seeds": 2**63 - 1, "--threads": 1_024, "--workers": 1_024}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +99,12 @@ class Setting:
 
 
 def check_whole(flag: str, value: int) -> None:
-    """Refuse a whole number that libraries cannot hold: one beyond 32 bits, or 64 for a seed.
+    """Refuse a whole number that libraries cannot hold, or more threads or processes than they survive.
 
     Raises:
-        SettingError: it is beyond.
+        SettingError: it is beyond what the flag may have.
     """
-    if value > (most := _MOST_SEED if flag.startswith("--seed") else _MOST):
+    if value > (most := _MOST_OF.get(flag, _MOST)):
         raise SettingError(f"{flag}: wanted a whole number up to {most:,}; found {value}; lower it")
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 import pytest
+import torch
 
 from positionbias import __version__
 from positionbias.cli.internal_error import describe
@@ -132,6 +133,15 @@ def test_what_is_no_bug_exits_with_2(
     assert reports(posbias_home) == []
 
 
+@pytest.mark.parametrize("shape", [(1 << 60,), (1 << 40, 1 << 40)])
+def test_a_tensor_that_no_memory_holds_is_no_bug(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], posbias_home: Path, shape: tuple[int, ...]
+) -> None:
+    assert ends(monkeypatch, lambda: torch.empty(shape)) == 2
+    assert capsys.readouterr().err.startswith("posbias: wanted more memory; found: ")
+    assert reports(posbias_home) == []
+
+
 def fails_in_a_worker(number: int) -> int:
     if number:
         raise SystemExit(1)
@@ -220,14 +230,14 @@ def test_a_report_that_cannot_be_written_is_shown(
 
 INJECTED = """
 import click, sys
-from positionbias.cli import show
+from positionbias.ops import collections
 from positionbias.cli.main import main
 
 def fail():
     sys.stdout.write("half a result")
     None + 1
 
-show.show = click.Command("show", callback=fail)
+collections.show = click.Command("show", callback=fail)
 main()
 """
 

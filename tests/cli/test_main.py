@@ -71,7 +71,17 @@ def heavy_of(names: Iterable[str]) -> str:
 
 
 # their settings stand in modules that read collections and vectors; torch they may not load either
-WITH_ARRAYS = {"leakage find", "leakage sample", "trainset clicks", "trainset contaminated", "trainset leaked", "study leakage"}
+WITH_ARRAYS = {
+    "leakage calibrate",
+    "leakage clean",
+    "leakage find",
+    "leakage review",
+    "leakage sample",
+    "trainset clicks",
+    "trainset contaminated",
+    "trainset leaked",
+    "study leakage",
+}
 
 
 def test_no_commands_help_loads_a_heavy_library() -> None:

@@ -351,6 +351,6 @@ def test_a_number_of_validation_queries_wants_candidates(collection, runs, capsy
 
 
 def test_a_model_that_no_memory_holds_is_one_line(train, tmp_path):
-    code, _, err = train("--feed-forward", 2**31 - 1, "--out", tmp_path / "x.ckpt")
+    code, _, err = train("--heads", 10**9, "--head-size", 10**9, "--out", tmp_path / "x.ckpt")
     assert code == 2, err
     assert "wanted more memory; found: " in err.splitlines()[-1]
