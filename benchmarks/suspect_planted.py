@@ -26,7 +26,8 @@ from measuring import hardware, result_place
 from positionbias.contamination.configuration import Configuration
 from positionbias.contamination.contrast import Contrast, Measured, Sides, against_fresh, against_paraphrases
 from positionbias.contamination.margins import score_margins
-from positionbias.contamination.suspect import Known, SuspectSettings, suspect
+from positionbias.contamination.settings import SuspectSettings
+from positionbias.contamination.suspect import Known, suspect
 from positionbias.contamination.trainsets import ContaminatedSettings, write_contaminated_set
 from positionbias.core.collection import Collection
 from positionbias.core.progress import set_quiet

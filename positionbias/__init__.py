@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from positionbias.core.run import Run
     from positionbias.ops.audit import Audit, audit_model, audit_systems, check
     from positionbias.ops.collections import merge, place, sample, select, show
+    from positionbias.ops.contamination import suspect_contamination
     from positionbias.ops.evaluation import ensemble, evaluate
     from positionbias.ops.imports import (
         import_beir,
@@ -87,6 +88,7 @@ _PUBLIC = {
     "sample_pairs": "ops.leakage_labels",
     "select": "ops.collections",
     "show": "ops.collections",
+    "suspect_contamination": "ops.contamination",
 }
 
 __all__ = [
@@ -134,6 +136,7 @@ __all__ = [
     "sample_pairs",
     "select",
     "show",
+    "suspect_contamination",
 ]
 
 

@@ -6,9 +6,16 @@ import click
 
 from positionbias.cli.lazy import LazyGroup
 
-__all__ = ["leakage", "pool", "trainset"]
+__all__ = ["contamination", "leakage", "pool", "trainset"]
 
 # name -> (module, operation, one line of help)
+CONTAMINATION = {
+    "suspect": (
+        "positionbias.ops.contamination",
+        "suspect_contamination",
+        "Is a model suspiciously good on a public test set?",
+    ),
+}
 LEAKAGE = {
     "find": ("positionbias.ops.leakage", "find_leakage", "Which training queries near-duplicate which test queries."),
     "calibrate": (
@@ -46,6 +53,11 @@ TRAINSET = {
     ),
     "clicks": ("positionbias.ops.trainsets", "draw_clicks", "Shuffled triples of clicked passages and sampled candidates."),
 }
+
+
+@click.group(cls=LazyGroup, commands_at=CONTAMINATION)
+def contamination() -> None:
+    """Has a model, or its teacher, seen the test set that it is measured on?"""
 
 
 @click.group(cls=LazyGroup, commands_at=LEAKAGE)

@@ -13,8 +13,8 @@ from positionbias.core.settings import flag_of
 
 __all__ = ["guarded", "refuse_inputs"]
 
-_OUTPUTS = {"judge_next", "out", "plot", "tables"}
-_NO_PATHS = {"configuration", "name", "split", "splits", "title", "validation_split"}
+_OUTPUTS = {"out", "plot", "tables"}
+_NO_PATHS = {"name", "split", "splits", "title", "validation_split"}
 
 
 def guarded(command: Callable[..., Any]) -> Callable[..., Any]:

@@ -52,7 +52,7 @@ COMMANDS: dict[str, tuple[str, str, str]] = {
     "check": ("positionbias.cli.check", "check", "Hold models to limits on position bias: pass, fail or cannot tell."),
     "leakage": ("positionbias.cli.groups", "leakage", "Do training queries near-duplicate test queries?"),
     "pool": ("positionbias.cli.groups", "pool", "Can a test collection judge systems that did not help to make it?"),
-    "contamination": ("positionbias.cli.contamination", "contamination", "Has a model seen the test set?"),
+    "contamination": ("positionbias.cli.groups", "contamination", "Has a model seen the test set?"),
     "study": ("positionbias.cli.studies", "study", "A paper's study, end to end, on your collection."),
     "verify": ("positionbias.cli.verify", "verify", "Are artefacts what they were when they were written?"),
     "report": ("positionbias.cli.report", "report", "One self-contained HTML page from results."),

@@ -78,7 +78,7 @@ def option_of(parameter: Parameter) -> Decorator:
         return click.option(*flags, is_flag=True, flag_value=False, default=True, help=told)
     if kind is bool and not default and not of.off:
         return click.option(*flags, is_flag=True, help=told)
-    shown: dict[str, Any] = {} if default is None or required else {"default": default, "show_default": default != ()}
+    shown: dict[str, Any] = {} if default is None or required else {"default": default, "show_default": default not in ((), "")}
     if kind is bool:
         return click.option(f"{flags[0]}/--{of.off or flag_of(f'no_{parameter.name}')[2:]}", **shown, help=told)
     if parameter.many and default is None:

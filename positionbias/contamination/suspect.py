@@ -18,8 +18,8 @@ import numpy as np
 from positionbias.contamination.contrast import Contrast, Measured, Values
 from positionbias.contamination.error_rates import EFFECTS, controls_wanted, in_turn, queries_wanted, simulated_rates
 from positionbias.contamination.excess import Tested, advantage, excess_of
+from positionbias.contamination.settings import SuspectSettings
 from positionbias.contamination.suspicion_words import sentences
-from positionbias.core.errors import SettingError
 from positionbias.core.interval import Interval
 from positionbias.evaluation.clustered import family_wise
 from positionbias.results.contamination import QuerySetMeans
@@ -27,25 +27,10 @@ from positionbias.results.payloads import Payload, PerQuery
 from positionbias.results.result import Result
 from positionbias.results.suspicion import CleanInTurn, ErrorRates, Excess, Obstacle, Signal, Suspected, Suspicion
 
-__all__ = ["MARGIN", "Known", "SuspectSettings", "suspect"]
+__all__ = ["MARGIN", "Known", "suspect"]
 
 MARGIN = 0.05  # the smallest excess of interest, in the measure [decision]
 _UNITS = {Signal.MARGIN: "deviations"}
-
-
-@dataclass(frozen=True, slots=True)
-class SuspectSettings:
-    """``alpha`` is what a one-sided p is held against; ``configuration`` says in the user's words what models and controls are trainings of, where they do not say it
-    themselves; ``seed`` keys the simulation."""
-
-    measure: str = "nDCG@10"
-    alpha: float = 0.05
-    configuration: str = ""
-    seed: int = 1
-
-    def __post_init__(self) -> None:
-        if not 0 < self.alpha < 0.5:
-            raise SettingError(f"--alpha: wanted a number above 0 and below 0.5; found {self.alpha}; 0.05 is customary")
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""How reliably pools of one kind of system judge systems of each kind: order, change of score, what is told apart.
+"""How reliably pools of one kind of system judge systems of each kind: order, change of score, which are distinguished.
 
 For each drawn pool every run is scored twice, with the gold judgements and with those of the pool; what is in neither counts as not relevant.
 Systems of no drawn group are the test systems (Yilmaz et al. 2020, Section 3.2.2).
@@ -37,8 +37,8 @@ class TestSet:
     For the groups that never feed these pools, ``group_change (pools, groups)`` is the sum over their test systems of the mean change over
     queries, and ``group_systems (pools, groups)`` counts these; ``feeding`` is the number of groups that may feed one, ``fed`` of those that do.
     ``figures`` by name, each ``(pools,)``: "tau_b" and "tau_ap" (NaN where undefined); "gold" and "estimated" mean scores; "judged_gold" and
-    "judged", the judged share of the first ranks; "residual_gold" and "residual", RBP's; "power_gold" and "power", the share of pairs told apart;
-    "kept", of those that gold tells apart the share that the pool tells apart the same way; "reversed", the share that it tells apart the other way.
+    "judged", the judged share of the first ranks; "residual_gold" and "residual", RBP's; "power_gold" and "power", the share of pairs that are distinguished;
+    "kept", of those that gold distinguishes the share that the pool does in the same way; "reversed", the share that it does in the other way.
     """
 
     pool: str

@@ -205,7 +205,7 @@ def _without_prediction(item: MeasureVerdict, head: UnjudgedFigures, unjudged: s
 def write_judge_next(found: RunVerdict, path: Path, *, overwrite: bool = False) -> int:
     """Write the new run's unjudged documents, by the first measure, in the order in which to judge them; return their number.
 
-    Lines of query id, document id and the expected reduction of the variance of the run's score, parted by tabs, below a line that names them.
+    Lines of query id, document id and the expected reduction of the variance of the run's score, tab-separated, below a line that names them.
 
     Raises:
         OutputExistsError, StorageError: as for ``atomic_file``.

@@ -29,6 +29,7 @@ TEXTS = {
     "RotationFigures": ("collection_text", "rotation_text"),
     "SampleFigures": ("leakage_text", "sample_text"),
     "SelectionFigures": ("collection_text", "selection_text"),
+    "Suspicion": ("suspicion_text", "suspicion_text"),
     "TaskFigures": ("pool_text", "pools_text"),
     "TripleFigures": ("trainset_text", "clicks_text"),
     "verdict": ("pool_text", "verdict_text"),

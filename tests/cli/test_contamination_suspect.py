@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+import positionbias
 from positionbias.cli.main import main
+from positionbias.contamination.settings import QuerySets, Suspects, SuspectSettings
 from positionbias.core.collection import Collection
 from positionbias.planted.generator import PlantedSettings
 from positionbias.results.result import load_results
@@ -187,17 +189,37 @@ def test_without_controls_it_cannot_tell(place: Path, capsys: pytest.CaptureFixt
     assert "suspicious" not in text
 
 
+def test_it_is_there_from_python(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    suspects = Suspects([place / "m1.ckpt"], controls=[place / "m2.ckpt", place / "m3.ckpt"])
+    queries = QuerySets(place / "test.run", fresh="fresh", fresh_candidates=place / "fresh.run")
+    settings = SuspectSettings(configuration="tiny TKs")
+    found = positionbias.suspect_contamination(Collection(place / "p"), suspects=suspects, queries=queries, settings=settings)
+    printed = suspected(capsys, place, "--model", place / "m1.ckpt", *FRESH, place / "fresh.run", *controls(place, "m2", "m3"))
+    assert json.loads(json.dumps([result.to_json() for result in found.results])) == printed
+    assert [(item.role, item.path.name) for item in found.read] == [
+        ("collection", "p"), ("candidates", "test.run"), ("fresh candidates", "fresh.run"), ("control", "m2.ckpt"), ("control", "m3.ckpt"), ("model", "m1.ckpt"),
+    ]  # fmt: skip
+    assert str(found).endswith(LIMITS[-1])
+
+
+def test_an_output_is_none_of_what_settings_name(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    base = ("contamination", "suspect", place / "p", "--candidates", place / "test.run", "--model", place / "m1.ckpt")
+    options = ("--fresh", "paraphrased", "--out", place / "m1.ckpt", "--overwrite")
+    code, _, err = posbias(capsys, *base, *options)
+    assert (code, err.startswith("posbias: --out: wanted a place apart from what is read")) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["--fresh", "paraphrased"], "--model, --run: wanted a model or its rankings; found neither"),
-        (["--model", "m1.ckpt"], "give --fresh SPLIT, judged queries that the model cannot have seen, or --pairs, or both"),
+        (["--model", "m1.ckpt"], "--fresh, --pairs: wanted judged queries that the model cannot have seen, or pairs of near-duplicates; found neither"),
         (["--model", "m1.ckpt", "--fresh", "fresh"], "--fresh-candidates: wanted a run of 'fresh', whose queries are none of 'test'"),
-        (["--run", "test.run", "--fresh", "fresh"], "--fresh-run: give one for each --run where there is --fresh"),
-        (["--run", "test.run", "--fresh-run", "fresh.run", "--pairs", "pairs.jsonl"], "--fresh-run: give one for each --run"),
-        (["--model", "m1.ckpt", "--pairs", "pairs.jsonl", "--fresh-candidates", "fresh.run"], "go with --fresh SPLIT"),
+        (["--run", "test.run", "--fresh", "fresh"], "--fresh-run: wanted one for each --run where there is --fresh, in the same order; found 0 for 1"),
+        (["--run", "test.run", "--fresh-run", "fresh.run", "--pairs", "pairs.jsonl"], "--fresh-run: wanted one for each --run where there is --fresh, in the same order; found 1 for 0"),
+        (["--model", "m1.ckpt", "--pairs", "pairs.jsonl", "--fresh-candidates", "fresh.run"], "--fresh-candidates: wanted --fresh beside it; found none"),
         (["--model", "m1.ckpt", "--fresh", "paraphrased", "--control", "m1.ckpt"], "cannot be its own control"),
-        (["--model", "m1.ckpt", "--fresh", "paraphrased", "--control-run", "test.run"], "--control-fresh-run: give one for each"),
+        (["--model", "m1.ckpt", "--fresh", "paraphrased", "--control-run", "test.run"], "--control-fresh-run: wanted one for each --control-run where there is --fresh"),
         (["--model", "m1.ckpt", "--fresh", "nosuch"], "nosuch"),
         (["--model", "m1.ckpt", "--fresh", "fresh", "--fresh-candidates", "test.run"], "wanted candidates of the judged queries of 'fresh'; found none"),
         (["--model", "m1.ckpt", "--fresh", "paraphrased", "--paraphrases", "bad.tsv"], "bad.tsv:1: wanted a query of the fresh split; found 'x'"),

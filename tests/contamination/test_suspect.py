@@ -19,7 +19,8 @@ from positionbias.contamination.contrast import (
     against_paraphrases,
     by_near_duplicates,
 )
-from positionbias.contamination.suspect import Known, SuspectSettings, suspect
+from positionbias.contamination.settings import SuspectSettings
+from positionbias.contamination.suspect import Known, suspect
 from positionbias.core.errors import InputError, SettingError
 from positionbias.results.contamination import QuerySetMeans
 from positionbias.results.payloads import PerQuery

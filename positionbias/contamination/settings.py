@@ -1,0 +1,133 @@
+"""What a suspicion is about: models and those known to be clean, sets of queries, and how a verdict is reached."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from positionbias.core.errors import SettingError
+from positionbias.core.places import Place
+from positionbias.core.settings import check_settings, declared_setting, required_setting, seed_setting, setting
+from positionbias.models.kinds import READ_AS
+
+__all__ = ["QuerySets", "SuspectSettings", "Suspects"]
+
+
+def _several(help: str, flag: str, metavar: str = "RUN") -> Any:
+    return setting((), help, flags=(flag,), metavar=metavar, place="read")
+
+
+@dataclass(frozen=True, slots=True)
+class QuerySets:
+    """The public queries, and what they are held against."""
+
+    candidates: Place = required_setting("What is re-ranked for the public queries.", metavar="RUN", place="read")
+    split: str = setting("test", "The public queries.")
+    fresh: str | None = setting(None, "Judged queries that the model cannot have seen.", metavar="SPLIT")
+    fresh_candidates: Place | None = setting(
+        None, "Theirs.", metavar="RUN", place="read", absent="of a paraphrase those of the query itself"
+    )
+    paraphrases: Place | None = setting(
+        None,
+        "The fresh queries are paraphrases: lines of a fresh id, tab, the public id.",
+        metavar="FILE",
+        place="read",
+        absent="those of the same id are",
+    )
+    pairs: Place | None = setting(
+        None,
+        "Compare the public queries that training queries near-duplicate with the others: what posbias leakage find wrote.",
+        metavar="PAIRS",
+        place="read",
+    )
+
+    def __post_init__(self) -> None:
+        if self.fresh is None and self.pairs is None:
+            wanted = "judged queries that the model cannot have seen, or pairs of near-duplicates"
+            raise SettingError(f"--fresh, --pairs: wanted {wanted}; found neither; give --fresh SPLIT, or --pairs, or both")
+        for flag, value in (("--fresh-candidates", self.fresh_candidates), ("--paraphrases", self.paraphrases)):
+            if self.fresh is None and value is not None:
+                raise SettingError(f"{flag}: wanted --fresh beside it; found none; give --fresh SPLIT, or leave it out")
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """The public split, and the fresh one where there is one."""
+        return (self.split,) if self.fresh is None else (self.split, self.fresh)
+
+
+@dataclass(frozen=True, slots=True)
+class Suspects:
+    """Models, or their runs, and trainings that are known to be clean."""
+
+    models: Sequence[Place] = _several(
+        "The model, as posbias rerank takes it; give it again to screen several together.", "--model", "MODEL"
+    )
+    runs: Sequence[Place] = _several("A model's ranking of the public queries, instead of --model or beside it.", "--run")
+    fresh_runs: Sequence[Place] = _several("Its ranking of the fresh queries, one for each --run.", "--fresh-run")
+    kind: str | None = declared_setting(None, READ_AS)
+    controls: Sequence[Place] = _several(
+        "A training of the model's own configuration that is known to be clean; give two or more, better eight.",
+        "--control",
+        "MODEL",
+    )
+    control_runs: Sequence[Place] = _several("Or its ranking of the public queries.", "--control-run")
+    control_fresh_runs: Sequence[Place] = _several(
+        "And of the fresh queries, one for each --control-run.", "--control-fresh-run"
+    )
+    banks: Sequence[Place] = _several(
+        "Clean trainings of another configuration, which show how far trainings differ: a file with a checkpoint a line, or a run of the "
+        "public queries and, after a tab, one of the fresh. Give one for each configuration; three or more count.",
+        "--bank",
+        "FILE",
+    )
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        if not self.models and not self.runs:
+            raise SettingError("--model, --run: wanted a model or its rankings; found neither; give one")
+        if both := set(self.models) & set(self.controls):
+            raise SettingError(
+                f"--control: wanted other models than the suspected one, which cannot be its own control; found {min(map(str, both))}; "
+                "leave it out"
+            )
+        for flag, given in (("--model", self.models), ("--control", self.controls)):
+            if len(set(given)) < len(given):
+                raise SettingError(f"{flag}: wanted each once; found one twice; leave it out, as a copy says nothing of chance")
+
+    def check_runs(self, fresh: str | None) -> None:
+        """Check that there is a run of the ``fresh`` queries for each of the public ones.
+
+        Raises:
+            SettingError: more or fewer, or any without fresh queries.
+        """
+        of_models, of_controls = (self.runs, self.fresh_runs), (self.control_runs, self.control_fresh_runs)
+        for name, (public, other) in (("", of_models), ("control-", of_controls)):
+            wanted = len(public) if fresh else 0
+            if len(other) != wanted:
+                one_each = f"one for each --{name}run where there is --fresh, in the same order"
+                raise SettingError(f"--{name}fresh-run: wanted {one_each}; found {len(other)} for {wanted}; give as many")
+
+
+@dataclass(frozen=True, slots=True)
+class SuspectSettings:
+    """How a suspicion is tested; ``seed`` keys the simulation of its error rates."""
+
+    measure: str = setting("nDCG@10", "As ir_measures names it.", flags=("-m", "--measure"))
+    alpha: float = setting(
+        0.05,
+        "What a one-sided p, corrected for all tests of the call, is held against.",
+        above=0,
+        below=0.5,
+        do="0.05 is customary",
+    )
+    configuration: str = setting(
+        "",
+        "What models and controls are trainings of, where they are runs or checkpoints that do not say how they were trained: you vouch "
+        "that they differ in seed and test data alone.",
+        metavar="WORDS",
+    )
+    seed: int = seed_setting()
+
+    def __post_init__(self) -> None:
+        check_settings(self)
