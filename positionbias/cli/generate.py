@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import click
 
 from positionbias.cli.common import all_of, json_option, print_results
 from positionbias.cli.settings_options import option_of
-from positionbias.core.operation import gathered, parameters_of
+from positionbias.core.operation import Parameter, gathered, parameters_of
 
-__all__ = ["command_of"]
+__all__ = ["command_of", "help_text"]
 
 
 def command_of(name: str, operation: Callable[..., Any]) -> click.Command:
@@ -29,10 +29,14 @@ def command_of(name: str, operation: Callable[..., Any]) -> click.Command:
 
 
 def help_of(operation: Callable[..., Any]) -> str:
-    """Return the docstring for readers of the command's help: without its sections and Python examples, parameters under their flags."""
-    text = inspect.getdoc(inspect.unwrap(operation)) or ""
+    """Return the docstring for readers of the command's help."""
+    return help_text(inspect.getdoc(inspect.unwrap(operation)) or "", parameters_of(operation))
+
+
+def help_text(text: str, parameters: Iterable[Parameter]) -> str:
+    """Return a docstring without its sections and Python examples, parameters under their flags."""
     text = re.split(r"\n\n(?:Args|Returns|Raises|Source):", text)[0]
-    flags = {one.name: one.flag for one in parameters_of(operation)}
+    flags = {one.name: one.flag for one in parameters}
     text = re.sub(r"``(\w+)``", lambda found: flags.get(found[1], found[1]), text)
     blocks = [block for block in text.split("\n\n") if not block.lstrip().startswith(">>>")]
     return "\n\n".join(f"\b\n{block.replace('    ', '  ')}" if block.startswith("    ") else block for block in blocks)

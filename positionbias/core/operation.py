@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, dataclass, fields, is_dataclass
 from functools import cache, wraps
-from types import NoneType, SimpleNamespace, UnionType
+from types import MappingProxyType, NoneType, SimpleNamespace, UnionType
 from typing import Annotated, Any, ParamSpec, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from positionbias.core.places import Place, refuse_inputs
@@ -140,18 +140,22 @@ def gathered(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str
     return {name: _value(name, _plain(hint), given) for name, hint in hints.items()}
 
 
-def made_of(kind: Any, given: Mapping[str, Any]) -> Any:
-    """Return settings of this kind made of single values by their fields' names."""
-    return _value("", kind, given)
+def made_of(kind: Any, given: Mapping[str, Any], **fields: Any) -> Any:
+    """Return settings of this kind made of single values by their fields' names; ``fields`` are those that declare no setting."""
+    return _value("", kind, given, fields)
 
 
-def _value(name: str, kind: Any, given: Mapping[str, Any]) -> Any:
+def _value(name: str, kind: Any, given: Mapping[str, Any], fields: Mapping[str, Any] = MappingProxyType({})) -> Any:
     if _holds_settings(kind):
         hints, held = get_type_hints(kind), {one.name for one in settings_parameters(kind, name)}
         inner = {field: _plain(hint) for field, hint in hints.items() if field in held or _holds_settings(_plain(hint))}
-        return kind(**{field: _value(field, hint, given) for field, hint in inner.items()})
-    value = given[name]
-    return kind.parse(value) if isinstance(value, str) and hasattr(kind, "parse") else value
+        return kind(**{field: _value(field, hint, given) for field, hint in inner.items()}, **fields)
+    value, (single, many) = given[name], _single(kind)
+    if not hasattr(single, "parse"):
+        return value
+    if many:
+        return tuple(single.parse(one) if isinstance(one, str) else one for one in value)
+    return single.parse(value) if isinstance(value, str) else value
 
 
 def operation(function: Callable[P, R]) -> Callable[P, R]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from positionbias.core.errors import SettingError
+from positionbias.core.settings import check_settings, setting
 
 __all__ = ["PRESETS", "Bm25Settings"]
 
@@ -18,14 +18,11 @@ class Bm25Settings:
         SettingError: one of them is outside its range.
     """
 
-    k1: float = 0.9
-    b: float = 0.4
+    k1: float = setting(0.9, "Of BM25.", least=0, wanted="a number from 0", do="Anserini's default is 0.9")
+    b: float = setting(0.4, "Of BM25.", least=0, most=1, do="Anserini's default is 0.4")
 
     def __post_init__(self) -> None:
-        if not 0 <= self.k1 < float("inf"):
-            raise SettingError(f"--k1: wanted a number from 0; found {self.k1}; Anserini's default is 0.9")
-        if not 0 <= self.b <= 1:
-            raise SettingError(f"--b: wanted a number from 0 to 1; found {self.b}; Anserini's default is 0.4")
+        check_settings(self)
 
 
 # anserini: its defaults; msmarco: tuned there on MS MARCO passages (position-bias paper's first stage); robertson: the
