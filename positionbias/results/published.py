@@ -1,12 +1,16 @@
-"""One figure that a paper prints, with its place, to stand beside ours."""
+"""Figures that papers print, each with its place, to stand beside ours."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import csv
+import re
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 from positionbias.results.result import Facts
 
-__all__ = ["DELTA", "DEVIATION", "PublishedCell", "under_pools"]
+__all__ = ["DELTA", "DEVIATION", "PublishedCell", "read_cells", "under_pools"]
 
 DELTA = "Δ"  # after a measure's name: the printed relative difference of the two test sets
 DEVIATION = "deviation"  # after a measure's name
@@ -29,6 +33,26 @@ class PublishedCell:
     facts: Facts = field(default_factory=Facts)
     row: str = ""
     letters: str = ""
+
+
+def read_cells(path: Path) -> tuple[PublishedCell, ...]:
+    """Return the cells of a CSV file, a line a row of a printed table.
+
+    The columns ``table``, ``row``, ``split`` and ``place`` are the row's, so are those named as a field of text in ``Facts``. Every other column holds
+    figures, empty where there is none, and is named COLLECTION|MEASURE|PLACE; letters may stand behind a figure.
+    """
+    cells = []
+    with path.open(encoding="utf-8", newline="") as lines:
+        for row in csv.DictReader(lines):
+            named: dict[str, Any] = {name: row[name] for name in Facts.__dataclass_fields__ if name in row}
+            of_row: dict[str, Any] = {"split": row.get("split", ""), "facts": Facts(**named), "row": row.get("row", "")}
+            for head, text in row.items():
+                if "|" in head and (figure := re.fullmatch(r"([-+.\d]+)(\S*)", text)):
+                    collection, measure, place = head.split("|")
+                    where = f"{row['place']}, {place}"
+                    cell = PublishedCell(int(row["table"]), collection, measure, float(figure[1]), where, **of_row)
+                    cells.append(replace(cell, letters=figure[2]))
+    return tuple(cells)
 
 
 def under_pools(pool: str, test: str) -> Facts:
