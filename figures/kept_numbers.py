@@ -21,6 +21,7 @@ from typing import Any
 from positionbias.core.convergence import ended_name
 from positionbias.core.formatting import as_form, count, decimal, interval, percent, with_interval
 from positionbias.core.manifest import read_manifest
+from positionbias.papers.tripclick import DepthCurve, DepthPoint, Telemetry, TrainingSet
 from positionbias.results.contamination import CONTAMINATION as TWINS
 from positionbias.results.pools import (
     ALL,
@@ -35,7 +36,6 @@ from positionbias.results.pools import (
 )
 from positionbias.results.result import Result, load_results
 from positionbias.results.select import of_type, over_axis
-from positionbias.results.tripclick import DepthCurve, DepthPoint, Telemetry, TrainingSet
 
 __all__ = ["TABLES", "keep", "numbers", "with_tables"]
 

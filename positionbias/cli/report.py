@@ -26,6 +26,7 @@ def report(folders: tuple[str, ...], out: str, title: str | None, tables: str | 
     """
     from positionbias.report.html import report_tables, write_report
     from positionbias.report.load import load_studies
+    from positionbias.report.parts import tables_after
     from positionbias.report.table import as_text, save_tables
     from positionbias.studies.published import published_for
 
@@ -37,11 +38,8 @@ def report(folders: tuple[str, ...], out: str, title: str | None, tables: str | 
     if tables is not None:
         save_tables(found, output_place(tables), overwrite=overwrite)
         say(f"wrote {len(found)} tables to {output_place(tables)}")
-    shown = [
-        table for name, table in found.items() if name.startswith(("effectiveness", "transfer", "contamination", "tripclick"))
-    ]
     results = [result for study in studies for result in study.results]
-    emit(results, as_json=as_json, table=lambda: "\n\n".join(map(as_text, shown)))
+    emit(results, as_json=as_json, table=lambda: "\n\n".join(map(as_text, tables_after("report", found))))
 
 
 def _results_place(folder: str) -> Path:

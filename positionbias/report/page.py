@@ -17,7 +17,7 @@ from positionbias.report.embed import inline_svg
 from positionbias.report.figure import NARROW, WIDE
 from positionbias.report.leaked_order import order_findings
 from positionbias.report.load import Study, dose_of
-from positionbias.report.parts import OWN_MEASURES, OWN_SECTIONS, general_comparisons, general_systems
+from positionbias.report.parts import general_comparisons, general_systems, own_sections, parts
 from positionbias.report.placement import moves_table, places_table
 from positionbias.report.pool_page import pool_sentences
 from positionbias.report.published import Published
@@ -67,7 +67,7 @@ class _Maker:
         pooled = pool_sentences(self.study)
         block.sentences = [*([_counts(self.results)] if self.results or not pooled else []), *pooled]
         block.sheets = self.sheet(tables.collection_table(self.results, self.published))
-        elsewhere = (*COLLECTION_MEASURES, *OWN_MEASURES)
+        elsewhere = {*COLLECTION_MEASURES, *(measure for part in parts() for measure in part.measures)}
         others = [r for r in of_kind(self.results, "statistics") if r.measure not in elsewhere]
         for measure in distinct(result.measure for result in others):
             chosen = [result for result in others if result.measure == measure]
@@ -188,10 +188,12 @@ def _own(build: Callable[[Study, Published | None], Block]) -> Callable[[_Maker]
     return lambda maker: build(maker.study, maker.published)
 
 
-SECTIONS: tuple[tuple[str, str, str, Callable[[_Maker], Block]], ...] = (
+_Sections = tuple[tuple[str, str, str, Callable[[_Maker], Block]], ...]
+FIRST: _Sections = (
     ("found", "What was found", "", _Maker.found),
     ("run", "What was run", "", _Maker.run),
-    *((anchor, title, introduction, _own(build)) for anchor, title, introduction, build in OWN_SECTIONS),
+)
+GENERAL: _Sections = (  # behind those of the parts
     (
         "answers",
         "Where answers sit",
@@ -251,8 +253,9 @@ def build_sections(studies: Sequence[Study], published_for: PublishedFor = None,
     ``published_for`` gives, for a study, the figures that a paper prints about its collections: they stand beside ours.
     """
     makers = [_Maker(study, published_for) for study in studies]
+    own = ((anchor, title, introduction, _own(build)) for anchor, title, introduction, build in own_sections())
     sections = []
-    for anchor, title, introduction, build in SECTIONS:
+    for anchor, title, introduction, build in (*FIRST, *own, *GENERAL):
         blocks = [build(maker) for maker in makers]
         if draw:
             draw_blocks(blocks, WIDE if len(studies) == 1 else BESIDE)

@@ -1,12 +1,25 @@
-"""The parts of a page that a subject of its own fills, and which results stand there and in no general section.
+"""The registry of what a page holds of each subject: audits, clicks, and every paper's study.
 
-A subject (audits, leakage, contamination, clicks, TripClick, pools) is added here and nowhere else: its sections, the measures of its results, and how its
-effectiveness and its comparisons are known.
+A subject is a ``Part``: its sections, the results that stand there and in no general section, what its paper printed, and the tables that the
+terminal shows. ``posbias report`` and ``posbias study`` ask the functions here, and name no subject.
+
+A new paper is a line in ``papers.PAPERS`` and a folder ``positionbias/papers/NAME``, of five modules where the study is no larger:
+
+    __init__.py    the payload types of its results, classes of ``Figures``; results are read by them from then on
+    settings.py    a dataclass whose fields declare settings, and ``COMMAND``, which makes ``posbias study NAME`` of it
+    study.py       ``run_study(collection, settings, shop)``: the steps, each an artefact with a receipt
+    measured.py    results of what the steps left
+    page.py        tables, figures and sections, and ``PART``, by which this registry finds them
+    cells.csv      what the paper printed (``results.published.read_cells``)
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Literal
 
 from positionbias.report.audit_page import AUDIT_SECTIONS
 from positionbias.report.blocks import Block
@@ -16,40 +29,90 @@ from positionbias.report.leakage_page import LEAKAGE_SECTIONS
 from positionbias.report.load import Study
 from positionbias.report.pool_page import POOL_SECTIONS
 from positionbias.report.published import Published
-from positionbias.report.tripclick_page import TRIPCLICK_SECTIONS
+from positionbias.report.table import Table
 from positionbias.results.audit import AUDIT_MEASURES
 from positionbias.results.clicks import CLICK_MEASURES
 from positionbias.results.contamination import CONTAMINATION_MEASURES, distilled, is_contamination_test
 from positionbias.results.leakage import LEAKAGE_MEASURES, tests_of_leakage
 from positionbias.results.result import Result
-from positionbias.results.tripclick import TRIPCLICK_MEASURES, is_tripclick_test, tripclick_systems
 
-__all__ = ["OWN_MEASURES", "OWN_SECTIONS", "general_comparisons", "general_systems"]
+__all__ = ["PageSection", "Part", "general_comparisons", "general_systems", "own_sections", "parts", "tables_after"]
 
-OWN_MEASURES = (*AUDIT_MEASURES, *LEAKAGE_MEASURES, *CONTAMINATION_MEASURES, *CLICK_MEASURES, *TRIPCLICK_MEASURES)
+# anchor, title, introduction, what builds a study's block with what a paper prints beside it
+PageSection = tuple[str, str, str, Callable[[Study, Published | None], Block]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """One subject's part of a page.
+
+    ``sections`` stand in their order. Results of ``measures`` stand in no table of statistics. ``is_of`` says whether results are of a study whose sections show
+    every system; ``comparisons`` gives those that its sections show. ``published`` gives what the paper prints about results that ``is_of``
+    accepts. ``after_study`` and ``after_report`` begin the names of the tables that the terminal shows.
+    """
+
+    sections: Sequence[PageSection] = ()
+    measures: Sequence[str] = ()
+    is_of: Callable[[Sequence[Result]], bool] = lambda results: False
+    comparisons: Callable[[Sequence[Result]], Iterable[Result]] = lambda results: ()
+    published: Callable[[Sequence[Result]], Published | None] | None = None
+    after_study: Sequence[str] = ()
+    after_report: Sequence[str] = ()
 
 
 def _alone(build: Callable[[Study], Block]) -> Callable[[Study, Published | None], Block]:
     return lambda study, published: build(study)
 
 
-# anchor, title, introduction, what builds a study's block with what a paper prints beside it; in the page's order
-OWN_SECTIONS: tuple[tuple[str, str, str, Callable[[Study, Published | None], Block]], ...] = (
-    *((anchor, title, introduction, _alone(build)) for anchor, title, introduction, build in AUDIT_SECTIONS),
-    *LEAKAGE_SECTIONS,
-    *CONTAMINATION_SECTIONS,
-    *CLICK_SECTIONS,
-    *TRIPCLICK_SECTIONS,
-    *POOL_SECTIONS,
+AUDIT = Part(
+    sections=[(anchor, title, introduction, _alone(build)) for anchor, title, introduction, build in AUDIT_SECTIONS],
+    measures=AUDIT_MEASURES,
+)
+LEAKAGE = Part(
+    sections=LEAKAGE_SECTIONS,
+    measures=LEAKAGE_MEASURES,
+    comparisons=lambda results: (result for result, _ in tests_of_leakage(results)),
+    after_study=("leakage", "memory"),
+)
+CONTAMINATION = Part(
+    sections=CONTAMINATION_SECTIONS,
+    measures=CONTAMINATION_MEASURES,
+    is_of=lambda results: bool(distilled(results)),
+    comparisons=lambda results: filter(is_contamination_test, results),
+    after_study=("contamination",),
+    after_report=("contamination",),
+)
+CLICKS = Part(sections=CLICK_SECTIONS, measures=CLICK_MEASURES)
+POOLS = Part(sections=POOL_SECTIONS, after_study=("pool-order", "pool-labels"))
+POSITIONS = Part(  # its sections are the general ones
+    after_study=("retrieval", "transfer", "doses", "architecture"), after_report=("effectiveness", "transfer")
 )
 
 
+@cache
+def parts() -> Sequence[Part]:
+    """Return every part, in the page's order."""
+    papers = [module.PART for module in import_module("positionbias.papers").modules("page")]
+    return (AUDIT, LEAKAGE, CONTAMINATION, CLICKS, *papers, POOLS, POSITIONS)
+
+
+def own_sections() -> list[PageSection]:
+    """Return the sections of all parts, in the page's order."""
+    return [section for part in parts() for section in part.sections]
+
+
 def general_systems(results: Sequence[Result]) -> Sequence[Result]:
-    """The results whose systems the general table shows: none of a study that shows every system in a section of its own."""
-    return [] if distilled(results) or tripclick_systems(results) else results
+    """Return the results whose systems the general table shows: none of a study whose own sections show every system."""
+    return [] if any(part.is_of(results) for part in parts()) else results
 
 
 def general_comparisons(results: Sequence[Result]) -> list[Result]:
-    """The comparisons among these results that no section of its own shows."""
-    own = [result for result, _ in tests_of_leakage(results)]
-    return [r for r in results if not (r in own or is_contamination_test(r) or is_tripclick_test(r))]
+    """Return the comparisons among these results that no part shows."""
+    own = {id(result) for part in parts() for result in part.comparisons(results)}
+    return [result for result in results if id(result) not in own]
+
+
+def tables_after(command: Literal["study", "report"], tables: Mapping[str, Table]) -> list[Table]:
+    """Return those tables of a report that the terminal shows after ``posbias study`` or ``posbias report``."""
+    shown = tuple(name for part in parts() for name in getattr(part, f"after_{command}"))
+    return [table for name, table in tables.items() if name.startswith(shown)]

@@ -121,6 +121,7 @@ def _by_measure() -> dict[str, list[type[Figures]]]:
 
     for module in iter_modules(package.__path__):
         import_module(f"{package.__name__}.{module.name}")
+    import_module("positionbias.papers").modules()  # their figures are classes there
     known: dict[str, list[type[Figures]]] = {}
     for kind in _below(Figures):
         for measure in vars(kind).get("MEASURES", ()):

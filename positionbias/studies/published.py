@@ -12,6 +12,7 @@ from positionbias.contamination import published as contamination
 from positionbias.leakage import published as leakage
 from positionbias.pooling import published as pooling
 from positionbias.report.load import Study
+from positionbias.report.parts import parts
 from positionbias.report.published import Published
 from positionbias.results.collections import PassageFigures
 from positionbias.results.contamination import distilled, targets_of
@@ -21,8 +22,6 @@ from positionbias.results.pools import PublishedTask
 from positionbias.results.published import DELTA, DEVIATION, PublishedCell
 from positionbias.results.result import Facts, Result
 from positionbias.results.select import of_type
-from positionbias.results.tripclick import judged_sets, tripclick_systems
-from positionbias.studies import tripclick_published as tripclick
 
 __all__ = ["CELLS", "PAPER", "published_for"]
 
@@ -147,12 +146,13 @@ def published_for(study: Study) -> Published | None:
 
     A collection made from another (rotated, sampled, selected, planted) is not the position-bias paper's, and gets no figure of it.
     """
+    for part in parts():
+        if part.published is not None and part.is_of(study.results):
+            return part.published(study.results)
     if tested := by_condition(study.results):
         return _of_leakage(tested[0])
     if distilled(study.results):
         return _of_contamination(study.results)
-    if tripclick_systems(study.results):
-        return _of_tripclick(study.results)
     if recognised := of_type(study.results, PublishedTask):
         return Published(pooling.PAPER, pooling.CELLS, {result.collection: own.task for result, own in recognised})
     names = {}
@@ -172,9 +172,3 @@ def _of_contamination(results: Sequence[Result]) -> Published | None:
     """The contamination paper's cells, for those targets that are its own by name."""
     names = {target: name for target in targets_of(results) if (name := contamination.target_of(target))}
     return Published(contamination.PAPER, contamination.CELLS, names, contamination.PRETRAINED) if names else None
-
-
-def _of_tripclick(results: Sequence[Result]) -> Published | None:
-    """The TripClick paper's cells, for those tests that are its own by name."""
-    names = {test: name for test in judged_sets(results) if (name := tripclick.paper_test(test))}
-    return Published(tripclick.PAPER, tripclick.CELLS, names) if names else None

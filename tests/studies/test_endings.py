@@ -11,23 +11,23 @@ import pytest
 from positionbias.core.collection import Collection
 from positionbias.core.convergence import Ending, Finish
 from positionbias.core.manifest import Manifest
+from positionbias.papers.tripclick import MEMBERS
+from positionbias.papers.tripclick.measured import measure_tripclick
 from positionbias.report.html import write_report
 from positionbias.results.payloads import Comparison, Finding, TrainingCurve
 from positionbias.results.result import Facts, Result, load_results, save_results
-from positionbias.results.tripclick import MEMBERS
 from positionbias.studies.artefacts import as_ended, ending_at
 from positionbias.studies.contamination_measured import measure_contamination
 from positionbias.studies.endings import ending_findings, not_finished
 from positionbias.studies.step import content_of
 from positionbias.studies.systems import subject_of
 from positionbias.studies.transfer import _alike
-from positionbias.studies.tripclick_measured import measure_tripclick
 from tests.sealing import reseal
 
+from ..papers.tripclick.made_up import made_up
 from ..tiny import planted
 from .contaminating import contaminated_study
 from .test_position_bias_study import run
-from .tripclicking import made_up
 
 SUBJECT = "tk-rotated-1-seed-1"
 

@@ -1,12 +1,15 @@
-"""``posbias study``: a paper's study, end to end. One module a study."""
+"""``posbias study``: a paper's study, end to end. One module a study, and one for those of ``positionbias.papers``."""
 
 from __future__ import annotations
 
 import click
 
 from positionbias.cli.lazy import LazyGroup
+from positionbias.papers import PAPERS
 
 __all__ = ["STUDIES", "study"]
+
+PAPER = "positionbias.cli.studies.paper"  # makes the command of any of them
 
 # name -> (module, attribute, one line of help)
 STUDIES: dict[str, tuple[str, str, str]] = {
@@ -31,11 +34,7 @@ STUDIES: dict[str, tuple[str, str, str]] = {
         "contamination",
         "Does a teacher that saw the test make its students look better?",
     ),
-    "tripclick": (
-        "positionbias.cli.studies.tripclick",
-        "tripclick",
-        "How well do re-ranking and dense retrieval do on clicks, and do better negatives help?",
-    ),
+    **{name: (PAPER, name, text) for name, text in PAPERS.items()},
     "pooling": (
         "positionbias.cli.studies.pooling",
         "pooling",

@@ -39,6 +39,7 @@ Made = TypeVar("Made", bound="Steps | Workshop")
 __all__ = [
     "Asked",
     "Running",
+    "candidates_option",
     "finish",
     "keys",
     "run_options",
@@ -47,19 +48,6 @@ __all__ = [
     "seeds_option",
     "study_options",
 ]
-
-SHOWN = (
-    "retrieval",
-    "transfer",
-    "doses",
-    "architecture",
-    "leakage",
-    "memory",
-    "contamination",
-    "tripclick",
-    "pool-order",
-    "pool-labels",
-)  # of a report's tables, on the terminal
 
 SEEDS, DRAWS = 3, 2  # where none are named: what an interval over trainings takes
 seeds_option: Decorator = click.option(
@@ -78,6 +66,9 @@ _repeat_options: Decorator = all_of(
         help=f"Seed of a rotation draw; may be given again; every training seed meets every draw. [default: {DRAWS}, from --seed on; 1 with --quick]",
     ),
 )
+candidates_option: Decorator = click.option(
+    "--candidates", multiple=True, metavar="SPLIT=RUN", help="A run to take instead of BM25's; may be given again."
+)
 _candidate_options: Decorator = all_of(
     click.option(
         "--depth", type=click.IntRange(min=1), default=100, show_default=True, help="Candidates a validation or test query."
@@ -91,9 +82,7 @@ _candidate_options: Decorator = all_of(
     ),
     click.option("--k1", type=float, default=0.9, show_default=True, help="Of BM25."),
     click.option("--b", type=float, default=0.4, show_default=True, help="Of BM25."),
-    click.option(
-        "--candidates", multiple=True, metavar="SPLIT=RUN", help="A run to take instead of BM25's; may be given again."
-    ),
+    candidates_option,
     click.option(
         "--validation-split", "validation", default="validation", show_default=True, help="Queries to validate and tune on."
     ),
@@ -301,9 +290,10 @@ def finish(results: Path, place: Path, *, as_json: bool) -> None:
 
 def _summary(results: Sequence[Result], tables: Mapping[str, Table]) -> str:
     """The study's own tables, and what was found in sentences."""
+    from positionbias.report.parts import tables_after
     from positionbias.report.table import as_text
     from positionbias.results.payloads import Finding
 
-    shown = [as_text(table) for name, table in tables.items() if name.startswith(SHOWN)]
+    shown = map(as_text, tables_after("study", tables))
     sentences = [r.payload.text for r in results if isinstance(r.payload, Finding)]
     return "\n".join([*shown, "What was found", *(f"- {text}" for text in sentences)])

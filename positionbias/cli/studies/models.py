@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -44,41 +45,64 @@ model_options: Decorator = all_of(
 )
 
 
-def models_of(given: dict[str, Any], *, depth: int, quick_steps: bool = True) -> tuple[ModelSettings, ...]:
-    """The models that ``model_options`` describe; what belongs to them is taken out of ``given``. ``quick_steps``: whether --quick sets how many steps they are trained."""
+def models_of(
+    given: dict[str, Any],
+    *,
+    depth: int,
+    quick_steps: bool = True,
+    own_encoders: bool = False,
+    decided: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[ModelSettings, ...]:
+    """The models that ``model_options`` describe; what belongs to them is taken out of ``given``.
+
+    ``quick_steps``: whether --quick sets how many steps they are trained. ``own_encoders``: a model may be KIND=ENCODER, and one over an encoder says what it
+    begins with. ``decided`` as in ``with_assignments``.
+    """
     from positionbias.core.errors import SettingError
     from positionbias.models.kinds import begins_with, config_class
     from positionbias.studies.model_settings import ModelSettings, with_assignments
     from positionbias.training.config import TrainConfig
 
-    kinds, encoder, vectors = given.pop("models"), given.pop("encoder"), given.pop("word_vectors")
+    texts, encoder, vectors = given.pop("models"), given.pop("encoder"), given.pop("word_vectors")
+    asked = [text.partition("=") if own_encoders else (text, "", "") for text in texts]
+    kinds = [kind for kind, _, _ in asked]
     quick = given.pop("quick")
     settle_warm_up(given)
     names = [name for name in TrainConfig.__dataclass_fields__ if name in given and name not in ("seed", "probe_passages")]
     training = TrainConfig(most_depth=depth, **{name: given.pop(name) for name in names})
     deviation = given.pop("embedding_deviation")
     if unknown := [kind for kind in kinds if kind not in KINDS]:
-        raise SettingError(f"--models: wanted some of {', '.join(KINDS)}; found {unknown[0]!r}; give one of these")
+        known = ", ".join(KINDS) + ", or KIND=ENCODER" * own_encoders
+        raise SettingError(f"--models: wanted some of {known}; found {unknown[0]!r}; give one of these")
     starts = starts_of(given.pop("starts"), kinds)
-    models = []
-    for kind in kinds:
-        start, beginning = starts.get(kind), begins_with(kind)
-        own = {"embedding_deviation": deviation} if beginning == "words" else {}
+    models, flags = [], set()
+    for kind, equals, own in asked:
+        beginning, start = begins_with(kind), None if own else starts.get(kind)
+        if equals and (beginning != "encoder" or not own):
+            raise SettingError(f"--models: wanted KIND=ENCODER of a model over an encoder; found {kind}={own}; write it so")
+        begun = (own or encoder) if beginning == "encoder" and start is None else None
+        if own_encoders and beginning == "encoder" and not (begun or start):
+            wanted = f"what {kind} begins with ({kind}=ENCODER, --encoder or --start {kind}=CHECKPOINT)"
+            raise SettingError(f"--models: wanted {wanted}; found none; give one of these")
+        shape = {"embedding_deviation": deviation} if beginning == "words" else {}
         models.append(
             ModelSettings(
                 kind,
-                config_class(kind)(**own) if start is None else None,
+                config_class(kind)(**shape) if start is None else None,
                 training,
                 word_vectors=_file(vectors) if vectors and beginning == "words" else None,
-                encoder=str(model_place(encoder)) if encoder and beginning == "encoder" and start is None else None,
+                encoder=str(model_place(begun)) if begun else None,
                 start=start,
             )
         )
-    begun = [model.kind for model in models if model.start is None]
-    for flag, value, wanted, of in (("--word-vectors", vectors, "words", kinds), ("--encoder", encoder, "encoder", begun)):
-        if value and not any(begins_with(kind) == wanted for kind in of):
-            raise SettingError(f"{flag}: wanted a model that it is for; found {', '.join(kinds)}; leave it out")
-    return with_assignments(quick_models(models, steps=quick_steps) if quick else models, given.pop("assignments"))
+        flags |= {"--word-vectors"} if beginning == "words" else {"--encoder"} if begun and not own else set()
+    for flag, value in (("--word-vectors", vectors), ("--encoder", encoder)):
+        if value and flag not in flags:
+            raise SettingError(f"{flag}: wanted a model that it is for; found {', '.join(texts)}; leave it out")
+    if idle := next((kind for kind in starts if not any(model.kind == kind and model.start for model in models)), None):
+        raise SettingError(f"--start: wanted a model without an encoder of its own; found {idle}=ENCODER; give one of the two")
+    trained = quick_models(models, steps=quick_steps) if quick else models
+    return with_assignments(trained, given.pop("assignments"), decided=decided)
 
 
 def _there(name: str) -> Path:

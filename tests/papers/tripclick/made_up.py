@@ -11,14 +11,13 @@ from positionbias.core.collection import Collection
 from positionbias.core.collection_writer import create_collection
 from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import Run, write_run
+from positionbias.papers.tripclick import CLEANED, ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
+from positionbias.papers.tripclick.measured import Trial, TripClickStudy
+from positionbias.papers.tripclick.settings import JudgedSplit, Negatives, TripClickSettings
+from positionbias.papers.tripclick.trainsets import write_study_set
 from positionbias.results.result import Facts
-from positionbias.results.tripclick import CLEANED, ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
 from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.tripclick_sets import write_study_set
-from positionbias.studies.tripclick_settings import JudgedSplit, Negatives, TripClickSettings
-from positionbias.studies.tripclick_trials import Trial, TripClickStudy
-
-from .contaminating import DEPTH, run_of
+from tests.studies.contaminating import DEPTH, run_of
 
 QUERIES = 20
 TK = Facts(model="tk", variant=REGENERATED, role=RERANKER)
@@ -47,13 +46,13 @@ def made_up(
     the tests.
     """
     folder.mkdir()
-    splits = list(dict.fromkeys(JudgedSplit.read(test).split for test in tests))
+    splits = list(dict.fromkeys(JudgedSplit.parse(test).split for test in tests))
     first = {split: folder / f"bm25-{split}.run" for split in ("train", *splits)}
     given = {} if reach == DEPTH else {split: first[split] for split in splits}
     settings = TripClickSettings(
-        tests=tuple(map(JudgedSplit.read, tests)),
+        tests=tuple(map(JudgedSplit.parse, tests)),
         models=(ModelSettings("tk"), *(ModelSettings(kind, encoder="scibert") for kind in ("bert_cat", "bert_dot"))),
-        others=(Negatives("original", "passed-over"),),
+        negatives_of=(Negatives("original", "passed-over"),),
         truth="true",
         ensemble=("tk", "bert_cat"),
         compared=("bert_cat",),

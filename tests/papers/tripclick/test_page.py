@@ -8,27 +8,29 @@ import pytest
 
 from positionbias.core.errors import InputError
 from positionbias.core.manifest import Manifest
+from positionbias.papers.tripclick import REGENERATED, RERANKER, TELEMETRY, DepthCurve, Telemetry, TrainingSet
+from positionbias.papers.tripclick.measured import measure_tripclick
+from positionbias.papers.tripclick.page import (
+    depth_caption,
+    depth_figure,
+    depths_table,
+    negatives_caption,
+    negatives_figure,
+    negatives_table,
+    sets_table,
+    telemetry_figure,
+    telemetry_table,
+    tripclick_figures,
+)
 from positionbias.report.html import report_tables, write_report
 from positionbias.report.load import load_studies
 from positionbias.report.table import Table, as_csv, as_latex, as_text
-from positionbias.report.tripclick_data import depths_table, sets_table, telemetry_table
-from positionbias.report.tripclick_figure import (
-    depth_caption,
-    depth_figure,
-    negatives_caption,
-    negatives_figure,
-    telemetry_figure,
-)
-from positionbias.report.tripclick_page import tripclick_figures
-from positionbias.report.tripclick_tables import negatives_table
 from positionbias.results.figures import Figures
 from positionbias.results.payloads import TrainingCurve
 from positionbias.results.result import Facts, Result, load_results, save_results
-from positionbias.results.tripclick import REGENERATED, RERANKER, TELEMETRY, DepthCurve, Telemetry, TrainingSet
 from positionbias.studies.published import published_for
-from positionbias.studies.tripclick_measured import measure_tripclick
 
-from ..studies.tripclicking import CAT, ORIGINAL, TK, TOGETHER, made_up
+from .made_up import CAT, ORIGINAL, TK, TOGETHER, made_up
 
 ACCURACY = {REGENERATED: (None, 0.7, 0.9), "original": (None, 0.6, 0.65)}
 

@@ -1,4 +1,7 @@
-"""Figures of a TripClick study: training sets, telemetry, curves by re-ranking depth; and which results are its own."""
+"""The TripClick study: what its results hold (training sets, telemetry, curves by re-ranking depth), and which results are its own.
+
+"Establishing Strong Baselines for TripClick Health Retrieval" (ECIR 2022), Tables 1 and 2, and §3.1 on training data.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ __all__ = [
     "CURVES",
     "ENSEMBLE",
     "FIRST",
+    "HEADLINE",
     "MEMBERS",
     "NEGATIVES",
     "REGENERATED",
@@ -28,16 +32,17 @@ __all__ = [
     "RETRIEVER",
     "SETS",
     "TELEMETRY",
-    "TRIPCLICK_MEASURES",
+    "TESTS",
     "AgainstRegenerated",
     "DepthCurve",
     "DepthPoint",
     "Telemetry",
     "TrainingSet",
     "compared_along",
-    "is_tripclick_test",
     "judged_sets",
     "of_role",
+    "own_comparisons",
+    "paper_test",
     "set_name",
     "short",
     "system_label",
@@ -51,11 +56,11 @@ ROLES = (FIRST, RERANKER, ENSEMBLE, RETRIEVER)
 AGAINST_BM25 = "against BM25"  # the axes of the study's comparisons
 NEGATIVES = "negatives"
 MEMBERS = "ensemble against its best member"
+HEADLINE = "nDCG@10"
 SETS = "training set of clicks"
 TELEMETRY = "training telemetry"
 CURVES = "nDCG@10 by re-ranking depth"
-TRIPCLICK_MEASURES = (SETS, TELEMETRY, CURVES)
-_AXES = (AGAINST_BM25, NEGATIVES, MEMBERS)
+TESTS = {"head": "Head (DCTR)", "torso": "Torso (RAW)", "tail": "Tail (RAW)"}  # as the paper writes them
 
 
 class TrainingSet(Figures, frozen=True, kw_only=True):
@@ -155,9 +160,22 @@ def compared_along(results: Iterable[Result], axis: str) -> list[tuple[Result, C
     return [(result, payload) for result, payload in of_type(results, Comparison) if payload.notes.get("axis") == axis]
 
 
-def is_tripclick_test(result: Result) -> bool:
-    """Whether a result is a comparison of this study."""
-    return isinstance(result.payload, Comparison) and result.payload.notes.get("axis") in _AXES
+def own_comparisons(results: Sequence[Result]) -> list[Result]:
+    """The comparisons along any of the study's axes."""
+    return [result for axis in (AGAINST_BM25, NEGATIVES, MEMBERS) for result, _ in compared_along(results, axis)]
+
+
+def paper_test(label: str) -> str | None:
+    """Which of TripClick's tests a split is, ``SPLIT`` or ``SPLIT.JUDGEMENTS``, by its name; None for any other.
+
+    The paper's head is judged by DCTR, torso and tail by raw clicks. In a merged collection a prefix stands before the split.
+
+    >>> paper_test("head_test.dctr"), paper_test("trip.tail_test"), paper_test("head_test"), paper_test("test")
+    ('Head (DCTR)', 'Tail (RAW)', None, None)
+    """
+    judged = label.endswith(".dctr")
+    name, _, part = label.removesuffix(".dctr").rpartition(".")[2].partition("_")
+    return TESTS.get(name) if part == "test" and judged == (name == "head") else None
 
 
 def short(facts: Facts) -> str:

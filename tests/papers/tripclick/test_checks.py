@@ -14,17 +14,16 @@ from positionbias.core.records import Passage, Qrel, Query
 from positionbias.core.run import Run, write_run
 from positionbias.dense import approximate
 from positionbias.firststage.bm25 import Bm25Settings, retrieve_run
+from positionbias.papers.tripclick import study as tripclick_study
+from positionbias.papers.tripclick.settings import OWN_JUDGEMENTS, JudgedSplit, Negatives, StoredSet, TripClickSettings
+from positionbias.papers.tripclick.study import check_study, run_study
+from positionbias.papers.tripclick.trainsets import write_study_set
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.studies import tripclick_checks
 from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.tripclick import tripclick
-from positionbias.studies.tripclick_checks import check_study
-from positionbias.studies.tripclick_sets import write_study_set
-from positionbias.studies.tripclick_settings import OWN_JUDGEMENTS, JudgedSplit, Negatives, TripClickSettings
 from positionbias.studies.workshop import Workshop
+from tests.tiny import TINY, tiny_encoder
 
-from ..tiny import TINY, tiny_encoder
-from .tripclicking import judged_collection
+from .made_up import judged_collection
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +38,7 @@ def settings(**changes: Any) -> TripClickSettings:
 
 def test_what_cannot_be_measured_or_begun_with_shows_before_the_first_step(planted: Collection, tmp_path: Path) -> None:
     other, runs = judged_collection(tmp_path / "judged")
-    of = settings(others=(Negatives("own", OWN_JUDGEMENTS),), negatives=1)
+    of = settings(negatives_of=(Negatives("own", OWN_JUDGEMENTS),), negatives=1)
     write_study_set(tmp_path / "of-another", other, runs, of.sets[1], of)
     with create_collection(tmp_path / "unjudged") as writer:
         writer.add_passages([Passage("a", "the lamp"), Passage("b", "the sun")])
@@ -69,14 +68,14 @@ def test_what_cannot_be_measured_or_begun_with_shows_before_the_first_step(plant
         (unjudged, plain | {"candidates": {"judged": tmp_path / "train.run"}}, "found 1 of 2 that it does not hold"),
         (
             unjudged,
-            plain | {"others": (Negatives("x", "own"),)},
+            plain | {"negatives_of": (Negatives("x", "own"),)},
             "wanted 'own' to mean the set of split 'train' that has no name",
         ),
         (unjudged, plain | {"models": (empty,)}, "no-encoder: wanted an encoder's folder"),
-        (planted, {"others": (Negatives("mine", stored=tmp_path / "of-another"),)}, "found query 'q1', which is not there"),
+        (planted, {"trainsets": (StoredSet("mine", stored=tmp_path / "of-another"),)}, "found query 'q1', which is not there"),
     ):
         with pytest.raises((InputError, SettingError)) as caught:
-            tripclick(found, settings(**changes), Workshop(tmp_path / "study"))
+            run_study(found, settings(**changes), Workshop(tmp_path / "study"))
         assert named in str(caught.value)
         assert "\n" not in str(caught.value)
     assert not (tmp_path / "study").exists()
@@ -98,8 +97,8 @@ def test_a_given_run_of_training_queries_is_read_at_its_beginning(
     place = tmp_path / "train.run"
     retrieve_run(planted, "train", 3, Bm25Settings(), place)
     with monkeypatch.context() as patch:
-        patch.setattr(tripclick_checks, "read_run", lambda path: pytest.fail("read whole"))
-        patch.setattr(tripclick_checks, "_LOOKED_AT", 2)
+        patch.setattr(tripclick_study, "read_run", lambda path: pytest.fail("read whole"))
+        patch.setattr(tripclick_study, "_LOOKED_AT", 2)
         check_study(planted, settings(candidates={"train": place}))
     with pytest.raises(InputError, match="wanted queries of split 'test'; found none"):
         check_study(planted, settings(candidates={"test": place}))

@@ -17,12 +17,7 @@ from positionbias.core.publish import atomic_folder
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run
 from positionbias.core.seeds import keys64
-from positionbias.report.tripclick_tables import retrieval_table
-from positionbias.results.payloads import Comparison, Finding, PerQuery
-from positionbias.results.points import Point
-from positionbias.results.result import Facts, Result
-from positionbias.results.select import of_type
-from positionbias.results.tripclick import (
+from positionbias.papers.tripclick import (
     AGAINST_BM25,
     CURVES,
     FIRST,
@@ -34,15 +29,18 @@ from positionbias.results.tripclick import (
     Telemetry,
     TrainingSet,
     compared_along,
+    paper_test,
 )
-from positionbias.studies.tripclick_counts import Distinct, count_set
-from positionbias.studies.tripclick_depths import reached, within_candidates
-from positionbias.studies.tripclick_findings import tripclick_findings
-from positionbias.studies.tripclick_measured import measure_tripclick
-from positionbias.studies.tripclick_published import CELLS, paper_test
-from positionbias.studies.tripclick_trained import against_regenerated
+from positionbias.papers.tripclick.findings import tripclick_findings
+from positionbias.papers.tripclick.measured import against_regenerated, measure_tripclick, reached, within_candidates
+from positionbias.papers.tripclick.page import CELLS, retrieval_table
+from positionbias.papers.tripclick.trainsets import Distinct, count_set
+from positionbias.results.payloads import Comparison, Finding, PerQuery
+from positionbias.results.points import Point
+from positionbias.results.result import Facts, Result
+from positionbias.results.select import of_type
 
-from .tripclicking import CAT, CLEAN, DOT, ORIGINAL, QUERIES, TK, TOGETHER, made_up
+from .made_up import CAT, CLEAN, DOT, ORIGINAL, QUERIES, TK, TOGETHER, made_up
 
 BM25 = Facts(model="bm25", role=FIRST)
 

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from positionbias.engine.local import map_shards
+from positionbias.papers.tripclick import CLEANED
+from positionbias.papers.tripclick.settings import OWN_JUDGEMENTS, JudgedSplit, Negatives, TripClickSettings
+from positionbias.papers.tripclick.trainsets import LEFT_OUT, write_study_set
 from positionbias.planted.clicks import PASSED_OVER
 from positionbias.planted.generator import PlantedSettings, write_planted
-from positionbias.results.tripclick import CLEANED
 from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.tripclick_sets import LEFT_OUT, write_study_set
-from positionbias.studies.tripclick_settings import OWN_JUDGEMENTS, JudgedSplit, Negatives, TripClickSettings
+from tests.tiny import TINY
 
-from ..tiny import TINY
-from .tripclicking import judged_collection
+from .made_up import judged_collection
 
 
 def settings(**changes: Any) -> TripClickSettings:
@@ -27,7 +27,7 @@ def settings(**changes: Any) -> TripClickSettings:
 def test_what_a_set_leaves_out_is_counted(tmp_path: Path) -> None:
     found, runs = judged_collection(tmp_path / "judged")
     own, more = Negatives("original", OWN_JUDGEMENTS), Negatives("more", "more")
-    of = settings(others=(own, more), truth="truth", cleaned=True, negatives=2, tests=(JudgedSplit("test"),))
+    of = settings(negatives_of=(own, more), truth="truth", cleaned=True, negatives=2, tests=(JudgedSplit("test"),))
     for name, triples, without, fewer in (
         ("original", {("q1", 2), ("q2", 1)}, 1, 1),  # q3 has nothing of grade 0
         (f"original{CLEANED}", {("q1", 2)}, 2, 0),  # what q2 has is relevant
@@ -50,7 +50,7 @@ def test_what_a_set_leaves_out_is_counted(tmp_path: Path) -> None:
 
 
 def test_a_set_does_not_depend_on_the_order_of_judgements_or_on_workers(tmp_path: Path) -> None:
-    of = settings(negatives=1, others=(Negatives("own", OWN_JUDGEMENTS),))
+    of = settings(negatives=1, negatives_of=(Negatives("own", OWN_JUDGEMENTS),))
     sets = []
     for order in (1, -1):
         found, runs = judged_collection(tmp_path / f"judged-{order}", order)
@@ -58,7 +58,7 @@ def test_a_set_does_not_depend_on_the_order_of_judgements_or_on_workers(tmp_path
     assert sets[0] == sets[1]
     assert len(sets[0]) == 2
     planted = write_planted(tmp_path / "clicks", PlantedSettings(queries=30, passages=30 * 5, answers_each=3))
-    of = settings(negatives=3, others=(Negatives("passed", PASSED_OVER),))
+    of = settings(negatives=3, negatives_of=(Negatives("passed", PASSED_OVER),))
     made = [
         write_study_set(
             tmp_path / f"by-{workers}", planted, runs, of.sets[1], of, map_shards=partial(map_shards, workers=workers)

@@ -1,4 +1,4 @@
-"""The training sets of a TripClick study: the clicked passages with negatives of BM25's, or of a set of judgements.
+"""The training sets of a TripClick study, drawn and counted: the clicked passages with negatives of BM25's, or of a set of judgements.
 
 By the paper's rule (§3.1): for each (query, clicked passage) up to N negatives, sampled without replacement from the query's candidates that are not
 judged relevant at any grade; every one makes a triple, which a training shuffles. Both kinds of set are drawn by it, so that what differs is
@@ -10,12 +10,16 @@ split's own alone counts, as a complete set beside it would take out the false n
 
 from __future__ import annotations
 
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from functools import partial
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from positionbias.contamination.ordinary import Ordinary, OrdinaryGroups, ordinary_groups
 from positionbias.core.collection import Collection
@@ -24,15 +28,19 @@ from positionbias.core.files import sha256_file
 from positionbias.core.groups import Groups, TrainingGroup, write_groups
 from positionbias.core.manifest import input_ref
 from positionbias.core.records import Qrel, relevant_passages
+from positionbias.core.seeds import keys64
 from positionbias.core.shard_work import MapShards, resumable_folder
-from positionbias.studies.tripclick_settings import OWN_JUDGEMENTS, Negatives, TripClickSettings
+from positionbias.papers.tripclick import TrainingSet
+from positionbias.papers.tripclick.settings import OWN_JUDGEMENTS, Negatives, TripClickSettings
 
-__all__ = ["LEFT_OUT", "drawn_from", "write_study_set"]
+__all__ = ["LEFT_OUT", "Distinct", "count_set", "drawn_from", "truth_of", "write_study_set"]
 
 COMMAND = "study tripclick"
 ABSENT = "positives missing from the corpus"
 LEFT_OUT = "left_out"  # of a set's manifest: what could not be used, by its reason
 _BLOCK = 4_096  # queries
+_COUNTED = 1 << 14  # groups of a set that are counted at once
+_PARTS = 32  # files; of what is counted a part is held at once
 
 Pairs = Mapping[str, tuple[str, ...]]  # passages by query
 
@@ -101,6 +109,11 @@ def drawn_from(of: Negatives, settings: TripClickSettings) -> dict[str, Any]:
     return record | ({"without": settings.truth} if of.cleaned else {})
 
 
+def truth_of(collection: Collection, settings: TripClickSettings) -> Iterable[Qrel]:
+    """The complete judgements of the training splits."""
+    return chain.from_iterable(collection.qrels(split, settings.truth) for split in settings.train)
+
+
 def _triples(negatives: int, seed: int, block: Sequence[Ordinary]) -> Iterator[TrainingGroup]:
     for query in block:
         for group in ordinary_groups(query, size=negatives + 1, seed=seed):
@@ -116,8 +129,7 @@ def _stored(
     stored: Path, collection: Collection, settings: TripClickSettings, counts: Counter[str]
 ) -> Iterator[list[TrainingGroup]]:
     """The groups of a stored set in blocks, without what is relevant in truth; a group that has no negative left is dropped, and counted."""
-    truth = chain.from_iterable(collection.qrels(split, settings.truth) for split in settings.train)
-    relevant = {query_id: set(passages) for query_id, passages in relevant_passages(truth).items()}
+    relevant = {query_id: set(passages) for query_id, passages in relevant_passages(truth_of(collection, settings)).items()}
     groups = iter(Groups(stored))
     counts["groups without a negative left"] = 0
     while block := list(islice(groups, _BLOCK)):
@@ -204,3 +216,73 @@ def _judged(
             for q in named
             if (here := tuple(item for item in positives[q] if item not in absent))
         )
+
+
+def count_set(groups: Groups, truth: Iterable[Qrel] | None, left_out: Mapping[str, int]) -> TrainingSet:
+    """Groups, queries, positives (of a query), negatives, and those of them that are relevant in truth (None: nobody knows), each time they are
+    drawn and each once; and what was ``left_out``.
+
+    What is distinct is told by 64 bits of a hash, which of 26 million pairs takes two for one in one count of 50,000; the keys lie on disk, 8 bytes
+    a pair, and 1/32 of them is held, beside the keys of the truth.
+    """
+    relevant = None if truth is None else np.unique(_keys((q.query_id, q.passage_id) for q in truth if q.grade > 0))
+    count = negatives = false = 0
+    with ExitStack() as files:
+        queries, positives, drawn = (Distinct(files) for _ in range(3))
+        stream = iter(groups)
+        while block := list(islice(stream, _COUNTED)):
+            pairs = [[(g.query_id, p, label) for p, label in zip(g.passage_ids, g.labels, strict=True)] for g in block]
+            keys = _keys((query_id, passage_id) for group in pairs for query_id, passage_id, label in group if label < 1)
+            count, negatives = count + len(block), negatives + len(keys)
+            false += 0 if relevant is None else int(_among(keys, relevant).sum())
+            drawn.add(keys)
+            queries.add(_keys((group.query_id,) for group in block))
+            positives.add(
+                _keys((query_id, passage_id) for group in pairs for query_id, passage_id, label in group if label > 0)
+            )
+        distinct = distinct_false = 0
+        for part in drawn.parts():
+            distinct += len(part)
+            distinct_false += 0 if relevant is None else int(_among(part, relevant).sum())
+        return TrainingSet(
+            groups=count,
+            queries=sum(map(len, queries.parts())),
+            positives=sum(map(len, positives.parts())),
+            negatives=negatives,
+            false_negatives=None if relevant is None else false,
+            distinct_negatives=distinct,
+            distinct_false_negatives=None if relevant is None else distinct_false,
+            left_out=left_out,
+        )
+
+
+def _keys(ids: Iterable[tuple[str, ...]]) -> np.ndarray:
+    """A key of each, ``(n,)`` uint64."""
+    return keys64(0, "distinct", ["\x1f".join(item).encode() for item in ids])
+
+
+def _among(keys: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Which of the keys stand among ``known``, which are sorted."""
+    if not len(known):
+        return np.zeros(len(keys), bool)
+    return known[np.minimum(np.searchsorted(known, keys), len(known) - 1)] == keys
+
+
+class Distinct:
+    """Keys on disk, parted by their first bits, to be looked at each once."""
+
+    def __init__(self, files: ExitStack) -> None:
+        self._files = [files.enter_context(tempfile.TemporaryFile()) for _ in range(_PARTS)]  # noqa: SIM115 (the caller closes them)
+
+    def add(self, keys: np.ndarray) -> None:
+        """Keep these, any number of times each."""
+        found = np.unique(keys)
+        edges = np.searchsorted(found, np.arange(1, _PARTS, dtype=np.uint64) << np.uint64(64 - _PARTS.bit_length() + 1))
+        for file, part in zip(self._files, np.split(found, edges), strict=True):
+            file.write(part.tobytes())
+
+    def parts(self) -> Iterator[np.ndarray]:
+        """The keys, each once, part by part."""
+        for file in self._files:
+            file.seek(0)
+            yield np.unique(np.frombuffer(file.read(), np.uint64))

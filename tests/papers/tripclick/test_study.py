@@ -14,19 +14,18 @@ from positionbias.core.collection import Collection
 from positionbias.core.errors import InputError, SettingError
 from positionbias.core.groups import Groups
 from positionbias.core.run import Run, read_run, write_run
+from positionbias.papers.tripclick import CLEANED, REGENERATED, SETS, TELEMETRY
+from positionbias.papers.tripclick.settings import DEPTHS, JudgedSplit, Negatives, StoredSet, TripClickSettings
+from positionbias.papers.tripclick.study import run_study
+from positionbias.papers.tripclick.trainsets import write_study_set
 from positionbias.planted.clicks import PASSED_OVER, TRUE
 from positionbias.planted.generator import PlantedSettings, write_planted
 from positionbias.report.html import write_report
 from positionbias.results.result import load_results
-from positionbias.results.tripclick import CLEANED, REGENERATED, SETS, TELEMETRY
 from positionbias.studies.model_settings import ModelSettings
-from positionbias.studies.tripclick import tripclick
-from positionbias.studies.tripclick_sets import write_study_set
-from positionbias.studies.tripclick_settings import DEPTHS, JudgedSplit, Negatives, TripClickSettings
 from positionbias.studies.workshop import Workshop
 from positionbias.training.config import TrainConfig
-
-from ..tiny import TINY, candidates, planted, tiny_encoder
+from tests.tiny import TINY, candidates, planted, tiny_encoder
 
 TRAINING = TrainConfig(batch_size=8, threads=1, max_steps=3, validate_every=1)
 ORIGINAL = Negatives("original", PASSED_OVER)
@@ -37,7 +36,7 @@ def settings(**changes: Any) -> TripClickSettings:
     given: dict[str, Any] = {
         "tests": (JudgedSplit("test", TRUE), JudgedSplit("test")),
         "models": (ModelSettings("tk", TINY, TRAINING),),
-        "others": (ORIGINAL,),
+        "negatives_of": (ORIGINAL,),
         "truth": TRUE,
         "negatives": 3,
         "train_depth": 20,
@@ -69,7 +68,7 @@ def full(collection: Collection) -> TripClickSettings:
 def run(collection: Collection, folder: Path, of: TripClickSettings) -> list[str]:
     """Run the study; give back the steps that were made."""
     told: list[str] = []
-    tripclick(collection, of, Workshop(folder, told.append))
+    run_study(collection, of, Workshop(folder, told.append))
     return [line.partition(":")[0] for line in told if not line.endswith("done before")]
 
 
@@ -164,7 +163,7 @@ def test_an_interrupted_study_goes_on_and_comes_to_the_same(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shop, "encoded", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
-            tripclick(collection, full, shop)
+            run_study(collection, full, shop)
     made = run(collection, folder, full)
     assert made[0] == "encode-bert_dot-regenerated-seed-1"
     assert load_results(folder / "results") == load_results(finished[0] / "results")
@@ -175,15 +174,15 @@ def test_a_dry_run_names_every_step_and_writes_nothing(
     collection: Collection, full: TripClickSettings, finished: tuple[Path, list[str]], tmp_path: Path
 ) -> None:
     shop = Workshop(tmp_path / "study", dry_run=True)
-    tripclick(collection, full, shop)
+    run_study(collection, full, shop)
     assert [step.name for step in shop.planned] == finished[1]
     assert not any(step.done for step in shop.planned)
     assert not (tmp_path / "study").exists()
 
 
 def test_a_given_set_is_taken_as_it_is(finished: tuple[Path, list[str]], collection: Collection, tmp_path: Path) -> None:
-    given = Negatives("mine", stored=finished[0] / "trainsets" / "original")
-    made = run(collection, tmp_path / "study", settings(others=(given,), cleaned=True))
+    given = StoredSet("mine", stored=finished[0] / "trainsets" / "original")
+    made = run(collection, tmp_path / "study", settings(negatives_of=(), trainsets=(given,), cleaned=True))
     assert [step for step in made if step.startswith("trainset")] == ["trainset-regenerated", f"trainset-mine{CLEANED}"]
     assert list(Groups(tmp_path / "study" / "trainsets" / f"mine{CLEANED}"))
     cleaned = {(g.query_id, *g.passage_ids) for g in Groups(tmp_path / "study" / "trainsets" / f"mine{CLEANED}")}
@@ -196,7 +195,7 @@ def test_a_given_set_that_changed_is_cleaned_anew(
     finished: tuple[Path, list[str]], collection: Collection, tmp_path: Path
 ) -> None:
     stored = tmp_path / "mine"
-    of = settings(others=(Negatives("mine", stored=stored),), cleaned=True)
+    of = settings(negatives_of=(), trainsets=(StoredSet("mine", stored=stored),), cleaned=True)
     for name, made_first in (("original", True), (REGENERATED, False)):
         shutil.rmtree(stored, ignore_errors=True)
         shutil.copytree(finished[0] / "trainsets" / name, stored)
@@ -215,7 +214,7 @@ def test_validation_is_at_the_depth_that_is_measured() -> None:
 def test_regenerated_negatives_are_those_of_trainset_clicks(tmp_path: Path) -> None:
     plain = planted(tmp_path / "planted")  # no set of judgements but its own
     run = candidates(plain, tmp_path, depth=12)["train"]
-    study = settings(tests=(JudgedSplit("test"),), others=(), truth=None, train_depth=9)
+    study = settings(tests=(JudgedSplit("test"),), negatives_of=(), truth=None, train_depth=9)
     ours = write_study_set(tmp_path / "ours", plain, {"train": run}, study.sets[0], study)
     theirs = write_click_set(tmp_path / "theirs", plain, run, ClickSettings(negatives=3, depth=9))
     assert sorted(ours) == sorted(theirs)
@@ -235,8 +234,8 @@ def test_regenerated_negatives_are_those_of_trainset_clicks(tmp_path: Path) -> N
         ({"compared": ("bert_cat",)}, "--compared: wanted models of the study (tk)"),
         ({"ensemble": ("tk",)}, "--ensemble: wanted two models or more"),
         ({"models": (ModelSettings(), ModelSettings())}, "--models: wanted each model once"),
-        ({"others": (ORIGINAL, ORIGINAL)}, "wanted each name once"),
-        ({"others": (Negatives("a b", TRUE),)}, "wanted a name of letters"),
+        ({"negatives_of": (ORIGINAL, ORIGINAL)}, "wanted each name once"),
+        ({"negatives_of": (Negatives("a b", TRUE),)}, "wanted a name of letters"),
         ({"cleaned": True, "truth": None}, "--cleaned: wanted --truth"),
         ({"candidates": {"dev": Path("x")}}, "--candidates: wanted splits of the study"),
         ({"seeds": (1, 1)}, "--seeds: wanted at least one, each once"),
@@ -248,7 +247,7 @@ def test_regenerated_negatives_are_those_of_trainset_clicks(tmp_path: Path) -> N
         (
             {
                 "models": tuple(ModelSettings("bert_cat", encoder=encoder) for encoder in ("x", "x-y")),
-                "others": (Negatives("y-z", PASSED_OVER), Negatives("z", PASSED_OVER)),
+                "negatives_of": (Negatives("y-z", PASSED_OVER), Negatives("z", PASSED_OVER)),
             },
             "wanted a name of its own for each training; found two called 'bert_cat-x-y-z'",
         ),
@@ -267,7 +266,7 @@ def test_bad_settings_are_one_line(changes: dict[str, Any], named: str) -> None:
     [
         ({"tests": (JudgedSplit("dev"),)}, "found no dev"),
         ({"tests": (JudgedSplit("test", "dctr"),)}, "wanted judgements 'dctr' of split 'test'; found true, passed-over"),
-        ({"others": (Negatives("original", "skipped"),)}, "wanted judgements 'skipped' of split 'train'"),
+        ({"negatives_of": (Negatives("original", "skipped"),)}, "wanted judgements 'skipped' of split 'train'"),
         ({"truth": "all"}, "wanted judgements 'all' of split 'train'"),
     ],
     ids=["split", "test-judgements", "negatives", "truth"],
@@ -284,5 +283,5 @@ def test_what_is_not_in_the_collection_is_one_line(
 @pytest.mark.parametrize("text", ["", ":true", "test:"])
 def test_a_test_is_a_split_with_or_without_judgements(text: str) -> None:
     with pytest.raises(SettingError, match="wanted SPLIT or SPLIT:JUDGEMENTS"):
-        JudgedSplit.read(text)
-    assert JudgedSplit.read("head_test:dctr").label == "head_test.dctr"
+        JudgedSplit.parse(text)
+    assert JudgedSplit.parse("head_test:dctr").label == "head_test.dctr"

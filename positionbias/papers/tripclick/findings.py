@@ -8,18 +8,16 @@ from typing import Any
 from positionbias.core.formatting import percent
 from positionbias.evaluation.letters import LEVEL
 from positionbias.evaluation.significance import HOLM
-from positionbias.results.payloads import Comparison, Finding
-from positionbias.results.points import Point
-from positionbias.results.result import Facts, Result
-from positionbias.results.select import of_type
-from positionbias.results.tripclick import (
+from positionbias.papers.tripclick import (
     AGAINST_BM25,
     CLEANED,
     FIRST,
+    HEADLINE,
     MEMBERS,
     NEGATIVES,
     REGENERATED,
     RETRIEVER,
+    TESTS,
     AgainstRegenerated,
     DepthCurve,
     Telemetry,
@@ -27,18 +25,20 @@ from positionbias.results.tripclick import (
     compared_along,
     judged_sets,
     of_role,
+    paper_test,
     set_name,
     short,
     tripclick_systems,
 )
+from positionbias.results.payloads import Comparison, Finding
+from positionbias.results.points import Point
+from positionbias.results.result import Facts, Result
+from positionbias.results.select import of_type
 from positionbias.studies.against import MARGIN
 from positionbias.studies.endings import ending_findings
-from positionbias.studies.tripclick_published import TESTS, paper_test
 from positionbias.studies.wording import difference_shown, p_shown, shown
 
 __all__ = ["tripclick_findings"]
-
-HEADLINE = "nDCG@10"
 
 
 def tripclick_findings(results: Sequence[Result]) -> list[Finding]:

@@ -3,46 +3,95 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
-from typing import Any
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from positionbias.core.collection import Collection
+from positionbias.core.groups import Groups
 from positionbias.core.records import Qrel
 from positionbias.core.run import Run, read_run
 from positionbias.evaluation.depth import apply_depth
 from positionbias.evaluation.measures import per_query
-from positionbias.evaluation.significance import adjust, clusters_by_passage
-from positionbias.evaluation.trainings import Repeat, Values, compare_trainings, mean_interval, paired, query_means
-from positionbias.results.payloads import Comparison, Payload, PerQuery
-from positionbias.results.result import Facts, Result
-from positionbias.results.tripclick import (
+from positionbias.evaluation.significance import adjust, clusters_by_passage, corrected
+from positionbias.evaluation.trainings import (
+    Repeat,
+    Values,
+    changes,
+    compare_trainings,
+    mean_interval,
+    paired,
+    query_means,
+)
+from positionbias.papers.tripclick import (
     AGAINST_BM25,
     CLEANED,
     CURVES,
     ENSEMBLE,
     FIRST,
+    HEADLINE,
     MEMBERS,
     NEGATIVES,
     REGENERATED,
     RERANKER,
     RETRIEVER,
+    SETS,
+    TELEMETRY,
+    AgainstRegenerated,
     DepthCurve,
+    DepthPoint,
+    Telemetry,
     system_label,
 )
-from positionbias.studies.systems import FIRST_STAGE, finding
-from positionbias.studies.tripclick_depths import depth_notes, depth_points, reached, to_deepest, within_candidates
-from positionbias.studies.tripclick_findings import tripclick_findings
-from positionbias.studies.tripclick_settings import JudgedSplit
-from positionbias.studies.tripclick_trained import set_results, telemetry
-from positionbias.studies.tripclick_trials import Trial, TripClickStudy
+from positionbias.papers.tripclick.findings import tripclick_findings
+from positionbias.papers.tripclick.settings import JudgedSplit, TripClickSettings
+from positionbias.papers.tripclick.trainsets import LEFT_OUT, count_set, truth_of
+from positionbias.results.payloads import Comparison, Payload, PerQuery, TrainingCurve
+from positionbias.results.result import Facts, Result
+from positionbias.results.select import of_type
+from positionbias.studies.systems import FIRST_STAGE, Subject, curve_of, finding, point
 
-__all__ = ["measure_tripclick"]
+__all__ = ["Trial", "TripClickStudy", "against_regenerated", "measure_tripclick", "reached", "within_candidates"]
 
-HEADLINE = "nDCG@10"
 JUDGED = "Judged@10"
 RECALL = (100, 200, 1000)
+MOST = 0.5  # of a test's queries have so many candidates as a depth that is shown
+BM25 = Facts(model=FIRST_STAGE, role=FIRST)
+
+
+class Trial(NamedTuple):
+    """A system of one seed. ``facts`` are the same for all seeds; ``name`` is the model's in the study; ``runs`` by split; ``trained`` the
+    checkpoint, None of an ensemble."""
+
+    name: str
+    facts: Facts
+    seed: int
+    runs: Mapping[str, Path]
+    trained: Path | None
+
+
+@dataclass(frozen=True)
+class TripClickStudy:
+    """What there is to measure. ``candidates`` by test split; ``trainsets`` by name."""
+
+    collection: Path
+    settings: TripClickSettings
+    candidates: Mapping[str, Path]
+    trainsets: Mapping[str, Path]
+    trials: Sequence[Trial]
+
+    def inputs(self) -> dict[str, Path]:
+        """Every artefact that is read, by its part."""
+        return {
+            "collection": self.collection,
+            **{f"candidates of {split}": path for split, path in self.candidates.items()},
+            **{f"training set {name}": path for name, path in self.trainsets.items()},
+            **{path.stem: path for trial in self.trials for path in trial.runs.values()},
+            **{trial.trained.name: trial.trained for trial in self.trials if trial.trained is not None},
+        }
 
 
 def measure_tripclick(study: TripClickStudy) -> list[Result]:
@@ -123,8 +172,8 @@ class _Measuring:
             *self._tested(NEGATIVES, self._by_negatives()),
             *self._tested(MEMBERS, self._against_members()),
             *self.curves,
-            *set_results(self.study, self.collection),
-            *telemetry(self.trials, self.collection.name, self.seed),
+            *self._sets(),
+            *self._telemetry(),
         ]
 
     def _result(self, measure: str, test: str, facts: Facts, payload: Payload, **header: Any) -> Result:
@@ -135,13 +184,12 @@ class _Measuring:
     # -- Tables 1 and 2 -------------------------------------------------------------------------------------------------------
 
     def _effectiveness(self) -> list[Result]:
-        first = Facts(model=FIRST_STAGE, role=FIRST)
         for test in self.settings.tests:
             run = self.first[test.split]
             deepest = run.depth if test.split in self.settings.candidates else self.settings.retrieval_depth
             for measure, of in self._by_training([run], [None], test, self._retrieved(deepest)).items():
-                self.values[first, test.label, measure] = of
-        order = [first, *self.every]
+                self.values[BM25, test.label, measure] = of
+        order = [BM25, *self.every]
         keys = sorted(self.values, key=lambda key: order.index(key[0]))
         return [self._per_query(measure, test, facts, self.values[facts, test, measure]) for facts, test, measure in keys]
 
@@ -157,14 +205,13 @@ class _Measuring:
             notes["index"] = self.settings.index
         if facts.role == FIRST:
             split = next(of.split for of in self.settings.tests if of.label == test)
-            notes |= {"depth": self.settings.depth, **depth_notes(self.first[split], query_ids, self.settings.depth)}
+            notes |= {"depth": self.settings.depth, **_depth_notes(self.first[split], query_ids, self.settings.depth)}
         return self._result(measure, test, facts, PerQuery(query_ids, found, notes), **header)
 
     # -- tests ----------------------------------------------------------------------------------------------------------------
 
     def _against_first(self) -> Iterable[tuple[Facts, Facts]]:
-        first = Facts(model=FIRST_STAGE, role=FIRST)
-        return ((first, facts) for facts in self.every)
+        return ((BM25, facts) for facts in self.every)
 
     def _by_negatives(self) -> Iterable[tuple[Facts, Facts]]:
         """Every other training set of a model with BM25's negatives instead; and with its own false negatives left out, where nothing else differs
@@ -224,12 +271,131 @@ class _Measuring:
         for depth in depths:
             cut = [apply_depth(first, run, depth) for run in runs]
             at[depth] = self._by_training(cut, seeds, test, (HEADLINE,))[HEADLINE]
-        clusters = self.clusters[test.label]
+        clusters, shares = self.clusters[test.label], reached(first, queries, depths)
+        points = []
+        for depth in depths:
+            of = point(at[depth], clusters, seed=self.seed)
+            points.append(
+                DepthPoint(depth=depth, mean=of.mean, interval=of.interval, queries=of.queries, reached=shares[depth])
+            )
+        starts = [depth for depth in dict.fromkeys((depths[0], self.settings.depth)) if depth in at and depth < depths[-1]]
+        falls = {start: changes(paired(at[start], at[depths[-1]])) for start in starts}
         curve = DepthCurve(
             measure=HEADLINE,
-            points=depth_points(at, reached(first, queries, depths), clusters, seed=self.seed),
+            points=points,
             depth=self.settings.depth,
-            changes=to_deepest(at, self.settings.depth, clusters, seed=self.seed),
+            changes={str(start): point(of, clusters, seed=self.seed) for start, of in falls.items()},
             beyond=sorted(asked.difference(depths)),
         )
-        return [self._result(CURVES, test.label, facts, curve, value=curve.points[-1].mean, count=len(queries))]
+        return [self._result(CURVES, test.label, facts, curve, value=points[-1].mean, count=len(queries))]
+
+    # -- trainings ------------------------------------------------------------------------------------------------------------
+
+    def _sets(self) -> list[Result]:
+        """What stands in each training set, and what its maker left out; the value is the share of its negatives that are false, where the truth is
+        known."""
+        found = []
+        for name, path in self.study.trainsets.items():
+            groups = Groups(path)
+            truth = None if self.settings.truth is None else truth_of(self.collection, self.settings)
+            held = count_set(groups, truth, groups.manifest.content.get(LEFT_OUT, {}))
+            false = held.false_negatives
+            share = None if false is None or not held.negatives else false / held.negatives
+            made = self.collection.name, "", name, self.seed, share, None, held.groups
+            found.append(Result(SETS, *made, held, Facts(variant=name)))
+        return found
+
+    def _telemetry(self) -> list[Result]:
+        """What was logged in the trainings: a system's pairwise accuracy and margin over the last half of its steps, which weights were kept, and a
+        curve each."""
+        curves: list[Result] = []
+        seen: dict[Facts, Telemetry] = {}
+        for facts, trials in self.trials.items():
+            name = system_label(facts, self.every)
+            trained = [Subject(name, replace(facts, seed=t.seed), t.trained) for t in trials if t.trained is not None]
+            of = [curve_of(subject, self.collection.name) for subject in trained]
+            if of:
+                seen[facts] = _logged([trial.seed for trial in trials], [curve for _, curve in of_type(of, TrainingCurve)])
+            curves += of
+        for facts, base in seen.items():
+            rest = [of for of in seen if of != facts and replace(of, variant=REGENERATED) == facts]
+            for system, tested in zip(rest, against_regenerated(base, [seen[of] for of in rest]), strict=True):
+                seen[system] = msgspec.structs.replace(seen[system], against=tested)
+        found = []
+        for facts, logged in seen.items():
+            known = [value for value in logged.pair_accuracy if value is not None]
+            value = sum(known) / len(known) if known else None
+            found.append(self._result(TELEMETRY, "", facts, logged, value=value, count=len(logged.seeds)))
+        return [*found, *curves]
+
+
+def reached(candidates: Run, query_ids: Sequence[str], depths: Iterable[int]) -> dict[int, float]:
+    """By depth, ascending, the share of the queries that have so many candidates."""
+    sizes = _sizes(candidates, query_ids)
+    return {depth: float((sizes >= depth).mean()) for depth in sorted(set(depths))}
+
+
+def within_candidates(candidates: Run, query_ids: Sequence[str], depths: Iterable[int]) -> list[int]:
+    """The depths that half the queries reach or more; where they reach none, the deepest that they do (none: 0 candidates) [decision].
+
+    Deeper than its candidates a ranking does not change, which would read as a model that more candidates do not harm.
+    """
+    kept = [depth for depth, share in reached(candidates, query_ids, depths).items() if share >= MOST]
+    deepest = sorted(_sizes(candidates, query_ids).tolist(), reverse=True)[-(-len(query_ids) // 2) - 1]
+    return kept or ([deepest] if deepest else [])
+
+
+def _depth_notes(candidates: Run, query_ids: Sequence[str], depth: int) -> dict[str, Any]:
+    """How many of the queries have ``depth`` candidates to re-rank, and how many candidates their median has."""
+    return {
+        "share with so many candidates": reached(candidates, query_ids, [depth])[depth],
+        "median candidates": float(np.median(_sizes(candidates, query_ids))),
+    }
+
+
+def _sizes(candidates: Run, query_ids: Sequence[str]) -> np.ndarray:
+    return np.array([len(candidates.numbers(query_id)) if query_id in candidates else 0 for query_id in query_ids])
+
+
+def _logged(seeds: Sequence[int], curves: Sequence[TrainingCurve]) -> Telemetry:
+    return Telemetry(
+        pair_accuracy=[_late(curve, "pair accuracy") for curve in curves],
+        score_margin=[_late(curve, "score margin") for curve in curves],
+        loss=[_late(curve, "loss") for curve in curves],
+        seeds=seeds,
+        steps=[_noted(curve, "steps") for curve in curves],
+        kept=[_noted(curve, "best_step") for curve in curves],
+    )
+
+
+def against_regenerated(base: Telemetry, others: Sequence[Telemetry]) -> list[AgainstRegenerated]:
+    """How much less pairwise accuracy a model's trainings on each of the other sets logged than those on BM25's negatives: the mean difference
+    over the seeds that both have, and p by Student's paired t-test over them after Holm's correction over the sets; None of fewer than two seeds, or
+    where all differ alike."""
+    from scipy import stats
+
+    found: list[AgainstRegenerated] = []
+    for other in others:
+        ours, theirs = (
+            {seed: v for seed, v in zip(of.seeds, of.pair_accuracy, strict=True) if v is not None} for of in (base, other)
+        )
+        seeds = sorted(ours.keys() & theirs.keys())
+        differences = np.round([theirs[seed] - ours[seed] for seed in seeds], 12)
+        varied = len(seeds) > 1 and np.ptp(differences) > 0
+        p = float(stats.ttest_1samp(differences, 0).pvalue) if varied else None
+        difference = float(differences.mean()) if len(seeds) else None
+        found.append(AgainstRegenerated(difference=difference, p_holm=p, seeds=len(seeds)))
+    holm = iter(corrected([of.p_holm for of in found if of.p_holm is not None], "holm"))
+    return [of if of.p_holm is None else msgspec.structs.replace(of, p_holm=next(holm)) for of in found]
+
+
+def _late(curve: TrainingCurve, name: str) -> float | None:
+    """The mean of what was logged over the last half of the steps."""
+    logged = [(step, value) for step, value in zip(curve.steps, curve.series.get(name, ()), strict=False) if value is not None]
+    late = [value for step, value in logged if 2 * step >= logged[-1][0]]
+    return sum(late) / len(late) if late else None
+
+
+def _noted(curve: TrainingCurve, name: str) -> int | None:
+    value = curve.notes.get(name)
+    return None if value is None else int(value)

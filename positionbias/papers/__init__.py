@@ -1,0 +1,53 @@
+"""What is a paper's own, a folder each; ``report.parts`` says how one is added.
+
+Others find a paper's modules by their fixed names, so that nothing below this part imports it:
+
+    NAME               the payload types of its results
+    NAME.settings      ``COMMAND``: the settings and the help of ``posbias study NAME``
+    NAME.study         ``run_study``
+    NAME.page          ``PART``: its sections of a report, and which results stand there
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+__all__ = ["PAPERS", "StudyCommand", "module_of", "modules"]
+
+# name -> what its study asks, one line of help; in the order of pages and of help
+PAPERS: Mapping[str, str] = {
+    "tripclick": "How well do re-ranking and dense retrieval do on clicks, and do better negatives help?",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyCommand:
+    """What ``posbias study NAME`` is made of, for a study that trains models on one collection.
+
+    ``settings`` is a dataclass whose declared fields are options; every study has options for its ``models``, ``seeds``, ``candidates`` and
+    ``seed``, fields that declare nothing. ``help`` is written as an operation's docstring. ``models`` are trained where none are named,
+    with ``own_encoders`` each as KIND or KIND=ENCODER; ``decided`` are settings of a training that the study sets, each with how. With --quick options
+    take ``quick_sizes`` by default, in words ``quick``.
+    """
+
+    settings: type
+    help: str
+    models: Sequence[str]
+    quick: str
+    quick_sizes: Mapping[str, Any]
+    own_encoders: bool = False
+    decided: Mapping[str, str] = field(default_factory=dict)
+
+
+def module_of(paper: str, name: str = "") -> ModuleType:
+    """Return a module of a paper; its package without a name."""
+    return import_module(".".join(filter(None, (__name__, paper, name))))
+
+
+def modules(name: str = "") -> list[ModuleType]:
+    """Return the module of this name of every paper, in their order."""
+    return [module_of(paper, name) for paper in PAPERS]

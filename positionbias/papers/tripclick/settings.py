@@ -1,0 +1,331 @@
+"""What the TripClick study is run with: test sets, models, training sets, depths; and its command."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from positionbias.core.errors import SettingError
+from positionbias.core.places import input_place
+from positionbias.core.settings import check_settings, required_setting, setting
+from positionbias.firststage.settings import Bm25Settings
+from positionbias.papers import StudyCommand
+from positionbias.papers.tripclick import CLEANED, REGENERATED
+from positionbias.studies.model_settings import ModelSettings
+from positionbias.training.config import TrainConfig
+
+__all__ = ["COMMAND", "DEPTHS", "OWN_JUDGEMENTS", "JudgedSplit", "Negatives", "Ranker", "StoredSet", "TripClickSettings"]
+
+DENSE = "bert_dot"  # what retrieves; every other kind re-ranks
+DEPTHS = (5, 10, 20, 50, 100, 200, 500, 1000)
+IN_ENSEMBLE = "bert_cat"
+OWN_JUDGEMENTS = "own"  # what a split's own set of judgements is called, which has no name
+
+
+class JudgedSplit(NamedTuple):
+    """A split with one of its sets of judgements (None: its own)."""
+
+    split: str
+    judgements: str | None = None
+
+    @property
+    def label(self) -> str:
+        """As results name it, and as the collection's files are named."""
+        return self.split if self.judgements is None else f"{self.split}.{self.judgements}"
+
+    @staticmethod
+    def parse(text: str) -> JudgedSplit:
+        """Read ``SPLIT`` or ``SPLIT:JUDGEMENTS``.
+
+        Raises:
+            SettingError: another form.
+        """
+        split, colon, judgements = text.partition(":")
+        if not split or (colon and not judgements):
+            raise _wrong("--tests", "SPLIT or SPLIT:JUDGEMENTS", repr(text), "write it so")
+        return JudgedSplit(split, judgements or None)
+
+
+class Negatives(NamedTuple):
+    """A training set by where its negatives come from: ``judgements``, a set of the training splits whose passages of grade 0 they are
+    ("own": the set without a name), or a ``stored`` training set; neither: BM25's candidates. ``cleaned``: without those that are relevant in truth."""
+
+    name: str
+    judgements: str | None = None
+    stored: Path | None = None
+    cleaned: bool = False
+
+    @classmethod
+    def parse(cls, text: str) -> Negatives:
+        """Read ``NAME=JUDGEMENTS``.
+
+        Raises:
+            SettingError: another form.
+        """
+        return cls(*_named("--negatives-of", "NAME=JUDGEMENTS", text))
+
+
+class StoredSet(Negatives):
+    """A training set that is there."""
+
+    @classmethod
+    def parse(cls, text: str) -> Negatives:
+        """Read ``NAME=DIR``.
+
+        Raises:
+            SettingError: another form.
+        """
+        name, place = _named("--trainset", "NAME=DIR", text)
+        return cls(name, stored=input_place(place))
+
+
+class Ranker(NamedTuple):
+    """A model of the study under its name, the kind alone or with what it begins with."""
+
+    name: str
+    model: ModelSettings
+
+    @property
+    def dense(self) -> bool:
+        """Whether it retrieves."""
+        return self.model.kind == DENSE
+
+    def stem(self, of: Negatives) -> str:
+        """What a training of it on a set is called in files, before its seed."""
+        own = re.sub(r"[^\w.-]+", "-", self.name).strip("-")
+        return f"{own}-{of.name}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TripClickSettings:
+    """What the study is run with; empty ``compared``, ``ensemble`` and ``curve_tests`` mean what their help says.
+
+    Models are trained on triples with BM25's negatives; the models ``compared`` on every other set too. ``depths`` that are deeper than ``retrieval_depth`` are
+    left out. A validation re-ranks to ``depth``, as tests are re-ranked: which step's weights are kept is decided where they are used.
+    """
+
+    tests: tuple[JudgedSplit, ...] = required_setting(
+        "A test split, with one of its named sets of judgements, as head_test:dctr; may be given again.",
+        metavar="SPLIT[:JUDGEMENTS]",
+    )
+    models: tuple[ModelSettings, ...]
+    train: tuple[str, ...] = setting(("train",), "Training queries; may be given again.", metavar="SPLIT")
+    validation: str | None = setting(
+        None, "Held-out queries, to stop trainings early.", metavar="SPLIT", absent="none, all epochs or steps"
+    )
+    negatives_of: tuple[Negatives, ...] = setting(
+        (),
+        "A further training set: negatives are what a set of the training splits' judgements has at grade 0, or with NAME=own their own "
+        "set, as it is in TripClick; may be given again.",
+        metavar="NAME=JUDGEMENTS",
+    )
+    trainsets: tuple[StoredSet, ...] = setting(
+        (),
+        "A further training set, as it is (posbias trainset); may be given again.",
+        metavar="NAME=DIR",
+        flags=("--trainset",),
+    )
+    compared: tuple[str, ...] = setting(
+        (),
+        "A model to train on the further sets too; may be given again. [default: every re-ranker]",
+        metavar="MODEL",
+    )
+    ensemble: tuple[str, ...] = setting(
+        (),
+        "A re-ranker of the ensemble; may be given again. [default: every bert_cat, where there are two]",
+        metavar="MODEL",
+    )
+    truth: str | None = setting(
+        None, "A complete set of the training splits: counts false negatives by it.", metavar="JUDGEMENTS"
+    )
+    cleaned: bool = setting(False, "With --truth: also train on each further set without its false negatives.")
+    negatives: int = setting(20, "At most so many for each query and clicked passage.", least=1)
+    train_depth: int = setting(1000, "BM25 candidates a training query, to draw from.", least=1)
+    depth: int = setting(200, "Candidates that are re-ranked for the tables.", least=1)
+    depths: tuple[int, ...] = setting(
+        DEPTHS, "Re-ranking depths of the curve, to --retrieval-depth at most; may be given again."
+    )
+    curve_tests: tuple[str, ...] = setting(
+        (), "Test splits that are re-ranked to every depth; may be given again. [default: the first]", metavar="SPLIT"
+    )
+    retrieval_depth: int = setting(1000, "Passages a test query, of BM25 and of dense retrieval.", least=1)
+    index: Literal["exact", "hnsw", "ivf"] = setting("exact", "How nearest passages are found in dense retrieval.")
+    relevant_from: int = setting(1, "Grade from which a training passage is relevant.", least=1)
+    test_relevant_from: int = setting(1, "Grade from which a test passage is relevant, in RR and R.", least=1)
+    seeds: tuple[int, ...] = (1,)
+    candidates: Mapping[str, Path] = field(default_factory=dict)
+    bm25: Bm25Settings = field(default_factory=Bm25Settings)
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        bound = f"at most --retrieval-depth ({self.retrieval_depth}), what BM25 gives"
+        if self.depth > self.retrieval_depth:
+            raise _wrong("--depth", bound, self.depth, "change one")
+        if given := next((m.training.group_size for m in self.models if m.training.group_size != 2), None):
+            raise _wrong("--group-size", "2, as models are trained on triples", given, "leave it out")
+        listed: dict[str, Collection[Any]] = {"--tests": [test.label for test in self.tests], "--seeds": self.seeds}
+        for flag, values in (listed | {"--train": self.train, "--depths": self.depths}).items():
+            if not values or len(set(values)) < len(values):
+                raise _wrong(flag, "at least one, each once", ", ".join(map(str, values)) or "none", "give each once")
+        if min(self.depths) < 1:
+            raise _wrong("--depths", "depths from 1", min(self.depths), "raise it")
+        if self.depths != DEPTHS and max(self.depths) > self.retrieval_depth:  # of the defaults those that are there
+            raise _wrong("--depths", bound, max(self.depths), "change one")
+        self._check_splits()
+        self._check_sets()
+        self._check_models()
+        within = tuple(depth for depth in sorted(self.depths) if depth <= self.retrieval_depth)
+        object.__setattr__(self, "depths", within)
+        object.__setattr__(self, "curve_tests", self.curve_tests or (self.tests[0].split,))
+        # without validation no depth is looked at, and none is a setting of a training
+        least, most = (1, TrainConfig().most_depth) if self.validation is None else (self.depth, self.depth)
+        decided: dict[str, Any] = {"least_depth": least, "most_depth": most, "probe_passages": 0}
+        trained = (replace(model, training=replace(model.training, **decided)) for model in self.models)
+        object.__setattr__(self, "models", tuple(trained))
+
+    def _check_splits(self) -> None:
+        tested = {test.split for test in self.tests}
+        if both := tested.intersection(self.train):
+            raise _wrong("--train, --tests", "different splits", f"{min(both)!r} as both", "change one")
+        if self.validation in {*tested, *self.train}:
+            wanted = "a split beside those of --train and --tests"
+            raise _wrong("--validation", wanted, repr(self.validation), "give another")
+        _check_known("--curve-tests", "splits of --tests", self.curve_tests, sorted(tested))
+        _check_known("--candidates", "splits of the study", self.candidates, self.splits)
+
+    def _check_sets(self) -> None:
+        flag, names = "--negatives-of, --trainset", [of.name for of in self.others]
+        if twice := _twice([REGENERATED, *names]):
+            raise _wrong(flag, f"each name once, and none of them {REGENERATED!r}", repr(twice), "rename it")
+        for name in names:
+            if not re.fullmatch(r"[\w-]+", name) or name.endswith(CLEANED):
+                raise _wrong(flag, "a name of letters, digits, - and _", repr(name), "give another")
+        if self.cleaned and not (self.truth and self.others):
+            wanted = "--truth and another training set (--negatives-of or --trainset) beside it"
+            raise _wrong("--cleaned", wanted, "no set" if self.truth else "none", "give both")
+
+    def _check_models(self) -> None:
+        """What is compared and put together must be there."""
+        every = [ranker.name for ranker in self.rankers]
+        if twice := _twice(every):
+            found, do = f"{twice!r} twice", "drop one, or give it another encoder"
+            raise _wrong("--models", "each model once", found, do)
+        if self.index != "exact" and not any(ranker.dense for ranker in self.rankers):
+            raise _wrong("--index", f"a model that retrieves ({DENSE}) beside it", "none", "add one, or leave it out")
+        if alike := _twice([ranker.stem(of) for ranker in self.rankers for of in self.trained_on(ranker)]):
+            flags, do = "--models, --negatives-of, --trainset", "rename a training set, or an encoder's folder"
+            raise _wrong(flags, "a name of its own for each training", f"two called {alike!r}", do)
+        _check_known("--compared", "models of the study", self.compared, every)
+        re_rankers = [ranker.name for ranker in self.rankers if not ranker.dense]
+        _check_known("--ensemble", "models of the study", self.ensemble, re_rankers)
+        if len(self.ensemble) == 1:
+            raise _wrong("--ensemble", "two models or more", f"{self.ensemble[0]!r} alone", "name another, or none")
+
+    @property
+    def others(self) -> tuple[Negatives, ...]:
+        """The further training sets."""
+        return (*self.negatives_of, *self.trainsets)
+
+    @property
+    def rankers(self) -> list[Ranker]:
+        """The models with their names: where a kind comes more than once, what it begins with stands behind it."""
+        kinds = Counter(model.kind for model in self.models)
+        return [Ranker(f"{m.kind}-{m.pretrained or 'random'}" if kinds[m.kind] > 1 else m.kind, m) for m in self.models]
+
+    @property
+    def in_ensemble(self) -> list[str]:
+        """The names of the ensemble's models; none where there are not two."""
+        own = [ranker.name for ranker in self.rankers if ranker.model.kind == IN_ENSEMBLE]
+        return list(self.ensemble) or (own if len(own) > 1 else [])
+
+    @property
+    def sets(self) -> list[Negatives]:
+        """Every training set, BM25's first."""
+        found = [Negatives(REGENERATED), *self.others]
+        return [*found, *(of._replace(name=f"{of.name}{CLEANED}", cleaned=True) for of in self.others if self.cleaned)]
+
+    def trained_on(self, ranker: Ranker) -> list[Negatives]:
+        """The training sets of one model."""
+        compared = self.compared or [of.name for of in self.rankers if not of.dense]
+        return self.sets if ranker.name in compared else self.sets[:1]
+
+    def reach(self, split: str) -> int:
+        """How deep the candidates of a test are re-ranked."""
+        return max(self.depth, *self.depths) if split in self.curve_tests else self.depth
+
+    @property
+    def test_splits(self) -> list[str]:
+        """The splits of the tests, once."""
+        return list(dict.fromkeys(test.split for test in self.tests))
+
+    @property
+    def splits(self) -> list[str]:
+        """Every split that is read, once."""
+        return list(dict.fromkeys((*self.train, *([self.validation] if self.validation else []), *self.test_splits)))
+
+    def record(self) -> dict[str, Any]:
+        """As the manifest has it: JSON-ready, files by name."""
+        plain = ("validation", "truth", "cleaned", "negatives", "train_depth", "depth", "retrieval_depth", "index")
+        return {
+            **{name: getattr(self, name) for name in (*plain, "relevant_from", "test_relevant_from", "seed")},
+            **{name: list(getattr(self, name)) for name in ("train", "compared", "depths", "curve_tests", "seeds")},
+            "tests": [test.label for test in self.tests],
+            "models": [model.record() for model in self.models],
+            "ensemble": self.in_ensemble,
+            "sets": [{"name": s.name, "judgements": s.judgements, "stored": s.stored and s.stored.name} for s in self.sets],
+            "candidates": {split: path.name for split, path in self.candidates.items()},
+            "bm25": asdict(self.bm25),
+        }
+
+
+def _wrong(flag: str, wanted: str, found: object, do: str) -> SettingError:
+    return SettingError(f"{flag}: wanted {wanted}; found {found}; {do}")
+
+
+def _named(flag: str, form: str, text: str) -> tuple[str, str]:
+    """The two sides of ``NAME=VALUE``."""
+    name, _, value = text.partition("=")
+    if not name or not value:
+        raise _wrong(flag, form, repr(text), "write it so")
+    return name, value
+
+
+def _check_known(flag: str, what: str, given: Iterable[str], known: Collection[str]) -> None:
+    if strange := next((name for name in given if name not in known), None):
+        raise _wrong(flag, f"{what} ({', '.join(known) or 'none'})", repr(strange), "name one of these")
+
+
+def _twice(names: Iterable[str]) -> str | None:
+    """The first name that comes twice."""
+    return next((name for name, count in Counter(names).items() if count > 1), None)
+
+
+COMMAND = StudyCommand(
+    settings=TripClickSettings,
+    models=("bert_cat", "bert_dot"),
+    own_encoders=True,
+    decided={
+        "most_depth": "validation is at --depth alone",
+        "least_depth": "validation is at --depth alone",
+        "probe_passages": "MATS is not logged",
+        "group_size": "models are trained on triples",
+    },
+    quick="20 candidates are re-ranked, 100 retrieved, and the curve ends at 20",
+    quick_sizes={"depth": 20, "depths": (5, 10, 20), "retrieval_depth": 100, "train_depth": 100},
+    help=r"""How well do re-rankers and dense retrieval do on COLLECTION's clicks, and what do better negatives gain?
+
+Trains each of --models (KIND, or KIND=ENCODER for several encoders) with BM25's negatives, re-ranks BM25's candidates of every test, puts the
+BERT_CATs together, and retrieves with bert_dot. With ``negatives_of`` or ``trainsets`` models are trained on other negatives too.
+
+    posbias study tripclick tripclick --tests head_validation:dctr --tests torso_validation --tests tail_validation \
+      --models bert_cat=allenai/scibert_scivocab_uncased --models bert_dot=allenai/scibert_scivocab_uncased \
+      --negatives-of original=own --out trip
+    posbias import planted --answers-each 4 --out clicks
+    posbias study tripclick clicks --tests test:true --models tk --negatives-of original=passed-over --truth true --cleaned --out bad
+""",
+)

@@ -1,0 +1,265 @@
+"""The TripClick study: re-rankers and dense retrieval on clicks, and what the negatives they are trained on make of them.
+
+    BM25 candidates → training sets: BM25's negatives, and others → models → each test's candidates re-ranked, an ensemble; the collection
+    encoded, searched → measures, tests, depth curves → report
+
+Every step is restartable (``studies.step``). What the study needs of its collection and of the files it is given is seen before the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain, islice
+from pathlib import Path
+
+import numpy as np
+
+from positionbias.core.collection import Collection
+from positionbias.core.errors import InputError, SettingError, bad_input
+from positionbias.core.groups import Groups
+from positionbias.core.run import Run, read_rankings, read_run
+from positionbias.dense.approximate import check_faiss
+from positionbias.evaluation.evaluate import check_run
+from positionbias.models.encoder_source import MINILM, encoder_folder
+from positionbias.models.tensors import FACTS
+from positionbias.papers.tripclick import ENSEMBLE, REGENERATED, RERANKER, RETRIEVER
+from positionbias.papers.tripclick.measured import Trial, TripClickStudy, measure_tripclick
+from positionbias.papers.tripclick.settings import OWN_JUDGEMENTS, JudgedSplit, Negatives, Ranker, TripClickSettings
+from positionbias.papers.tripclick.trainsets import drawn_from, write_study_set
+from positionbias.results.result import Facts
+from positionbias.studies import estimate
+from positionbias.studies.artefacts import as_ended, checkpoint_facts
+from positionbias.studies.workshop import Workshop
+
+__all__ = ["NOTES", "check_study", "run_study"]
+
+_LOOKED_AT = 1_000  # groups of a given training set, queries of a given training run
+NOTES = (
+    "Training sets are drawn once, by the study's seed; a training's seed draws its first weights and orders its triples.",
+    "Re-rankers reorder BM25's candidates down to one depth, the same for all; no depth is tuned (TripClick paper, §4.1).",
+    "A query's value is its mean over training seeds, before anything else is computed [decision].",
+    "An ensemble's score is the mean of its models' scores, each at mean 0 and deviation 1 within a query [decision].",
+)
+
+
+def run_study(collection: Collection, settings: TripClickSettings, workshop: Workshop) -> Path:
+    """Run the study on ``collection`` in the workshop's folder; give back the folder of its results.
+
+    Raises:
+        InputError, SettingError, DependencyError: as ``check_study``.
+    """
+    return _Study(collection, settings, workshop).run()
+
+
+class _Study:
+    def __init__(self, collection: Collection, settings: TripClickSettings, workshop: Workshop) -> None:
+        self.collection, self.settings, self.workshop = collection, settings, workshop
+        self.checksum = workshop.checksum(collection.path)
+        check_study(collection, settings, dry_run=workshop.steps.dry_run)
+        self.runs = {split: self._candidates(split) for split in settings.splits}
+
+    def run(self) -> Path:
+        """All steps, in their order: one seed after another, and one model on all its training sets, so that a study cut short compares."""
+        settings = self.settings
+        self.trainsets = {of.name: self._trainset(of) for of in settings.sets}
+        trials: list[Trial] = []
+        for seed in settings.seeds:
+            own = [self._trial(ranker, of, seed) for ranker in settings.rankers for of in settings.trained_on(ranker)]
+            members = [t for t in own if t.name in settings.in_ensemble and t.facts.variant == REGENERATED]
+            trials += [*own, *([self._ensemble(members, seed)] if members else [])]
+        study = TripClickStudy(
+            self.collection.path,
+            settings,
+            {split: self.runs[split] for split in settings.test_splits},
+            self.trainsets,
+            trials,
+        )
+        return self.workshop.results(
+            f"TripClick: {self.collection.name}",
+            "study tripclick",
+            {**settings.record(), "collection": dict(self.collection.manifest.settings)},
+            study.inputs(),
+            lambda: measure_tripclick(study),
+            notes=NOTES,
+            seed=settings.seed,
+        )
+
+    def _candidates(self, split: str) -> Path:
+        settings = self.settings
+        if split in settings.candidates:
+            return settings.candidates[split]
+        depth = settings.train_depth if split in settings.train else settings.retrieval_depth
+        return self.workshop.candidates(self.collection.path, split, depth, settings.bm25)
+
+    def _trainset(self, of: Negatives) -> Path:
+        if of.stored is not None and not of.cleaned:
+            return of.stored
+        settings, place = self.settings, self.workshop.folder / "trainsets" / of.name
+        candidates = {split: self.runs[split] for split in settings.train}
+
+        def make() -> None:
+            write_study_set(place, self.collection, candidates, of, settings, map_shards=self.workshop.map_shards)
+
+        inputs = {"collection": self.checksum}
+        inputs |= {f"candidates {split}": self.workshop.checksum(path) for split, path in candidates.items()}
+        if of.stored is not None:
+            inputs["training set"] = Groups(of.stored).checksum
+        name = f"{self.workshop.prefix}trainset-{of.name}"
+        work = estimate.drawing(self._triples())
+        return self.workshop.steps.make(name, place, drawn_from(of, settings), inputs, make, work=work)
+
+    def _triples(self) -> int:
+        """About how many triples a set has, where each positive has all its negatives."""
+        splits = self.collection.manifest.content["splits"]
+        return sum(int(splits[split]["qrels"]) for split in self.settings.train) * self.settings.negatives
+
+    def _trial(self, ranker: Ranker, of: Negatives, seed: int) -> Trial:
+        settings, model = self.settings, ranker.model
+        validation = None if settings.validation is None else (self.runs[settings.validation], settings.validation)
+        plan = model.plan_on(
+            self.trainsets[of.name],
+            seed=seed,
+            validation=validation,
+            relevant_from=settings.relevant_from,
+            words_of=settings.train,
+        )
+        name = f"{ranker.stem(of)}-seed-{seed}"
+        place = self.workshop.trained(name, self.collection.path, plan, groups=self._triples())
+        facts = Facts(
+            model=model.kind, pretrained=model.pretrained, variant=of.name, role=RETRIEVER if ranker.dense else RERANKER
+        )
+        facts = as_ended(facts, place)
+        return Trial(ranker.name, facts, seed, self._retrieved(place) if ranker.dense else self._reranked(place), place)
+
+    def _reranked(self, model: Path) -> dict[str, Path]:
+        """By split its candidates in a model's order, down to the deepest depth that is looked at."""
+        at, reach = self.collection.path, self.settings.reach
+        splits = self.settings.test_splits
+        return {split: self.workshop.reranked(model, at, split, self.runs[split], depth=reach(split)) for split in splits}
+
+    def _retrieved(self, model: Path) -> dict[str, Path]:
+        """By split what a model finds in the whole collection."""
+        settings, at = self.settings, self.collection.path
+        vectors = self.workshop.encoded(model, at)
+        return {
+            split: self.workshop.retrieved_dense(model, vectors, at, split, settings.retrieval_depth, index=settings.index)
+            for split in self.settings.test_splits
+        }
+
+    def _ensemble(self, members: Sequence[Trial], seed: int) -> Trial:
+        """The re-rankers of one seed together, within the depth that they re-rank to."""
+        runs = {}
+        for split in self.settings.test_splits:
+            of = {trial.name: trial.runs[split] for trial in members}
+            runs[split] = self.workshop.ensembled(
+                f"ensemble-seed-{seed}-on-{split}", of, self.runs[split], split=split, depth=self.settings.depth
+            )
+        facts = Facts(model="ensemble", variant=REGENERATED, role=ENSEMBLE)
+        trained = [trial.trained for trial in members if trial.trained is not None]
+        return Trial(ENSEMBLE, as_ended(facts, *trained), seed, runs, None)
+
+
+def check_study(collection: Collection, settings: TripClickSettings, *, dry_run: bool = False) -> None:
+    """See that splits, judgements, given runs, training sets and what models begin with are there and fit the collection.
+
+    Of a training run the beginning is read, of a training set a sample; the rest is looked at when it is used. A dry run asks no hub.
+
+    Raises:
+        InputError, SettingError, DependencyError: the first that is missing or does not fit.
+    """
+    _check_splits(collection, settings)
+    _check_judgements(collection, settings)
+    for of in settings.others:
+        if of.stored is not None:
+            _check_stored(of.stored, collection, settings)
+    for split, path in settings.candidates.items():
+        _check_candidates(path, collection, split, whole=split not in settings.train)
+    _check_beginnings(settings, dry_run=dry_run)
+    if settings.index != "exact":
+        check_faiss(settings.index)
+
+
+def _check_splits(found: Collection, settings: TripClickSettings) -> None:
+    if missing := [split for split in settings.splits if split not in found.splits]:
+        raise InputError(
+            f"{found.path}: wanted the splits {', '.join(settings.splits)}; found no {', '.join(missing)} (there are "
+            f"{', '.join(found.splits) or 'none'}); name others by --train, --tests and --validation"
+        )
+
+
+def _check_judgements(found: Collection, settings: TripClickSettings) -> None:
+    """Every set that is named, and of what is measured on a passage that is relevant."""
+    named = [(split, of.judgements) for split in settings.train for of in settings.others]
+    asked = [(test.split, test.judgements) for test in settings.tests]
+    asked += [(split, name) for split, name in named if name != OWN_JUDGEMENTS]
+    asked += [(split, settings.truth) for split in settings.train]
+    for split, judgements in asked:
+        if judgements is not None and judgements not in (names := found.qrels_names(split)):
+            raise InputError(
+                f"{found.path}: wanted judgements {judgements!r} of split {split!r}; found {', '.join(names) or 'one set without a name'}; "
+                "name one of these in --tests, --negatives-of or --truth"
+            )
+    for split, name in named:
+        if name == OWN_JUDGEMENTS and OWN_JUDGEMENTS in found.qrels_names(split):
+            raise SettingError(
+                f"--negatives-of: wanted {OWN_JUDGEMENTS!r} to mean the set of split {split!r} that has no name; found one that is called so; "
+                "give that set another name"
+            )
+    validation = () if settings.validation is None else (("--validation", JudgedSplit(settings.validation)),)
+    for flag, of in (*validation, *(("--tests", test) for test in settings.tests)):
+        own = {query_id for query_id, _ in found.query_texts(of.split)}
+        if not any(qrel.grade > 0 and qrel.query_id in own for qrel in found.qrels(of.split, of.judgements)):
+            raise bad_input(
+                found.path,
+                wanted=f"{flag} {of.label} with a relevant passage for one of its queries at least",
+                found="none",
+                do="name another split, or other judgements of it, as SPLIT:JUDGEMENTS in --tests",
+            )
+
+
+def _check_stored(stored: Path, collection: Collection, settings: TripClickSettings) -> None:
+    groups = Groups(stored)
+    if strange := set(groups.splits) - set(settings.train):
+        raise InputError(
+            f"{stored}: wanted a training set of the splits {', '.join(settings.train)}; found one of {min(strange)!r}; "
+            "give another, or that split by --train"
+        )
+    sample = groups.take(np.unique(np.linspace(0, max(0, len(groups) - 1), min(len(groups), _LOOKED_AT)).astype(np.int64)))
+    unknown = {group.query_id for group in sample}
+    for split in groups.splits:
+        unknown.difference_update(query_id for query_id, _ in collection.query_texts(split))
+    absent = collection.absent(list(dict.fromkeys(chain.from_iterable(group.passage_ids for group in sample))))
+    for what, ids in (("query", sorted(unknown)), ("passage", absent)):
+        if ids:
+            raise bad_input(
+                stored,
+                wanted=f"a training set of {collection.path}",
+                found=f"{what} {ids[0]!r}, which is not there",
+                do="give a set that was made of this collection",
+            )
+
+
+def _check_candidates(path: Path, collection: Collection, split: str, *, whole: bool) -> None:
+    """A run of a test or validation is read whole; that of training queries, which may be as large as a disk, at its beginning."""
+    if whole:
+        run = read_run(path)
+    else:
+        first = islice(read_rankings(path), _LOOKED_AT)
+        run = Run(path.name, ((of.query_id, of.passage_ids, of.scores) for of in first))
+    check_run(run, collection, split)
+    if not any(query_id in run for query_id, _ in collection.query_texts(split)):
+        found = "none" if whole else f"none among its first {len(run):,}"
+        do = "check that --candidates names the split that the run was made for"
+        raise bad_input(path, wanted=f"queries of split {split!r}", found=found, do=do)
+
+
+def _check_beginnings(settings: TripClickSettings, *, dry_run: bool) -> None:
+    """Encoders (one of the hub is fetched here, as its training would) and checkpoints to go on from."""
+    for model in settings.models:
+        if model.encoder is not None and (not dry_run or model.encoder == MINILM or Path(model.encoder).expanduser().exists()):
+            encoder_folder(model.encoder)
+        ours = model.start is not None and (model.start / FACTS).is_file()
+        if model.start is not None and ours and (kind := checkpoint_facts(model.start)["kind"]) != model.kind:
+            raise SettingError(
+                f"--start: wanted a checkpoint of kind {model.kind}; found {kind} in {model.start}; give another"
+            )
